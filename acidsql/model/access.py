@@ -1,0 +1,48 @@
+"""Accesses: a database, table or partition and what a statement does to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from acidsql.model.names import PartitionName, TableName
+
+
+class Operation(Enum):
+    """What is done; the values are thrift's DataOperationType and the letters Hive stores."""
+
+    SELECT = "s"
+    INSERT = "i"
+    UPDATE = "u"
+    DELETE = "d"
+    CREATE = "create"
+    DROP = "drop"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What one statement does to one table, or to a whole database when ``table`` is None.
+
+    ``partition`` None means the whole table. ``dynamic`` says that the partitions are known only
+    after the job (Hive's isDynamicPartitionWrite).
+    """
+
+    database: str
+    table: str | None
+    operation: Operation
+    partition: PartitionName | None = None
+    dynamic: bool = False
+    transactional: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        name: TableName,
+        operation: Operation,
+        partition: PartitionName | None = None,
+        *,
+        dynamic: bool = False,
+        transactional: bool = True,
+    ) -> Access:
+        """An access to a table."""
+        return cls(name.database, name.table, operation, partition, dynamic, transactional)

@@ -1,0 +1,115 @@
+"""Names of tables and partitions: parse, quote, escape, compare."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+DEFAULT_DATABASE = "default"
+DEFAULT_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
+"""What stands for NULL and the empty string in a partition name (hive.exec.default.partition.name)."""
+
+# Hive's FileUtils.escapePathName: control characters, DEL and these.
+_ESCAPED = frozenset('"#%\'*/:=?\\{[]^' + "".join(map(chr, range(1, 32))) + "\x7f")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TableName:
+    """A table's database and name, both in lower case.
+
+    >>> str(TableName.of("Sales", "Orders"))
+    'sales.orders'
+    """
+
+    database: str
+    table: str
+
+    @classmethod
+    def of(cls, database: str, table: str) -> TableName:
+        """The name in the case in which Hive stores it."""
+        return cls(database.lower(), table.lower())
+
+    @classmethod
+    def parse(cls, text: str, database: str = DEFAULT_DATABASE) -> TableName:
+        """``table`` or ``database.table``, without quotes.
+
+        >>> TableName.parse("orders")
+        TableName(database='default', table='orders')
+        """
+        first, dot, rest = text.rpartition(".")
+        return cls.of(first, rest) if dot else cls.of(database, text)
+
+    def __str__(self) -> str:
+        return f"{self.database}.{self.table}"
+
+
+def escape_path(value: str) -> str:
+    """A partition column or value as Hive writes it into a path (FileUtils.escapePathName).
+
+    >>> escape_path("a/b c%")
+    'a%2Fb c%25'
+    """
+    return "".join(f"%{ord(c):02X}" if c in _ESCAPED else c for c in value)
+
+
+def unescape_path(text: str) -> str:
+    """The inverse of `escape_path`.
+
+    >>> unescape_path("a%2Fb c%25")
+    'a/b c%'
+    """
+    return re.sub(r"%([0-9A-Fa-f]{2})", lambda m: chr(int(m.group(1), 16)), text)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PartitionName:
+    """The values of a table's partition columns, in their order; None is NULL.
+
+    >>> str(PartitionName.of({"d": "2026-01-01", "k": None}))
+    'd=2026-01-01/k=__HIVE_DEFAULT_PARTITION__'
+    """
+
+    items: tuple[tuple[str, str | None], ...]
+
+    @classmethod
+    def of(cls, values: Mapping[str, str | None] | Sequence[tuple[str, str | None]]) -> PartitionName:
+        """From column → value text; column names are lowered, an empty value is NULL."""
+        pairs = values.items() if isinstance(values, Mapping) else values
+        return cls(tuple((k.lower(), v or None) for k, v in pairs))
+
+    @classmethod
+    def parse(cls, text: str) -> PartitionName:
+        """From Hive's text form, which is also the path below the table.
+
+        >>> PartitionName.parse("d=a%2Fb").items
+        (('d', 'a/b'),)
+        """
+        items = []
+        for part in text.strip("/").split("/"):
+            key, eq, value = part.partition("=")
+            if not eq:
+                raise ValueError(f"not a partition name: {text!r}")
+            value = unescape_path(value)
+            items.append((unescape_path(key).lower(), None if value == DEFAULT_PARTITION_VALUE else value))
+        return cls(tuple(items))
+
+    @property
+    def values(self) -> tuple[str | None, ...]:
+        """The values alone, in the order of the partition columns."""
+        return tuple(value for _, value in self.items)
+
+    def __str__(self) -> str:
+        return "/".join(
+            f"{escape_path(k)}={DEFAULT_PARTITION_VALUE if v is None else escape_path(v)}"
+            for k, v in self.items
+        )
+
+
+def quote_identifier(name: str) -> str:
+    """A name in Spark's and Hive's back quotes.
+
+    >>> quote_identifier("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"

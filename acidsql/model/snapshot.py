@@ -1,0 +1,151 @@
+"""Snapshots: which transactions and write ids a reader may see (Hive ValidReadTxnList, ValidReaderWriteIdList)."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+from enum import Enum
+
+from acidsql.model.ids import TxnId, WriteId
+
+NONE_OPEN = 9223372036854775807
+"""What Hive writes for "nothing is open": Long.MAX_VALUE."""
+
+
+class Range(Enum):
+    """How much of a range of write ids a snapshot sees."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class ValidTxnList:
+    """The transactions a snapshot sees: all up to ``high_watermark`` but the open and aborted ones."""
+
+    high_watermark: TxnId
+    open: frozenset[TxnId] = frozenset()
+    aborted: frozenset[TxnId] = frozenset()
+
+    @property
+    def min_open(self) -> int:
+        """The least open transaction, or `NONE_OPEN`."""
+        return min(self.open, default=NONE_OPEN)
+
+    def is_valid(self, txn_id: TxnId) -> bool:
+        """Whether the snapshot sees what this transaction wrote; txn 0 always counts as committed."""
+        if txn_id == 0:
+            return True
+        return txn_id <= self.high_watermark and txn_id not in self.open and txn_id not in self.aborted
+
+    def is_aborted(self, txn_id: TxnId) -> bool:
+        """Whether the snapshot knows the transaction as aborted."""
+        return txn_id in self.aborted
+
+    def __str__(self) -> str:
+        return f"{self.high_watermark}:{self.min_open}:{_join(self.open)}:{_join(self.aborted)}"
+
+    @classmethod
+    def parse(cls, text: str) -> ValidTxnList:
+        """From Hive's text form ``watermark:min open:open:aborted``; "" sees everything.
+
+        >>> str(ValidTxnList.parse("8:5:5:3"))
+        '8:5:5:3'
+        """
+        if not text:
+            return cls(TxnId(NONE_OPEN))
+        mark, _, opened, aborted, *_ = [*text.split(":"), "", "", ""]
+        return cls(
+            TxnId(int(mark)),
+            frozenset(TxnId(i) for i in _split(opened)),
+            frozenset(TxnId(i) for i in _split(aborted)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ValidWriteIdList:
+    """The write ids of one table a snapshot sees; ``table`` is ``db.table`` or "null" if unknown."""
+
+    table: str
+    high_watermark: WriteId
+    open: frozenset[WriteId] = frozenset()
+    aborted: frozenset[WriteId] = frozenset()
+
+    @property
+    def min_open(self) -> int:
+        """The least open write id, or `NONE_OPEN`."""
+        return min(self.open, default=NONE_OPEN)
+
+    @property
+    def exceptions(self) -> tuple[WriteId, ...]:
+        """The open and aborted write ids, ascending."""
+        return tuple(sorted(self.open | self.aborted))
+
+    def is_valid(self, write_id: WriteId) -> bool:
+        """Whether the snapshot sees this write id."""
+        return (
+            write_id <= self.high_watermark
+            and write_id not in self.open
+            and write_id not in self.aborted
+        )
+
+    def is_valid_base(self, write_id: WriteId) -> bool:
+        """Whether a compacted base up to this write id hides nothing open; aborted ids do not matter."""
+        return write_id < self.min_open and write_id <= self.high_watermark
+
+    def range_valid(self, low: WriteId, high: WriteId) -> Range:
+        """How much of ``low..high``, both inclusive, the snapshot sees."""
+        if low > self.high_watermark:
+            return Range.NONE
+        hidden = self._count(self.exceptions, low, high) + max(0, high - self.high_watermark)
+        if hidden == 0:
+            return Range.ALL
+        return Range.NONE if hidden == high - low + 1 else Range.SOME
+
+    def range_aborted(self, low: WriteId, high: WriteId) -> Range:
+        """How much of ``low..high``, both inclusive, is known to be aborted."""
+        if low > self.high_watermark:
+            return Range.NONE
+        count = self._count(tuple(sorted(self.aborted)), low, high)
+        if count == 0:
+            return Range.NONE
+        return Range.ALL if count == high - low + 1 else Range.SOME
+
+    def for_compactor(self) -> ValidWriteIdList:
+        """The compactor's list: nothing at or above the least open write id, aborted ones as exceptions."""
+        mark = WriteId(min(self.high_watermark, self.min_open - 1))
+        return ValidWriteIdList(
+            self.table, mark, frozenset(), frozenset(w for w in self.aborted if w <= mark)
+        )
+
+    @staticmethod
+    def _count(ids: tuple[WriteId, ...], low: int, high: int) -> int:
+        return bisect_right(ids, high) - bisect_left(ids, low)
+
+    def __str__(self) -> str:
+        ids = f"{_join(self.open)}:{_join(self.aborted)}"
+        return f"{self.table}:{self.high_watermark}:{self.min_open}:{ids}"
+
+    @classmethod
+    def parse(cls, text: str) -> ValidWriteIdList:
+        """From Hive's text form ``table:watermark:min open:open:aborted``.
+
+        >>> str(ValidWriteIdList.parse("db.t:8:5:5:3"))
+        'db.t:8:5:5:3'
+        """
+        table, mark, _, opened, aborted, *_ = [*text.split(":"), "", "", ""]
+        return cls(
+            table,
+            WriteId(int(mark)),
+            frozenset(WriteId(i) for i in _split(opened)),
+            frozenset(WriteId(i) for i in _split(aborted)),
+        )
+
+
+def _join(ids: frozenset[TxnId] | frozenset[WriteId]) -> str:
+    return ",".join(map(str, sorted(ids)))
+
+
+def _split(text: str) -> list[int]:
+    return [int(part) for part in text.split(",") if part]

@@ -1,0 +1,282 @@
+"""Hive column types: parse, print, and name in Spark's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from acidsql.model.names import quote_identifier
+
+PRIMITIVES = (
+    "boolean",
+    "tinyint",
+    "smallint",
+    "int",
+    "bigint",
+    "float",
+    "double",
+    "string",
+    "binary",
+    "date",
+    "timestamp",
+)
+INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+
+_ALIASES = {
+    "bool": "boolean",
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "dec": "decimal",
+    "numeric": "decimal",
+    "character": "char",
+    "double precision": "double",
+    "timestamp_ntz": "timestamp",
+    "timestamp without time zone": "timestamp",
+}
+_UNSUPPORTED = {
+    "uniontype": "uniontype columns are not supported",
+    "void": "void columns cannot be declared",
+    "interval": "interval columns cannot be stored",
+    "timestamp_ltz": "timestamp with local time zone is not supported yet",
+    "timestamp with local time zone": "timestamp with local time zone is not supported yet",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitiveType:
+    """A type without parameters: one of `PRIMITIVES`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    """decimal(precision, scale), precision 1 to 38."""
+
+    precision: int = 10
+    scale: int = 0
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class CharType:
+    """char(n) or varchar(n); ``length`` counts characters."""
+
+    name: str
+    length: int
+
+    def __str__(self) -> str:
+        return f"{self.name}({self.length})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """array<element>."""
+
+    element: ColumnType
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """map<key, value>."""
+
+    key: ColumnType
+    value: ColumnType
+
+    def __str__(self) -> str:
+        return f"map<{self.key},{self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """struct<name: type, …>, names in lower case."""
+
+    fields: tuple[tuple[str, ColumnType], ...]
+
+    def __str__(self) -> str:
+        inner = ",".join(f"{_field_name(name)}:{kind}" for name, kind in self.fields)
+        return f"struct<{inner}>"
+
+
+ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | StructType
+
+
+def spark_type(kind: ColumnType) -> str:
+    """The Spark SQL type in which a value of this column is seen and computed with.
+
+    Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz.
+
+    >>> spark_type(parse_type("struct<a:timestamp,b:char(3)>"))
+    'struct<`a`:timestamp_ntz,`b`:char(3)>'
+    """
+    match kind:
+        case PrimitiveType("timestamp"):
+            return "timestamp_ntz"
+        case ArrayType(element):
+            return f"array<{spark_type(element)}>"
+        case MapType(key, value):
+            return f"map<{spark_type(key)},{spark_type(value)}>"
+        case StructType(fields):
+            inner = ",".join(f"{quote_identifier(n)}:{spark_type(t)}" for n, t in fields)
+            return f"struct<{inner}>"
+        case _:
+            return str(kind)
+
+
+def walk_types(kind: ColumnType) -> Iterator[ColumnType]:
+    """The type itself and every type inside it, outermost first."""
+    yield kind
+    match kind:
+        case ArrayType(element):
+            yield from walk_types(element)
+        case MapType(key, value):
+            yield from walk_types(key)
+            yield from walk_types(value)
+        case StructType(fields):
+            for _, inner in fields:
+                yield from walk_types(inner)
+        case _:
+            pass
+
+
+def parse_type(text: str) -> ColumnType:
+    """A type from Hive's words, in any case.
+
+    Raises ValueError for a text that is not a type, or that names one we refuse.
+
+    >>> str(parse_type("MAP<string, array<decimal(10, 2)>>"))
+    'map<string,array<decimal(10,2)>>'
+    """
+    parser = _TypeParser(text)
+    kind = parser.parse()
+    parser.expect_end()
+    return kind
+
+
+def _field_name(name: str) -> str:
+    return name if name.replace("_", "a").isalnum() and name.isascii() else quote_identifier(name)
+
+
+class _TypeParser:
+    """Recursive descent over the text of one type."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def parse(self) -> ColumnType:
+        word = self._word()
+        word = _ALIASES.get(word, word)
+        if word in _UNSUPPORTED:
+            raise ValueError(_UNSUPPORTED[word])
+        if word == "array":
+            return ArrayType(self._inside()[0])
+        if word == "map":
+            key, value = self._inside(2)
+            return MapType(key, value)
+        if word == "struct":
+            return StructType(self._fields())
+        if word == "decimal":
+            return self._decimal()
+        if word in ("char", "varchar"):
+            return self._char(word)
+        if word not in PRIMITIVES:
+            raise ValueError(f"unknown type {word or self.text!r}")
+        return PrimitiveType(word)
+
+    def expect_end(self) -> None:
+        self._skip()
+        if self.at != len(self.text):
+            raise ValueError(f"unexpected {self.text[self.at :]!r} after a type")
+
+    def _skip(self) -> None:
+        while self.at < len(self.text) and self.text[self.at].isspace():
+            self.at += 1
+
+    def _take(self, char: str) -> bool:
+        self._skip()
+        found = self.text.startswith(char, self.at)
+        self.at += len(char) if found else 0
+        return found
+
+    def _expect(self, char: str) -> None:
+        if not self._take(char):
+            raise ValueError(f"expected {char!r} in the type {self.text!r}")
+
+    def _word(self) -> str:
+        self._skip()
+        start = self.at
+        while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_ "):
+            self.at += 1
+        return " ".join(self.text[start : self.at].lower().split())
+
+    def _inside(self, count: int = 1) -> list[ColumnType]:
+        self._expect("<")
+        kinds = [self.parse()]
+        while len(kinds) < count:
+            self._expect(",")
+            kinds.append(self.parse())
+        self._expect(">")
+        return kinds
+
+    def _fields(self) -> tuple[tuple[str, ColumnType], ...]:
+        self._expect("<")
+        fields: list[tuple[str, ColumnType]] = []
+        while not fields or self._take(","):
+            name = self._name()
+            self._expect(":")
+            fields.append((name.lower(), self.parse()))
+        self._expect(">")
+        return tuple(fields)
+
+    def _name(self) -> str:
+        self._skip()
+        if not self._take("`"):
+            end = self.text.find(":", self.at)
+            if end < 0:
+                raise ValueError(f"expected a field name in the type {self.text!r}")
+            name, self.at = self.text[self.at : end].strip(), end
+            return name
+        start = self.at
+        while True:
+            end = self.text.find("`", self.at)
+            if end < 0:
+                raise ValueError(f"unclosed back quote in the type {self.text!r}")
+            self.at = end + 1
+            if not self.text.startswith("`", self.at):
+                return self.text[start:end].replace("``", "`")
+            self.at += 1
+
+    def _numbers(self) -> list[int]:
+        if not self._take("("):
+            return []
+        end = self.text.find(")", self.at)
+        parts = self.text[self.at : end].split(",") if end >= 0 else [""]
+        if not all(part.strip().isdigit() for part in parts):
+            raise ValueError(f"expected numbers in the type {self.text!r}")
+        self.at = end + 1
+        return [int(part) for part in parts]
+
+    def _decimal(self) -> DecimalType:
+        kind = DecimalType(*(self._numbers() or [10, 0]))
+        if not 1 <= kind.precision <= 38 or not 0 <= kind.scale <= kind.precision:
+            raise ValueError(f"{kind} is out of range: precision 1 to 38, scale 0 to precision")
+        return kind
+
+    def _char(self, word: str) -> CharType:
+        limit = 255 if word == "char" else 65535
+        match self._numbers():
+            case [length] if 1 <= length <= limit:
+                return CharType(word, length)
+        raise ValueError(f"{word} needs one length between 1 and {limit}")

@@ -1,0 +1,44 @@
+"""CREATE TABLE and DROP TABLE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.fragment import Identifier, TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnDefinition:
+    """A column; ``type`` is the text of its type."""
+
+    name: Identifier
+    type: str
+    comment: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """CREATE TABLE [IF NOT EXISTS] ``target`` (…) …; a clause that is absent is None or empty.
+
+    ``stored_as`` is the word after STORED AS, in upper case. ``bucket_count`` belongs to
+    ``bucket_columns``.
+    """
+
+    target: TableRef
+    columns: tuple[ColumnDefinition, ...]
+    if_not_exists: bool = False
+    partition_columns: tuple[ColumnDefinition, ...] = ()
+    bucket_columns: tuple[Identifier, ...] = ()
+    bucket_count: int | None = None
+    stored_as: str | None = None
+    location: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropTable:
+    """DROP TABLE [IF EXISTS] ``target`` [PURGE]."""
+
+    target: TableRef
+    if_exists: bool

@@ -1,0 +1,18 @@
+"""EXPLAIN of a statement."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.delete import Delete
+from acidsql.statements.insert import Insert
+from acidsql.statements.merge import Merge
+from acidsql.statements.query import Query
+from acidsql.statements.update import Update
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """EXPLAIN ``statement``."""
+
+    statement: Insert | Update | Delete | Merge | Query

@@ -1,0 +1,60 @@
+"""MERGE INTO … USING … WHEN …."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.update import Assignment
+
+
+@dataclass(frozen=True, slots=True)
+class MergeUpdate:
+    """WHEN MATCHED [AND condition] THEN UPDATE SET …; ``assignments`` None is ``UPDATE SET *``."""
+
+    condition: Fragment | None
+    assignments: tuple[Assignment, ...] | None
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeDelete:
+    """WHEN MATCHED [AND condition] THEN DELETE."""
+
+    condition: Fragment | None
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class MergeInsert:
+    """WHEN NOT MATCHED [AND condition] THEN INSERT [(columns)] VALUES (…).
+
+    ``values`` None is ``INSERT *``; ``columns`` None names all columns of the target in order.
+    """
+
+    condition: Fragment | None
+    columns: tuple[Identifier, ...] | None
+    values: tuple[Fragment, ...] | None
+    line: int
+    column: int
+
+
+MergeClause = MergeUpdate | MergeDelete | MergeInsert
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """MERGE INTO ``target`` USING ``source`` AS ``alias`` ON ``on`` clauses.
+
+    ``source`` is what stands between USING and ON without its alias: a table name (its one
+    TableRef covers the whole text) or a query in parentheses. ``alias`` is the name its columns
+    are qualified with.
+    """
+
+    target: TableRef
+    source: Fragment
+    alias: str
+    on: Fragment
+    clauses: tuple[MergeClause, ...]

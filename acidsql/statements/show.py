@@ -1,0 +1,54 @@
+"""SHOW … and DESCRIBE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.fragment import Identifier, TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTables:
+    """SHOW TABLES [IN ``database``] [[LIKE] ``pattern``]."""
+
+    database: Identifier | None
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowDatabases:
+    """SHOW DATABASES | SCHEMAS [[LIKE] ``pattern``]."""
+
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowPartitions:
+    """SHOW PARTITIONS ``target``."""
+
+    target: TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class ShowCompactions:
+    """SHOW COMPACTIONS."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTransactions:
+    """SHOW TRANSACTIONS."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShowLocks:
+    """SHOW LOCKS [``target``] [EXTENDED]."""
+
+    target: TableRef | None
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """DESCRIBE [FORMATTED | EXTENDED] ``target``."""
+
+    target: TableRef
+    formatted: bool

@@ -1,0 +1,24 @@
+"""UPDATE … SET … WHERE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.fragment import Fragment, Identifier, TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """``column`` = ``value``; both see the old row."""
+
+    column: Identifier
+    value: Fragment
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """UPDATE ``target`` SET … WHERE …; the WHERE keyword is not part of ``where``."""
+
+    target: TableRef
+    assignments: tuple[Assignment, ...]
+    where: Fragment | None

@@ -1,0 +1,65 @@
+"""The Storage port: list, open, rename and remove files below a warehouse.
+
+Paths are URIs or absolute paths as the catalog stores them. Implementations: ``acidsql/filesystems.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One file of a listing: ``path`` relative to the listed directory, with ``/``; size in bytes."""
+
+    path: str
+    size: int
+
+
+class Storage(Protocol):
+    """What the core needs of a file system. Every verb raises StorageError with the path in it."""
+
+    def list_files(self, directory: str) -> list[FileEntry]:
+        """Every file below the directory, recursively, sorted by path; [] if there is none.
+
+        Hidden files are listed too.
+        """
+        ...
+
+    def list_directories(self, directory: str) -> list[str]:
+        """The names of the directories directly below, sorted; [] if the directory is missing."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """Whether a file or directory is there."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """Create the directory and its parents; fine if it is there."""
+        ...
+
+    def open_input(self, path: str) -> BinaryIO:
+        """A seekable stream over a file. MissingFileError if it is not there."""
+        ...
+
+    def write_file(self, path: str, data: bytes) -> None:
+        """Create a file, parents included, durable when the call returns."""
+        ...
+
+    def rename(self, source: str, target: str) -> None:
+        """Move a file or directory; StorageError if the target exists."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file, or a directory with everything in it; fine if it is not there."""
+        ...
+
+    def local_path(self, path: str) -> str | None:
+        """The path in the local file system, or None where the storage is not local."""
+        ...
+
+    def remove_all(self, paths: Sequence[str]) -> None:
+        """`remove` for each."""
+        ...

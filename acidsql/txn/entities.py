@@ -1,0 +1,174 @@
+"""Transactions, locks, write sets and compactions, and their states (Hive's letters and words)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
+
+
+class TxnState(Enum):
+    """TXNS.TXN_STATE."""
+
+    OPEN = "o"
+    ABORTED = "a"
+    COMMITTED = "c"
+
+
+class TxnType(IntEnum):
+    """TXNS.TXN_TYPE, thrift TxnType."""
+
+    DEFAULT = 0
+    READ_ONLY = 2
+    COMPACTION = 3
+
+
+class LockType(Enum):
+    """HIVE_LOCKS.HL_LOCK_TYPE."""
+
+    SHARED_READ = "r"
+    SHARED_WRITE = "w"
+    EXCL_WRITE = "x"
+    EXCLUSIVE = "e"
+
+
+class LockState(Enum):
+    """Of a request; WAITING and ACQUIRED are HIVE_LOCKS.HL_LOCK_STATE."""
+
+    ACQUIRED = "a"
+    WAITING = "w"
+    NOT_ACQUIRED = "n"
+
+
+class WriteOperation(Enum):
+    """TXN_COMPONENTS.TC_OPERATION_TYPE; the letters that a lock component may carry."""
+
+    SELECT = "s"
+    INSERT = "i"
+    UPDATE = "u"
+    DELETE = "d"
+    COMPACT = "c"
+    NO_TXN = "-"
+    """Not recorded: a lock that writes no rows (DDL)."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockComponent:
+    """One resource of a lock request.
+
+    ``table`` None locks the database, ``partition`` None the table. ``partition`` is Hive's text
+    form. ``dynamic`` is isDynamicPartitionWrite.
+    """
+
+    type: LockType
+    database: str
+    table: str | None = None
+    partition: str | None = None
+    operation: WriteOperation = WriteOperation.NO_TXN
+    transactional: bool = True
+    dynamic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LockResponse:
+    """The answer to lock and check_lock; ``blocked_by`` names the first blocker in words."""
+
+    lock_id: LockId
+    state: LockState
+    blocked_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """One row of HIVE_LOCKS. Times are milliseconds since the epoch, by the store's clock."""
+
+    lock_id: LockId
+    internal_id: int
+    txn_id: TxnId
+    database: str
+    table: str | None
+    partition: str | None
+    state: LockState
+    type: LockType
+    last_heartbeat_ms: int
+    acquired_at_ms: int | None
+    user: str
+    host: str
+    agent_info: str
+    blocked_by_lock_id: LockId | None = None
+    blocked_by_internal_id: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Txn:
+    """One row of TXNS. Times are milliseconds since the epoch, by the store's clock."""
+
+    txn_id: TxnId
+    state: TxnState
+    type: TxnType
+    started_ms: int
+    last_heartbeat_ms: int
+    user: str
+    host: str
+    meta_info: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteSetEntry:
+    """One row of WRITE_SET: what a committed, or committing, transaction changed."""
+
+    database: str
+    table: str
+    partition: str | None
+    txn_id: TxnId
+    commit_id: TxnId
+    operation: WriteOperation
+
+
+class CompactionType(Enum):
+    """COMPACTION_QUEUE.CQ_TYPE."""
+
+    MAJOR = "a"
+    MINOR = "i"
+
+
+class CompactionState(Enum):
+    """COMPACTION_QUEUE.CQ_STATE and COMPLETED_COMPACTIONS.CC_STATE."""
+
+    INITIATED = "i"
+    WORKING = "w"
+    READY_FOR_CLEANING = "r"
+    FAILED = "f"
+    SUCCEEDED = "s"
+    REFUSED = "c"
+
+    @property
+    def word(self) -> str:
+        """What Hive shows to users: "ready for cleaning" and so on."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True, slots=True)
+class Compaction:
+    """One row of COMPACTION_QUEUE or COMPLETED_COMPACTIONS. Times are ms by the store's clock."""
+
+    compaction_id: CompactionId
+    database: str
+    table: str
+    partition: str | None
+    type: CompactionType
+    state: CompactionState
+    worker_id: str | None = None
+    enqueued_ms: int | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    error_message: str | None = None
+    txn_id: TxnId | None = None
+    next_txn_id: TxnId | None = None
+    commit_ms: int | None = None
+    highest_write_id: WriteId | None = None
+    initiator: str | None = None
+    initiator_host: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)

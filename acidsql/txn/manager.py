@@ -1,0 +1,189 @@
+"""The TxnManager port: Hive's verbs over a transaction store.
+
+Each verb is one short transaction of the store, never held open while a job runs. Each states how
+it may be retried after a lost answer: *read-only*, *idempotent*, *safe to retry* (a repetition
+leaves something harmless that times out) or *not retryable*.
+Implementations: ``acidsql/backends``; the reference model is ``acidsql/backends/memory.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.entities import (
+    Compaction,
+    CompactionType,
+    Lock,
+    LockComponent,
+    LockResponse,
+    Txn,
+    TxnType,
+    WriteOperation,
+)
+
+
+class TxnManager(Protocol):
+    """Hive's transaction verbs. ``NoSuchTxnError`` and ``TxnAbortedError`` may come from every verb
+    that names a transaction which has to be open."""
+
+    # -- transactions ---------------------------------------------------------------------------
+
+    def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
+        """A new open transaction. Safe to retry. TooManyOpenTxnsError at hive.max.open.txns."""
+        ...
+
+    def heartbeat(self, txn_id: TxnId) -> None:
+        """Renew the transaction's sign of life. Idempotent."""
+        ...
+
+    def commit_txn(self, txn_id: TxnId) -> None:
+        """Make everything the transaction wrote visible at once, and release its locks.
+
+        First committer wins: WriteConflictError, and the transaction is aborted, if another one
+        that committed since this one opened updated or deleted in the same table or partition.
+        Idempotent: a committed transaction stays committed.
+        """
+        ...
+
+    def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
+        """Release the locks and make the write ids count as aborted. Idempotent."""
+        ...
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        """The snapshot of a transaction (its own id is not an exception), or of now. Read-only.
+
+        Read-only transactions are left out of it.
+        """
+        ...
+
+    def show_txns(self) -> list[Txn]:
+        """Open and aborted transactions, by id. Read-only."""
+        ...
+
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+        """The latest transaction that would win a write conflict over this one, going by the locks
+        it asked for (get_latest_txnid_in_conflict). Read-only."""
+        ...
+
+    def time_out_txns(self) -> list[TxnId]:
+        """Abort transactions without a heartbeat for hive.txn.timeout; the ids. Idempotent."""
+        ...
+
+    def trim(self) -> None:
+        """Drop rows no snapshot can need any more: write sets, ended transactions, old mappings.
+        Idempotent."""
+        ...
+
+    # -- write ids ------------------------------------------------------------------------------
+
+    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        """The transaction's write id in a table, allocated on first use. Idempotent."""
+        ...
+
+    def valid_write_ids(
+        self, tables: Sequence[TableName], txns: ValidTxnList
+    ) -> dict[TableName, ValidWriteIdList]:
+        """The snapshot per table that belongs to a valid txn list. Read-only."""
+        ...
+
+    def add_dynamic_partitions(
+        self,
+        txn_id: TxnId,
+        write_id: WriteId,
+        table: TableName,
+        partitions: Sequence[str],
+        operation: WriteOperation,
+    ) -> None:
+        """Say, before commit, which partitions a dynamic write reached. Idempotent."""
+        ...
+
+    # -- locks ----------------------------------------------------------------------------------
+
+    def lock(
+        self,
+        txn_id: TxnId,
+        components: Sequence[LockComponent],
+        user: str,
+        host: str,
+        agent_info: str = "",
+    ) -> LockResponse:
+        """Ask for all components at once; granted together or waiting in order. Safe to retry.
+
+        Records the INSERT, UPDATE and DELETE components as what the transaction may write, so
+        write ids are allocated before.
+        """
+        ...
+
+    def check_lock(self, lock_id: LockId) -> LockResponse:
+        """Try a waiting request again; counts as a heartbeat. Idempotent. NoSuchLockError."""
+        ...
+
+    def unlock(self, lock_id: LockId) -> None:
+        """Withdraw a waiting request. Idempotent. TxnError if it is granted: a transaction's locks
+        are released by its end alone."""
+        ...
+
+    def show_locks(self) -> list[Lock]:
+        """All locks, by lock id and component. Read-only."""
+        ...
+
+    # -- compaction -----------------------------------------------------------------------------
+
+    def compact(
+        self,
+        table: TableName,
+        partition: str | None,
+        type: CompactionType,
+        initiator: str = "manual",
+        host: str = "",
+    ) -> CompactionId:
+        """Enqueue. CompactionRefusedError if one of the same table or partition is initiated or
+        working. Not retryable: the repetition is refused."""
+        ...
+
+    def next_compaction(self, worker_id: str) -> Compaction | None:
+        """Take the oldest initiated entry, now working; None if there is none. Safe to retry."""
+        ...
+
+    def compaction_started(
+        self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId
+    ) -> None:
+        """Record, before writing, what will be compacted and by which transaction. Idempotent."""
+        ...
+
+    def mark_compacted(self, compaction_id: CompactionId) -> None:
+        """The work is done and its transaction commits in the same step: ready for cleaning.
+        Idempotent."""
+        ...
+
+    def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:
+        """There was nothing to do, or it must not be done. Idempotent."""
+        ...
+
+    def mark_failed(self, compaction_id: CompactionId, reason: str) -> None:
+        """The work failed. Idempotent."""
+        ...
+
+    def ready_to_clean(self) -> list[Compaction]:
+        """Entries ready for cleaning that no open transaction can still need, oldest first.
+
+        Those are the entries whose next txn id is not above the least open transaction.
+        Read-only.
+        """
+        ...
+
+    def mark_cleaned(self, compaction_id: CompactionId) -> None:
+        """The obsolete directories are gone: succeeded. Idempotent."""
+        ...
+
+    def show_compactions(self) -> list[Compaction]:
+        """Queue and history, newest first. Read-only."""
+        ...
+
+    def close(self) -> None:
+        """Release the connection to the store. Idempotent."""
+        ...
