@@ -1,1 +1,1 @@
-
+"""Statement and table → plan."""

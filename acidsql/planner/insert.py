@@ -1,0 +1,133 @@
+"""INSERT → plan."""
+
+from __future__ import annotations
+
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.table import Column, Table, TableKind
+from acidsql.planner.literals import NotLiteral, cell_text
+from acidsql.planner.names import Names, find_column, find_target
+from acidsql.planner.predicates import Arguments
+from acidsql.planner.text import Lowering
+from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.sql_text import SqlText
+from acidsql.statements.insert import Insert
+
+
+def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
+    """One delta; in this process if every value is a literal, else from a query."""
+    table = find_target(statement.target, names)
+    if table.kind is TableKind.INSERT_ONLY:
+        raise UnsupportedStatementError(
+            f'table "{table.name}" is insert-only, which cannot be written yet',
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    static = _static_partition(statement, table, arguments)
+    columns = _columns(statement, table, dict(static))
+    return InsertPlan(
+        table=table.name,
+        columns=tuple(c.name for c in columns),
+        static_partition=static,
+        rows=_rows(statement, columns, names, arguments),
+    )
+
+
+def _static_partition(
+    statement: Insert, table: Table, arguments: Arguments
+) -> tuple[tuple[str, str | None], ...]:
+    partition_names = [c.name for c in table.partition_columns]
+    found: dict[str, str | None] = {}
+    named: list[str] = []
+    for item in statement.partition:
+        column = find_column(table, item.column)
+        if column.name not in partition_names or column.name in named:
+            raise AnalysisError(
+                f'"{column.name}" in PARTITION is not a partition column of "{table.name}", or twice',
+                code=10098,
+                line=item.column.line,
+                column=item.column.column,
+            )
+        named.append(column.name)
+        if item.value is not None:
+            try:
+                found[column.name] = cell_text(item.value, column.type, arguments, column.name)
+            except NotLiteral:
+                raise UnsupportedStatementError(
+                    f'the value of partition column "{column.name}" must be a literal of its type',
+                    hint="Leave the value out to make the partition dynamic.",
+                    line=item.value.line,
+                    column=item.value.column,
+                ) from None
+    if named and len(named) != len(partition_names):
+        missing = ", ".join(n for n in partition_names if n not in named)
+        raise AnalysisError(
+            f'PARTITION leaves out the partition columns {missing} of "{table.name}"',
+            code=10125,
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    return tuple((name, found[name]) for name in partition_names if name in found)
+
+
+def _columns(
+    statement: Insert, table: Table, static: dict[str, str | None]
+) -> tuple[Column, ...]:
+    """The columns that the rows fill, in the order of the rows."""
+    open_columns = tuple(c for c in table.all_columns if c.name not in static)
+    if statement.columns is None:
+        return open_columns
+    columns: list[Column] = []
+    for identifier in statement.columns:
+        column = find_column(table, identifier)
+        if column.name in static or column in columns:
+            raise AnalysisError(
+                f'column "{column.name}" is given twice',
+                line=identifier.line,
+                column=identifier.column,
+            )
+        columns.append(column)
+    for column in table.partition_columns:
+        if column.name not in static and column not in columns:
+            raise AnalysisError(
+                f'the column list leaves out the partition column "{column.name}"',
+                hint="Name it in the list, or fix it in PARTITION (…).",
+                line=statement.target.line,
+                column=statement.target.column,
+            )
+    return tuple(columns)
+
+
+def _rows(
+    statement: Insert, columns: tuple[Column, ...], names: Names, arguments: Arguments
+) -> LiteralRows | SqlText:
+    for row in statement.rows or ():
+        if len(row) != len(columns):
+            place = row[0] if row else statement.target
+            raise wrong_count(len(row), columns, place.line, place.column)
+    if statement.rows is not None:
+        try:
+            return LiteralRows(
+                rows=tuple(
+                    tuple(
+                        cell_text(cell, column.type, arguments, column.name)
+                        for cell, column in zip(row, columns, strict=True)
+                    )
+                    for row in statement.rows
+                )
+            )
+        except NotLiteral:
+            pass
+    return Lowering(names, arguments, statement.source.mentions_row_id).text(statement.source)
+
+
+def wrong_count(
+    count: int, columns: tuple[Column, ...], line: int | None, column: int | None
+) -> AnalysisError:
+    """The error for a row with too many or too few values."""
+    return AnalysisError(
+        f"{count} values for {len(columns)} columns",
+        detail=f"The columns are {', '.join(c.name for c in columns)}.",
+        code=10044,
+        line=line,
+        column=column,
+    )

@@ -1,0 +1,207 @@
+"""Literals → the canonical text of a value of a column's type.
+
+The rules are those of an ANSI CAST, so that a row comes out the same whether it was written in this
+process or by Spark. What needs more than these rules is left to Spark.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import Any
+
+from sqlglot import exp
+
+from acidsql.errors import InvalidValueError
+from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.planner.predicates import Arguments
+from acidsql.statements.fragment import Fragment
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)")
+_WIDE = Context(prec=80)
+
+Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
+
+
+class NotLiteral(Exception):  # noqa: N818 - not an error: the value is for Spark to compute
+    """The expression is no literal, or its conversion is left to Spark."""
+
+
+def cell_text(fragment: Fragment, kind: ColumnType, arguments: Arguments, column: str) -> str | None:
+    """The text of one value for a column, None for null.
+
+    Raises NotLiteral where Spark has to compute it, InvalidValueError where it does not fit.
+    """
+    value = _literal(fragment.tree, arguments)
+    if value is None:
+        return None
+    try:
+        return _convert(value, kind)
+    except ValueError as error:
+        raise InvalidValueError(
+            f'the value {_show(value)} does not fit column "{column}" of type {kind}',
+            detail=str(error) or None,
+            line=fragment.line,
+            column=fragment.column,
+        ) from None
+
+
+def _literal(node: exp.Expression, arguments: Arguments) -> Literal:
+    node = node.unnest()
+    match node:
+        case exp.Null():
+            return None
+        case exp.Boolean():
+            return bool(node.this)
+        case exp.Literal() if node.is_string:
+            return str(node.this)
+        case exp.Literal():
+            return _number(node.name)
+        case exp.Neg():
+            value = _literal(node.this, arguments)
+            if isinstance(value, int | Decimal) and not isinstance(value, bool):
+                return -value
+        case exp.Cast() if node.is_type(exp.DType.DATE) and node.this.is_string:
+            if _DATE.fullmatch(node.this.name):
+                return node.this.name
+        case exp.Placeholder():
+            return _argument(arguments, node.name)
+    raise NotLiteral
+
+
+def _argument(arguments: Arguments, name: str) -> Literal:
+    value: Any = arguments.get(name, NotLiteral)
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        raise NotLiteral
+    if value is None or isinstance(value, bool | int | float | Decimal | str | bytes | datetime.date):
+        return value
+    raise NotLiteral
+
+
+def _number(text: str) -> int | Decimal:
+    if text.isdigit():
+        return int(text)
+    if re.fullmatch(r"\d+\.\d*|\.\d+", text):
+        return Decimal(text)
+    raise NotLiteral  # an exponent makes it a double: Spark's rules
+
+
+def _show(value: Literal) -> str:
+    return repr(value) if isinstance(value, str | bytes) else str(value)
+
+
+def _convert(value: Literal, kind: ColumnType) -> str:
+    match kind:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return _integer(value, INTEGER_BITS[name])
+        case DecimalType():
+            return _decimal(value, kind)
+        case PrimitiveType("string") | CharType():
+            return _string(value, kind)
+        case PrimitiveType(name) if name in _SIMPLE:
+            return _SIMPLE[name](value)
+    raise NotLiteral
+
+
+def _integer(value: Literal, bits: int) -> str:
+    if isinstance(value, str):
+        text = value.strip()
+        if not _INTEGER.fullmatch(text):
+            raise ValueError("It is not a whole number.")
+        value = int(text)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise NotLiteral
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise ValueError(f"The type holds {-(1 << bits - 1)} to {(1 << bits - 1) - 1}.")
+    return str(value)
+
+
+def _decimal(value: Literal, kind: DecimalType) -> str:
+    if isinstance(value, str):
+        text = value.strip()
+        if not _NUMBER.fullmatch(text):
+            raise ValueError("It is not a number.")
+        value = Decimal(text)
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise NotLiteral
+    try:
+        number = Decimal(value).quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _WIDE)
+    except InvalidOperation:
+        raise ValueError("It is out of range.") from None
+    if len(number.as_tuple().digits) > kind.precision and abs(number) >= Decimal(
+        10 ** (kind.precision - kind.scale)
+    ):
+        raise ValueError(f"It has more than {kind.precision - kind.scale} digits before the point.")
+    return f"{number:f}"
+
+
+def _string(value: Literal, kind: ColumnType) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str):
+        raise NotLiteral
+    if isinstance(kind, CharType) and len(value) > kind.length:
+        if len(value.rstrip(" ")) > kind.length:
+            raise ValueError(f"It has {len(value)} characters.")
+        return value[: kind.length]
+    return value
+
+
+def _boolean(value: Literal) -> str:
+    if not isinstance(value, bool):
+        raise NotLiteral
+    return str(value).lower()
+
+
+def _double(value: Literal) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise NotLiteral
+    return repr(float(value))
+
+
+def _date(value: Literal) -> str:
+    if isinstance(value, datetime.datetime):
+        raise NotLiteral
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        raise NotLiteral
+    try:
+        return datetime.date.fromisoformat(value).isoformat()
+    except ValueError as error:
+        raise ValueError(f"{str(error).capitalize()}.") from None
+
+
+def _timestamp(value: Literal) -> str:
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    match = _TIMESTAMP.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise NotLiteral
+    try:
+        date = datetime.date.fromisoformat(match[1])
+        time = datetime.datetime.strptime(match[2], "%H:%M:%S.%f" if match[3] else "%H:%M:%S")
+        return datetime.datetime.combine(date, time.time()).isoformat(" ")
+    except ValueError as error:
+        raise ValueError(f"{str(error).capitalize()}.") from None
+
+
+def _binary(value: Literal) -> str:
+    if not isinstance(value, bytes):
+        raise NotLiteral
+    return value.hex()
+
+
+_SIMPLE: dict[str, Callable[[Literal], str]] = {
+    "boolean": _boolean,
+    "float": _double,
+    "double": _double,
+    "date": _date,
+    "timestamp": _timestamp,
+    "binary": _binary,
+}

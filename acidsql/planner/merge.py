@@ -1,0 +1,182 @@
+"""MERGE → plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.ids import StatementId
+from acidsql.model.names import quote_identifier
+from acidsql.model.table import Column, Table
+from acidsql.planner.insert import wrong_count
+from acidsql.planner.names import Names, find_acid_target, find_column
+from acidsql.planner.predicates import Arguments, conjunct_predicates
+from acidsql.planner.text import Lowering
+from acidsql.planner.update import plan_assignments
+from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
+from acidsql.plans.sql_text import SqlText
+from acidsql.plans.update import SetColumn
+from acidsql.statements.fragment import Fragment
+from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
+
+_LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
+"""Statement ids rise in the order of Hive 3's multi-insert, whose sinks sort by name."""
+
+
+def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePlan:
+    """The legs' deltas, each under its own statement id."""
+    table = find_acid_target(statement.target, names)
+    alias = statement.target.visible_name
+    if alias.lower() == statement.alias.lower():
+        raise AnalysisError(
+            f'target and source of a MERGE are both called "{alias}"',
+            hint="Give one of them an alias.",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    row_id = any(f.mentions_row_id for f in _fragments(statement))
+    keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
+    planner = _MergePlanner(table, statement.alias, keys, Lowering(names, arguments, row_id))
+    ids = _statement_ids(statement.clauses)
+    matched = [planner.matched(c, ids[type(c)]) for c in statement.clauses if not isinstance(c, MergeInsert)]
+    inserts = [c for c in statement.clauses if isinstance(c, MergeInsert)]
+    return MergePlan(
+        table=table.name,
+        alias=alias,
+        source=_source(statement, planner.lowering),
+        source_alias=statement.alias,
+        on=planner.lowering.text(statement.on),
+        matched=tuple(matched),
+        not_matched=planner.not_matched(inserts[0], ids[MergeInsert]) if inserts else None,
+        keys=keys,
+        predicates=tuple(
+            conjunct_predicates(statement.on.tree, table, {alias.lower()}, arguments, bare=False)
+        ),
+        row_id=row_id,
+    )
+
+
+class _MergePlanner:
+    def __init__(
+        self, table: Table, source_alias: str, keys: tuple[KeyPair, ...], lowering: Lowering
+    ) -> None:
+        self.table = table
+        self.source_alias = source_alias
+        self.equal = {k.target for k in keys if k.source.lower() == k.target}
+        self.lowering = lowering
+
+    def matched(self, clause: MergeClause, statement_id: StatementId) -> UpdateLeg | DeleteLeg:
+        """The leg of a WHEN MATCHED clause."""
+        condition = self._condition(clause.condition)
+        if isinstance(clause, MergeDelete):
+            return DeleteLeg(statement_id=statement_id, condition=condition)
+        assert isinstance(clause, MergeUpdate)
+        if clause.assignments is None:
+            return UpdateLeg(
+                statement_id=statement_id,
+                condition=condition,
+                assignments=self._update_star(clause),
+            )
+        assignments = plan_assignments(clause.assignments, self.table, self.lowering)
+        return UpdateLeg(statement_id=statement_id, condition=condition, assignments=assignments)
+
+    def not_matched(self, clause: MergeInsert, statement_id: StatementId) -> InsertLeg:
+        """The leg of the WHEN NOT MATCHED clause: a value for every column of the table."""
+        condition = self._condition(clause.condition)
+        if clause.values is None:
+            values = tuple(self._from_source(c) for c in self.table.all_columns)
+        else:
+            columns = self._insert_columns(clause)
+            if len(clause.values) != len(columns):
+                raise wrong_count(len(clause.values), columns, clause.line, clause.column)
+            given = {
+                c.name: self.lowering.text(v) for c, v in zip(columns, clause.values, strict=True)
+            }
+            null = SqlText.of("NULL")
+            values = tuple(
+                SetColumn(column=c.name, value=given.get(c.name, null))
+                for c in self.table.all_columns
+            )
+        return InsertLeg(statement_id=statement_id, condition=condition, values=values)
+
+    def _condition(self, fragment: Fragment | None) -> SqlText | None:
+        return None if fragment is None else self.lowering.text(fragment)
+
+    def _insert_columns(self, clause: MergeInsert) -> tuple[Column, ...]:
+        if clause.columns is None:
+            return self.table.all_columns
+        columns: list[Column] = []
+        for identifier in clause.columns:
+            column = find_column(self.table, identifier)
+            if column in columns:
+                raise AnalysisError(
+                    f'column "{column.name}" is given twice',
+                    line=identifier.line,
+                    column=identifier.column,
+                )
+            columns.append(column)
+        return tuple(columns)
+
+    def _update_star(self, clause: MergeUpdate) -> tuple[SetColumn, ...]:
+        """Every column that may change; one that places a row must be equal by the ON condition."""
+        placing = {c.name for c in self.table.partition_columns}
+        if self.table.bucketing is not None:
+            placing |= set(self.table.bucketing.columns)
+        for name in sorted(placing - self.equal):
+            raise UnsupportedStatementError(
+                f'UPDATE SET * would change "{name}", by which rows are placed',
+                hint=f"Name the columns to set, or compare {name} in the ON condition.",
+                line=clause.line,
+                column=clause.column,
+            )
+        return tuple(self._from_source(c) for c in self.table.columns if c.name not in placing)
+
+    def _from_source(self, column: Column) -> SetColumn:
+        name = f"{quote_identifier(self.source_alias)}.{quote_identifier(column.name)}"
+        return SetColumn(column=column.name, value=SqlText.of(name))
+
+
+def _statement_ids(clauses: Sequence[MergeClause]) -> dict[type, StatementId]:
+    present = [kind for kind in _LEG_ORDER if any(isinstance(c, kind) for c in clauses)]
+    return {kind: StatementId(number) for number, kind in enumerate(present)}
+
+
+def _source(statement: Merge, lowering: Lowering) -> SqlText:
+    text = lowering.text(statement.source)
+    return SqlText.of("SELECT * FROM ", text)
+
+
+def _key_pairs(
+    condition: exp.Expression, table: Table, alias: str, source_alias: str
+) -> Iterator[KeyPair]:
+    node = condition.unnest()
+    if isinstance(node, exp.And):
+        yield from _key_pairs(node.left, table, alias, source_alias)
+        yield from _key_pairs(node.right, table, alias, source_alias)
+    elif isinstance(node, exp.EQ):
+        for left, right in ((node.left, node.right), (node.right, node.left)):
+            if _qualified(left, alias) and _qualified(right, source_alias):
+                column = table.column(left.name)
+                if column is not None:
+                    yield KeyPair(target=column.name, source=right.name)
+
+
+def _qualified(node: exp.Expression, alias: str) -> bool:
+    return (
+        isinstance(node, exp.Column)
+        and len(node.parts) == 2
+        and node.table.lower() == alias.lower()
+    )
+
+
+def _fragments(statement: Merge) -> Iterator[Fragment]:
+    yield from (statement.source, statement.on)
+    for clause in statement.clauses:
+        if clause.condition is not None:
+            yield clause.condition
+        if isinstance(clause, MergeUpdate):
+            yield from (a.value for a in clause.assignments or ())
+        elif isinstance(clause, MergeInsert):
+            yield from clause.values or ()

@@ -1,0 +1,35 @@
+"""Statement → plan: one match over what can be planned."""
+
+from __future__ import annotations
+
+from typing_extensions import assert_never
+
+from acidsql.planner.delete import plan_delete
+from acidsql.planner.insert import plan_insert
+from acidsql.planner.merge import plan_merge
+from acidsql.planner.names import Names
+from acidsql.planner.predicates import Arguments
+from acidsql.planner.query import plan_query
+from acidsql.planner.update import plan_update
+from acidsql.plans.plan import WritePlan
+from acidsql.plans.query import QueryPlan
+from acidsql.statements import Delete, Insert, Merge, Query, Update
+
+
+def make_plan(
+    statement: Insert | Update | Delete | Merge | Query, names: Names, arguments: Arguments
+) -> WritePlan | QueryPlan:
+    """The plan of a statement that reads or writes rows. Every AnalysisError there is."""
+    match statement:
+        case Insert():
+            return plan_insert(statement, names, arguments)
+        case Update():
+            return plan_update(statement, names, arguments)
+        case Delete():
+            return plan_delete(statement, names, arguments)
+        case Merge():
+            return plan_merge(statement, names, arguments)
+        case Query():
+            return plan_query(statement, names, arguments)
+        case _:
+            assert_never(statement)

@@ -1,0 +1,183 @@
+"""WHERE conjuncts of column and literal → predicates that prune a scan.
+
+Pruning must never change an answer, so only what is certain is taken: comparisons that are false
+or null whenever the column is null, from the WHERE of the very SELECT that names the table. Such a
+conjunct may be applied to the scan whatever joins stand in between, because every row without it
+would be filtered out afterwards.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from acidsql.model.table import Table
+from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.plans.predicate import Operator, Predicate
+from acidsql.statements.fragment import Fragment, TableRef
+
+Arguments = Mapping[str, Any]
+
+_OPERATORS: dict[type[exp.Expression], Operator] = {
+    exp.EQ: "=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+}
+_MIRRORED: dict[Operator, Operator] = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def scan_predicates(
+    fragment: Fragment, ref: TableRef, table: Table, arguments: Arguments
+) -> tuple[Predicate, ...]:
+    """What the WHERE of the one SELECT that reads ``ref`` says about its columns."""
+    same = [r for r in fragment.tables if (r.database, r.table, r.alias) == (ref.database, ref.table, ref.alias)]
+    if len(same) != 1:
+        return ()
+    for select in fragment.tree.find_all(exp.Select):
+        reads = _tables_of(select)
+        node = next((n for n in reads if _is(n, ref)), None)
+        if node is None:
+            continue
+        if node.args.get("sample") or node.args.get("pivots") or node.alias_column_names:
+            return ()  # what is filtered is not the table's own rows, or not under its own names
+        where = select.args.get("where")
+        alone = len(reads) == 1 and not select.args.get("joins") and not select.args.get("laterals")
+        if where is None:
+            return ()
+        qualifiers = {ref.visible_name.lower()}
+        return tuple(conjunct_predicates(where.this, table, qualifiers, arguments, bare=alone))
+    return ()
+
+
+def conjunct_predicates(
+    condition: exp.Expression,
+    table: Table,
+    qualifiers: set[str],
+    arguments: Arguments,
+    *,
+    bare: bool,
+) -> Iterator[Predicate]:
+    """The predicates among the conjuncts of a condition; ``bare`` allows unqualified columns."""
+    for conjunct in _conjuncts(condition):
+        yield from _predicates(conjunct, table, qualifiers, arguments, bare=bare)
+
+
+def _conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
+    node = condition.unnest()
+    if isinstance(node, exp.And):
+        yield from _conjuncts(node.left)
+        yield from _conjuncts(node.right)
+    else:
+        yield node
+
+
+def _predicates(
+    node: exp.Expression, table: Table, qualifiers: set[str], arguments: Arguments, *, bare: bool
+) -> Iterator[Predicate]:
+    def column(side: exp.Expression) -> str | None:
+        return _column(side, table, qualifiers, bare=bare)
+
+    def value(side: exp.Expression, name: str) -> str | None:
+        found = table.column(name)
+        return literal_text(side, found.type, arguments) if found else None
+
+    operator = _OPERATORS.get(type(node))
+    if operator is not None and isinstance(node, exp.Binary):
+        for left, right, op in (
+            (node.left, node.right, operator),
+            (node.right, node.left, _MIRRORED[operator]),
+        ):
+            name = column(left)
+            text = value(right, name) if name else None
+            if name and text is not None:
+                yield Predicate(column=name, operator=op, values=(text,))
+    elif isinstance(node, exp.Between) and not node.args.get("symmetric"):
+        name = column(node.this)
+        low = value(node.args["low"], name) if name else None
+        high = value(node.args["high"], name) if name else None
+        if name and low is not None and high is not None:
+            yield Predicate(column=name, operator=">=", values=(low,))
+            yield Predicate(column=name, operator="<=", values=(high,))
+    elif isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
+        name = column(node.this)
+        texts = [value(e, name) for e in node.expressions] if name else []
+        if name and texts and all(t is not None for t in texts):
+            yield Predicate(column=name, operator="in", values=tuple(t for t in texts if t is not None))
+
+
+def _column(node: exp.Expression, table: Table, qualifiers: set[str], *, bare: bool) -> str | None:
+    node = node.unnest()
+    if not isinstance(node, exp.Column) or len(node.parts) > 2:
+        return None
+    if node.table.lower() not in qualifiers if node.table else not bare:
+        return None
+    found = table.column(node.name)
+    return found.name if found else None
+
+
+def literal_text(node: exp.Expression, kind: ColumnType, arguments: Arguments) -> str | None:
+    """The canonical text of a literal, if it is exactly comparable with the column's type."""
+    node = node.unnest()
+    if isinstance(node, exp.Placeholder):
+        return _argument_text(arguments.get(node.name), kind)
+    if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        text = _number_text(node.this.name, kind)
+        return f"-{text}" if text is not None else None
+    if isinstance(node, exp.Cast) and node.is_type(exp.DType.DATE) and node.this.is_string:
+        return _date_text(node.this.name) if kind == PrimitiveType("date") else None
+    if not isinstance(node, exp.Literal):
+        return None
+    if not node.is_string:
+        return _number_text(node.name, kind)
+    if kind == PrimitiveType("date"):
+        return _date_text(node.name)
+    is_text = kind == PrimitiveType("string") or isinstance(kind, CharType)
+    return node.name if is_text else None
+
+
+def _number_text(text: str, kind: ColumnType) -> str | None:
+    if isinstance(kind, PrimitiveType) and kind.name in INTEGER_BITS:
+        return text if text.isdigit() and len(text) < 19 else None
+    if isinstance(kind, DecimalType):
+        return text if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) and len(text) < 38 else None
+    return None
+
+
+def _date_text(text: str) -> str | None:
+    try:
+        return datetime.date.fromisoformat(text).isoformat() if _ISO_DATE.fullmatch(text) else None
+    except ValueError:
+        return None
+
+
+def _argument_text(value: Any, kind: ColumnType) -> str | None:
+    is_text = kind == PrimitiveType("string") or isinstance(kind, CharType)
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | Decimal):
+        text = _number_text(f"{abs(value):f}" if isinstance(value, Decimal) else str(abs(value)), kind)
+        return f"-{text}" if text is not None and value < 0 else text
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value.isoformat() if kind == PrimitiveType("date") else None
+    return value if isinstance(value, str) and is_text else None
+
+
+def _tables_of(select: exp.Select) -> list[exp.Expression]:
+    source = select.args.get("from_") or select.args.get("from")
+    nodes = [source.this] if source is not None else []
+    return nodes + [join.this for join in select.args.get("joins") or []]
+
+
+def _is(node: exp.Expression, ref: TableRef) -> bool:
+    if not isinstance(node, exp.Table):
+        return False
+    alias = node.alias or None
+    return (node.db or None, node.name, alias) == (ref.database, ref.table, ref.alias)

@@ -1,0 +1,108 @@
+"""Fragments of a statement → SQL text with open sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from acidsql.errors import UnsupportedStatementError
+from acidsql.model.names import quote_identifier
+from acidsql.model.table import Table, TableKind
+from acidsql.planner.names import Names, table_name, unknown_table
+from acidsql.planner.predicates import Arguments, scan_predicates
+from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.statements.fragment import Fragment, Star, TableRef
+
+_MARK = "\x00"
+_SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
+_TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
+
+Source = TableSource | FrameSource | InputSource
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """Turns fragments into SQL text: resolves names, numbers parameters, keeps ``row__id`` hidden."""
+
+    names: Names
+    arguments: Arguments
+    row_id: bool
+
+    def text(self, fragment: Fragment) -> SqlText:
+        """The fragment's own text, its tables open."""
+        sources: list[Source] = []
+        found = [self._resolve(fragment, ref) for ref in fragment.tables]
+
+        def table(index: int, ref: TableRef) -> str:
+            source = found[index]
+            if source is None:
+                return fragment.text[ref.start : ref.end]
+            sources.append(source)
+            return _MARK + _alias_of(fragment, ref)
+
+        filled = fragment.fill(table, lambda name: f":{name}", lambda s: self._star(s, fragment, found))
+        parts: list[str | Source] = []
+        for index, stretch in enumerate(filled.split(_MARK)):
+            parts += [sources[index - 1], stretch] if index else [stretch]
+        return SqlText.of(*(p for p in parts if p != ""))
+
+    def _resolve(self, fragment: Fragment, ref: TableRef) -> Source | None:
+        if ref.database is None and self.names.is_frame(ref.table):
+            return FrameSource(name=ref.table.lower())
+        table = self.names.find_table(table_name(ref, self.names))
+        if table is not None:
+            return self._table_source(fragment, ref, table)
+        if ref.database is None and self.names.is_view(ref.table):
+            return None
+        raise unknown_table(ref, self.names)
+
+    def _table_source(self, fragment: Fragment, ref: TableRef, table: Table) -> TableSource:
+        if table.kind is TableKind.INSERT_ONLY:
+            raise UnsupportedStatementError(
+                f'table "{table.name}" is insert-only, which cannot be read yet',
+                line=ref.line,
+                column=ref.column,
+            )
+        mentioned = mentioned_columns(fragment)
+        return TableSource(
+            table=table.name,
+            row_id=self.row_id and table.kind is TableKind.FULL_ACID,
+            predicates=scan_predicates(fragment, ref, table, self.arguments),
+            columns=tuple(c.name for c in table.columns if c.name in mentioned),
+        )
+
+    def _star(self, star: Star, fragment: Fragment, found: list[Source | None]) -> str | None:
+        """A star must not show the row id, which is no column of the table in Hive."""
+        if not self.row_id:
+            return None
+        hidden = [
+            f"{quote_identifier(fragment.tables[index].visible_name)}.row__id"
+            for index in star.sources
+            if isinstance(source := found[index], TableSource) and source.row_id
+        ]
+        if not hidden:
+            return None
+        prefix = f"{quote_identifier(star.qualifier)}.*" if star.qualifier else "*"
+        return f"{prefix} EXCEPT ({', '.join(hidden)})"
+
+
+def mentioned_columns(fragment: Fragment) -> frozenset[str]:
+    """Every name in the fragment that may be a column, in lower case."""
+    return frozenset(column.name.lower() for column in fragment.tree.find_all(exp.Column))
+
+
+def _alias_of(fragment: Fragment, ref: TableRef) -> str:
+    """An alias that keeps the table's own name usable as a qualifier.
+
+    None before TABLESAMPLE and after TABLE, where Spark's grammar has no room for one.
+    """
+    if ref.alias is not None or _SAMPLE.match(fragment.text, ref.end):
+        return ""
+    if _TABLE_QUERY.search(fragment.text[: ref.start]):
+        return ""
+    return f" AS {quote_identifier(ref.table)}"
+
+

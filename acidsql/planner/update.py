@@ -1,0 +1,81 @@
+"""UPDATE → plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.table import Table
+from acidsql.planner.names import Names, find_acid_target, find_column
+from acidsql.planner.predicates import Arguments, conjunct_predicates
+from acidsql.planner.text import Lowering
+from acidsql.plans.predicate import Predicate
+from acidsql.plans.update import SetColumn, UpdatePlan
+from acidsql.statements.fragment import Fragment
+from acidsql.statements.update import Assignment, Update
+
+
+def plan_update(statement: Update, names: Names, arguments: Arguments) -> UpdatePlan:
+    """A delete delta and a delta of the rows that the WHERE yields."""
+    table = find_acid_target(statement.target, names)
+    alias = statement.target.visible_name
+    fragments = [a.value for a in statement.assignments] + _some(statement.where)
+    row_id = any(f.mentions_row_id for f in fragments)
+    lowering = Lowering(names, arguments, row_id)
+    return UpdatePlan(
+        table=table.name,
+        alias=alias,
+        assignments=plan_assignments(statement.assignments, table, lowering),
+        where=lowering.text(statement.where) if statement.where else None,
+        predicates=where_predicates(statement.where, table, alias, arguments),
+        row_id=row_id,
+    )
+
+
+def plan_assignments(
+    assignments: Sequence[Assignment], table: Table, lowering: Lowering
+) -> tuple[SetColumn, ...]:
+    """The SET list, without columns that decide where a row lies."""
+    found: dict[str, SetColumn] = {}
+    for assignment in assignments:
+        column = find_column(table, assignment.column)
+        _refuse_placing_column(column.name, table, assignment)
+        if column.name in found:
+            raise AnalysisError(
+                f'column "{column.name}" is set twice',
+                line=assignment.column.line,
+                column=assignment.column.column,
+            )
+        found[column.name] = SetColumn(column=column.name, value=lowering.text(assignment.value))
+    return tuple(found.values())
+
+
+def where_predicates(
+    where: Fragment | None, table: Table, alias: str, arguments: Arguments
+) -> tuple[Predicate, ...]:
+    """What the WHERE of an UPDATE or DELETE says about the target alone."""
+    if where is None:
+        return ()
+    return tuple(conjunct_predicates(where.tree, table, {alias.lower()}, arguments, bare=True))
+
+
+def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> None:
+    place = {"line": assignment.column.line, "column": assignment.column.column}
+    if any(c.name == name for c in table.partition_columns):
+        raise UnsupportedStatementError(
+            f'cannot update partition column "{name}"',
+            code=10292,
+            hint="DELETE the rows and INSERT them into the other partition.",
+            **place,
+        )
+    if table.bucketing is not None and name in table.bucketing.columns:
+        raise UnsupportedStatementError(
+            f'cannot update bucketing column "{name}"',
+            code=10302,
+            hint="DELETE the rows and INSERT them with the new value.",
+            **place,
+        )
+
+
+def _some(fragment: Fragment | None) -> list[Fragment]:
+    return [] if fragment is None else [fragment]

@@ -1,0 +1,137 @@
+"""The Engine port: what carries a plan out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from acidsql.model.access import Operation
+from acidsql.model.ids import StatementId, WriteId
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.table import Table
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.plan import WritePlan
+from acidsql.plans.query import QueryPlan
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLocation:
+    """One directory of a table: a partition's, or the table's own with ``name`` None."""
+
+    name: PartitionName | None
+    location: str
+
+
+@dataclass(frozen=True, slots=True)
+class TableSnapshot:
+    """A table, its directories, and the write ids that a transaction sees of it."""
+
+    table: Table
+    partitions: tuple[PartitionLocation, ...]
+    write_ids: ValidWriteIdList
+
+
+@dataclass(frozen=True, slots=True)
+class ReadContext:
+    """One snapshot for every table a statement reads, and the values of its parameters."""
+
+    txns: ValidTxnList
+    tables: Mapping[TableName, TableSnapshot]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """Where a statement reads, and the ids it writes under."""
+
+    read: ReadContext
+    write_id: WriteId
+    statement_id: StatementId = StatementId(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a job did in one directory; ``partition`` None is the table's own."""
+
+    partition: PartitionName | None
+    location: str
+    operation: Operation
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """What a job wrote: counts of rows, directories touched, and paths that an abort may remove."""
+
+    rows_inserted: int = 0
+    rows_updated: int = 0
+    rows_deleted: int = 0
+    touched: tuple[Touched, ...] = ()
+    directories: tuple[str, ...] = ()
+
+
+class Frame(Protocol):
+    """The rows of a query, not yet computed."""
+
+    @property
+    def columns(self) -> list[str]:
+        """The column names, in order."""
+        ...
+
+    @property
+    def data_frame(self) -> Any:
+        """The engine's own lazy frame: a Spark DataFrame."""
+        ...
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows as Python values. ExecutionError if the job fails."""
+        ...
+
+    def arrow(self) -> Any:
+        """The rows as a pyarrow.Table. ExecutionError if the job fails."""
+        ...
+
+    def pandas(self) -> Any:
+        """The rows as a pandas.DataFrame. ExecutionError if the job fails."""
+        ...
+
+
+class Engine(Protocol):
+    """Carries plans out. Files are durable, and under their final names, when a verb returns."""
+
+    def query(self, plan: QueryPlan, context: ReadContext) -> Frame:
+        """A lazy frame. AnalysisError if the query does not make sense."""
+        ...
+
+    def table(self, snapshot: TableSnapshot, txns: ValidTxnList) -> Frame:
+        """All columns and rows of a table, lazily."""
+        ...
+
+    def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
+        """Run a write. On any error nothing is left under a final name."""
+        ...
+
+    def compact(self, plan: CompactPlan, snapshot: TableSnapshot) -> bool:
+        """Write what a compactor's snapshot selects; False if there was nothing to compact."""
+        ...
+
+    def discard(self, directories: Sequence[str]) -> None:
+        """Remove what an aborted write left. Never raises."""
+        ...
+
+    def register(self, name: str, frame: Any) -> None:
+        """Make a DataFrame known under a name."""
+        ...
+
+    def frame_names(self) -> frozenset[str]:
+        """Names registered, in lower case."""
+        ...
+
+    def has_view(self, name: str) -> bool:
+        """Whether the engine itself knows a temporary view of this name (may start Spark)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what the engine itself started. Idempotent."""
+        ...

@@ -1,0 +1,117 @@
+"""Plan → tree text, for EXPLAIN and for every golden."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from typing_extensions import assert_never
+
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.delete import DeletePlan
+from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.plan import WritePlan
+from acidsql.plans.query import QueryPlan
+from acidsql.plans.sql_text import SqlText, TableSource
+from acidsql.plans.update import SetColumn, UpdatePlan
+
+
+def explain(plan: WritePlan | QueryPlan | CompactPlan) -> str:
+    """The plan as a tree: a head, and a branch per thing that is read or written."""
+    match plan:
+        case QueryPlan():
+            return _tree("query", _query_lines(plan))
+        case InsertPlan():
+            return _tree(f"insert into {plan.table}", _insert_lines(plan))
+        case UpdatePlan():
+            return _tree(f"update {plan.table}", _update_lines(plan))
+        case DeletePlan():
+            return _tree(f"delete {plan.table}", _delete_lines(plan))
+        case MergePlan():
+            return _tree(f"merge into {plan.table}", _merge_lines(plan))
+        case CompactPlan():
+            partition = f" partition {plan.partition}" if plan.partition else ""
+            return _tree(f"{plan.type} compaction of {plan.table}{partition}", [])
+        case _:
+            assert_never(plan)
+
+
+def _tree(head: str, branches: Sequence[str]) -> str:
+    last = len(branches) - 1
+    return "\n".join(
+        [head, *(f" {'└' if i == last else '├'}── {line}" for i, line in enumerate(branches))]
+    )
+
+
+def _query_lines(plan: QueryPlan) -> list[str]:
+    scans = [s for s in plan.rows.sources if isinstance(s, TableSource)]
+    return [f"scan: {_scan(s)}" for s in scans] + [f"rows: {_one_line(plan.rows)}"]
+
+
+def _scan(source: TableSource) -> str:
+    pruned = f", pruned by {_all(source.predicates)}" if source.predicates else ""
+    return f"{source.table}{', with row ids' if source.row_id else ''}{pruned}"
+
+
+def _insert_lines(plan: InsertPlan) -> list[str]:
+    if isinstance(plan.rows, LiteralRows):
+        rows = f"values: {len(plan.rows.rows)} rows, in this process"
+    else:
+        rows = f"rows: {_one_line(plan.rows)}"
+    fixed = ", ".join(f"{name} = {'null' if v is None else v}" for name, v in plan.static_partition)
+    partition = [f"partition: {fixed}"] if fixed else []
+    return [rows, *partition, f"delta 0000: {', '.join(plan.columns)}"]
+
+
+def _update_lines(plan: UpdatePlan) -> list[str]:
+    return [
+        _read_line(plan.where, plan.predicates),
+        "delete delta 0000: the row ids read",
+        f"delta 0000: {_assignments(plan.assignments)}",
+    ]
+
+
+def _delete_lines(plan: DeletePlan) -> list[str]:
+    return [_read_line(plan.where, plan.predicates), "delete delta 0000: the row ids read"]
+
+
+def _read_line(where: SqlText | None, predicates: Sequence[object]) -> str:
+    pruned = f", pruned by {_all(predicates)}" if predicates else ""
+    return f"read: {_one_line(where) if where else 'all rows'}, with row ids{pruned}"
+
+
+def _merge_lines(plan: MergePlan) -> list[str]:
+    lines = [f"source {plan.source_alias}: {_one_line(plan.source)}", f"join: {_one_line(plan.on)}"]
+    if plan.keys:
+        keys = ", ".join(f"{k.target} by {k.source}" for k in plan.keys)
+        lines.append(f"target pruned by the source's keys: {keys}")
+    legs: list[UpdateLeg | DeleteLeg | InsertLeg] = [*plan.matched]
+    if plan.not_matched:
+        legs.append(plan.not_matched)
+    return lines + [line for leg in legs for line in _leg_lines(leg)]
+
+
+def _leg_lines(leg: UpdateLeg | DeleteLeg | InsertLeg) -> list[str]:
+    when = "not matched" if isinstance(leg, InsertLeg) else "matched"
+    condition = f" and {_one_line(leg.condition)}" if leg.condition else ""
+    number = f"{leg.statement_id:04d}"
+    lines = []
+    if not isinstance(leg, InsertLeg):
+        lines.append(f"delete delta {number}: the row ids {when}{condition}")
+    if isinstance(leg, UpdateLeg):
+        lines.append(f"delta {number}: {_assignments(leg.assignments)}")
+    if isinstance(leg, InsertLeg):
+        lines.append(f"delta {number}: {when}{condition}: {_assignments(leg.values)}")
+    return lines
+
+
+def _assignments(assignments: Sequence[SetColumn]) -> str:
+    return ", ".join(f"{a.column} := {_one_line(a.value)}" for a in assignments)
+
+
+def _all(predicates: Sequence[object]) -> str:
+    return " and ".join(map(str, predicates))
+
+
+def _one_line(text: SqlText) -> str:
+    return " ".join(str(text).split())

@@ -1,0 +1,35 @@
+"""The plan of an INSERT."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from acidsql.model.names import TableName
+from acidsql.plans.node import Node
+from acidsql.plans.sql_text import SqlText
+
+
+class LiteralRows(Node):
+    """Rows known from the text alone.
+
+    A cell is the canonical text of a value of its column's type, or None for null; the cells of a
+    row stand in the order of ``InsertPlan.columns``.
+    """
+
+    kind: Literal["literals"] = "literals"
+    rows: tuple[tuple[str | None, ...], ...]
+
+
+class InsertPlan(Node):
+    """A delta under the statement's one statement id.
+
+    ``columns`` are the target columns that the rows fill, in the order of the rows' columns, with
+    dynamic partition columns among them. Columns not named are null. ``static_partition`` gives
+    the value texts of the partition columns that the statement fixes.
+    """
+
+    kind: Literal["insert"] = "insert"
+    table: TableName
+    columns: tuple[str, ...]
+    static_partition: tuple[tuple[str, str | None], ...] = ()
+    rows: LiteralRows | SqlText

@@ -1,0 +1,71 @@
+"""The plan of a MERGE."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from acidsql.model.ids import StatementId
+from acidsql.model.names import TableName
+from acidsql.plans.node import Node
+from acidsql.plans.predicate import Predicate
+from acidsql.plans.sql_text import SqlText
+from acidsql.plans.update import SetColumn
+
+
+class UpdateLeg(Node):
+    """Matched rows that ``condition`` holds for: a delete delta and a delta."""
+
+    kind: Literal["update"] = "update"
+    statement_id: StatementId
+    condition: SqlText | None
+    assignments: tuple[SetColumn, ...]
+
+
+class DeleteLeg(Node):
+    """Matched rows that ``condition`` holds for: a delete delta."""
+
+    kind: Literal["delete"] = "delete"
+    statement_id: StatementId
+    condition: SqlText | None
+
+
+class InsertLeg(Node):
+    """Source rows without a match that ``condition`` holds for: a delta."""
+
+    kind: Literal["insert"] = "insert"
+    statement_id: StatementId
+    condition: SqlText | None
+    values: tuple[SetColumn, ...]
+
+
+MatchedLeg = Annotated[UpdateLeg | DeleteLeg, Field(discriminator="kind")]
+
+
+class KeyPair(Node):
+    """An equality of the ON condition between a plain target and a plain source column."""
+
+    target: str
+    source: str
+
+
+class MergePlan(Node):
+    """One scan of the target, joined with the source; the legs' deltas under their statement ids.
+
+    ``matched`` stands in the order of the text: of the clauses whose condition holds, the first
+    acts. ``source`` is a query; its columns are known to the expressions under ``source_alias``.
+    ``keys`` lets the scan of the target be pruned by the least and greatest source key.
+    """
+
+    kind: Literal["merge"] = "merge"
+    table: TableName
+    alias: str
+    source: SqlText
+    source_alias: str
+    on: SqlText
+    matched: tuple[MatchedLeg, ...]
+    not_matched: InsertLeg | None
+    keys: tuple[KeyPair, ...] = ()
+    predicates: tuple[Predicate, ...] = ()
+    row_id: bool = False

@@ -1,0 +1,58 @@
+"""Every plan, and what it does to which tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from acidsql.model.names import TableName
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.delete import DeletePlan
+from acidsql.plans.insert import InsertPlan
+from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.query import QueryPlan
+from acidsql.plans.sql_text import SqlText, TableSource
+from acidsql.plans.update import UpdatePlan
+
+WritePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan
+Plan = Annotated[WritePlan | QueryPlan | CompactPlan, Field(discriminator="kind")]
+
+PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan] = TypeAdapter(Plan)
+"""Plans in and out of JSON."""
+
+
+def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
+    """Every SQL text inside a plan."""
+    match plan:
+        case QueryPlan():
+            yield plan.rows
+        case InsertPlan():
+            if isinstance(plan.rows, SqlText):
+                yield plan.rows
+        case UpdatePlan():
+            yield from (a.value for a in plan.assignments)
+            yield from _some(plan.where)
+        case DeletePlan():
+            yield from _some(plan.where)
+        case MergePlan():
+            yield from (plan.source, plan.on)
+            legs = [*plan.matched, *([plan.not_matched] if plan.not_matched else [])]
+            for leg in legs:
+                yield from _some(leg.condition)
+                if isinstance(leg, UpdateLeg):
+                    yield from (a.value for a in leg.assignments)
+                elif isinstance(leg, InsertLeg):
+                    yield from (a.value for a in leg.values)
+
+
+def tables_read(plan: WritePlan | QueryPlan) -> tuple[TableName, ...]:
+    """The tables whose rows the plan reads as sources, each once, in text order."""
+    sources = (source for text in texts(plan) for source in text.sources)
+    return tuple(dict.fromkeys(s.table for s in sources if isinstance(s, TableSource)))
+
+
+def _some(text: SqlText | None) -> Iterator[SqlText]:
+    if text is not None:
+        yield text

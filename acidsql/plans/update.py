@@ -1,0 +1,33 @@
+"""The plan of an UPDATE."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from acidsql.model.names import TableName
+from acidsql.plans.node import Node
+from acidsql.plans.predicate import Predicate
+from acidsql.plans.sql_text import SqlText
+
+
+class SetColumn(Node):
+    """``column`` := ``value``, an expression over the old row."""
+
+    column: str
+    value: SqlText
+
+
+class UpdatePlan(Node):
+    """One delete delta and one delta under the same statement id.
+
+    ``alias`` is the name under which the expressions know the target. ``row_id`` says that they
+    mention ``row__id``.
+    """
+
+    kind: Literal["update"] = "update"
+    table: TableName
+    alias: str
+    assignments: tuple[SetColumn, ...]
+    where: SqlText | None
+    predicates: tuple[Predicate, ...] = ()
+    row_id: bool = False
