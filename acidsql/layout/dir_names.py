@@ -1,0 +1,198 @@
+"""Directory and file names of ACID tables: parse and format.
+
+Grammar: Hive's AcidUtils (ParsedBase, ParsedDelta, BUCKET_PATTERN, ORIGINAL_PATTERN). Parsing is
+lenient about zero padding, as Hive's is; formatting always pads.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from acidsql.model.ids import NO_TXN, BucketId, StatementId, TxnId, WriteId
+
+VERSION_FILE = "_orc_acid_version"
+"""In every directory a full-ACID writer makes; Trino skips a footer check when it is there."""
+
+METADATA_FILE = "_metadata_acid"
+"""Marks a base that Hive 3 compacted, or that Hive 4 emptied by TRUNCATE or DROP PARTITION."""
+
+FLUSH_LENGTH_SUFFIX = "_flush_length"
+"""Ends the side file that holds the valid length of a file being streamed into."""
+
+FIRST_BASE_WRITE_ID = WriteId(-(2**63))
+"""Of the base that compacts nothing but original files (Long.MIN_VALUE)."""
+
+_LONG_MAX = 2**63 - 1
+_INT_MAX = 2**31 - 1
+_BASE = re.compile(r"base_(-?[0-9]+)(?:_v([0-9]+))?")
+_DELTA = re.compile(r"(delete_)?delta_([0-9]+)_([0-9]+)(?:_([0-9]+))?(?:_v([0-9]+))?")
+_BUCKET = re.compile(r"bucket_([0-9]+)(?:_([0-9]+))?")
+_ORIGINAL = re.compile(r"([0-9]+)_([0-9]+)(?:_copy_([0-9]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class BaseDir:
+    """``base_N``, or ``base_N_vT`` when the compactor's transaction T wrote it."""
+
+    write_id: WriteId
+    visibility_id: TxnId = NO_TXN
+
+    @property
+    def name(self) -> str:
+        """The name as Hive formats it.
+
+        >>> BaseDir(WriteId(5), TxnId(20)).name
+        'base_0000005_v0000020'
+        """
+        return f"base_{self.write_id:07d}{_visibility(self.visibility_id)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaDir:
+    """``delta_A_B[_S][_vT]`` or, with the same grammar, ``delete_delta_…``."""
+
+    min_write_id: WriteId
+    max_write_id: WriteId
+    statement_id: StatementId | None = None
+    is_delete: bool = False
+    visibility_id: TxnId = NO_TXN
+
+    @property
+    def name(self) -> str:
+        """The name as Hive formats it.
+
+        >>> DeltaDir(WriteId(3), WriteId(3), StatementId(1), is_delete=True).name
+        'delete_delta_0000003_0000003_0001'
+        """
+        kind = "delete_delta" if self.is_delete else "delta"
+        statement = "" if self.statement_id is None else f"_{self.statement_id:04d}"
+        bounds = f"{self.min_write_id:07d}_{self.max_write_id:07d}"
+        return f"{kind}_{bounds}{statement}{_visibility(self.visibility_id)}"
+
+
+@dataclass(frozen=True, slots=True)
+class BucketFile:
+    """``bucket_N``, or ``bucket_N_A`` where Hive 4 adds the attempt of the task."""
+
+    bucket_id: BucketId
+    attempt: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name as Hive formats it.
+
+        >>> BucketFile(BucketId(7)).name
+        'bucket_00007'
+        """
+        return f"bucket_{self.bucket_id:05d}" + ("" if self.attempt is None else f"_{self.attempt}")
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalFile:
+    """``000001_0`` or ``000001_0_copy_2``: a file from before the table became ACID, or loaded."""
+
+    bucket_id: BucketId
+    attempt: int = 0
+    copy: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The name as Hive formats it.
+
+        >>> OriginalFile(BucketId(1), copy=2).name
+        '000001_0_copy_2'
+        """
+        copy = "" if self.copy is None else f"_copy_{self.copy}"
+        return f"{self.bucket_id:06d}_{self.attempt}{copy}"
+
+
+def parse_base(name: str) -> BaseDir | None:
+    """The base a directory name means, or None.
+
+    >>> parse_base("base_-9223372036854775808")
+    BaseDir(write_id=-9223372036854775808, visibility_id=0)
+    """
+    match = _BASE.fullmatch(name)
+    if match is None:
+        return None
+    write_id, visibility_id = int(match[1]), int(match[2] or 0)
+    if write_id != FIRST_BASE_WRITE_ID and not (0 <= write_id <= _LONG_MAX):
+        return None
+    return BaseDir(WriteId(write_id), TxnId(visibility_id)) if visibility_id <= _LONG_MAX else None
+
+
+def parse_delta(name: str) -> DeltaDir | None:
+    """The delta or delete delta a directory name means, or None.
+
+    >>> parse_delta("delta_5_7")
+    DeltaDir(min_write_id=5, max_write_id=7, statement_id=None, is_delete=False, visibility_id=0)
+    """
+    match = _DELTA.fullmatch(name)
+    if match is None:
+        return None
+    low, high, visibility_id = int(match[2]), int(match[3]), int(match[5] or 0)
+    statement = None if match[4] is None else int(match[4])
+    if low > high or max(high, visibility_id) > _LONG_MAX or (statement or 0) > _INT_MAX:
+        return None
+    return DeltaDir(
+        WriteId(low),
+        WriteId(high),
+        None if statement is None else StatementId(statement),
+        match[1] is not None,
+        TxnId(visibility_id),
+    )
+
+
+def parse_directory(name: str) -> BaseDir | DeltaDir | None:
+    """The base, delta or delete delta a directory name means, or None."""
+    return parse_base(name) or parse_delta(name)
+
+
+def parse_bucket_file(name: str) -> BucketFile | None:
+    """The bucket file a name means, or None.
+
+    >>> parse_bucket_file("bucket_00001_0")
+    BucketFile(bucket_id=1, attempt=0)
+    """
+    match = _BUCKET.fullmatch(name)
+    if match is None or int(match[1]) > _INT_MAX:
+        return None
+    return BucketFile(BucketId(int(match[1])), None if match[2] is None else int(match[2]))
+
+
+def parse_original_file(name: str) -> OriginalFile | None:
+    """The original file a name means, or None.
+
+    >>> parse_original_file("000001_0_copy_3").bucket_id
+    1
+    """
+    match = _ORIGINAL.fullmatch(name)
+    if match is None or int(match[1]) > _INT_MAX:
+        return None
+    copy = None if match[3] is None else int(match[3])
+    return OriginalFile(BucketId(int(match[1])), int(match[2]), copy)
+
+
+def file_bucket_id(name: str) -> BucketId | None:
+    """The bucket a data file's name gives, bucket file or original; None for any other name.
+
+    >>> file_bucket_id("bucket_00002"), file_bucket_id("000003_0"), file_bucket_id("part-0.orc")
+    (2, 3, None)
+    """
+    file = parse_bucket_file(name) or parse_original_file(name)
+    return None if file is None else file.bucket_id
+
+
+def is_hidden(name: str) -> bool:
+    """Whether readers pass over a file or directory of this name.
+
+    >>> is_hidden("_tmp.1"), is_hidden(".x"), is_hidden("base_1")
+    (True, True, False)
+    """
+    return name.startswith(("_", "."))
+
+
+def _visibility(txn_id: TxnId) -> str:
+    # Transaction 0 always counts as committed, so Hive never writes `_v0`.
+    return f"_v{txn_id:07d}" if txn_id else ""

@@ -1,0 +1,73 @@
+"""Hive's bucket hash of timestamps, wall clock taken as UTC (TimestampWritableV2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from acidsql.layout.murmur import Hashes, murmur
+
+_Longs = NDArray[np.int64]
+_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def timestamp_hashes(array: pa.Array, version: int) -> Hashes:
+    """The hash of each timestamp of any unit; what stands at nulls is undefined."""
+    per_second = _UNITS_PER_SECOND[array.type.unit]
+    ticks = np.asarray(array.cast(pa.int64()).fill_null(0), dtype=np.int64)
+    seconds, rest = np.divmod(ticks, per_second)
+    nanos = rest * (10**9 // per_second)
+    if version == 1:
+        mixed = (seconds << 30) | nanos
+        return ((mixed >> 32) ^ mixed).astype(np.uint32)
+    return _compact_murmur(seconds, nanos)
+
+
+def _compact_murmur(seconds: _Longs, nanos: _Longs) -> Hashes:
+    """Murmur over Hive's compact form: four bytes, then what 31 bits of seconds cannot hold."""
+    wide = (seconds < 0) | (seconds > 2**31 - 1)
+    reversed_nanos = _reverse_digits(nanos)
+    more = (reversed_nanos != 0) | wide
+    low = seconds & 0x7FFFFFFF | np.where(more, 1 << 31, 0)
+    buffer = np.zeros((len(seconds), 4 + 9 + 9), np.uint8)
+    buffer[:, :4] = low.astype(">u4").view(np.uint8).reshape(-1, 4)
+    lengths = np.full(len(seconds), 4, np.int64)
+    _append(buffer, lengths, np.where(wide, -reversed_nanos - 1, reversed_nanos), more)
+    _append(buffer, lengths, seconds >> 31, wide)
+    starts = np.arange(len(seconds), dtype=np.int64) * buffer.shape[1]
+    return murmur(buffer.reshape(-1), starts, lengths)
+
+
+def _reverse_digits(nanos: _Longs) -> _Longs:
+    """Nine digits read backwards, so that round fractions are short.
+
+    >>> _reverse_digits(np.array([500000000, 1000])).tolist()
+    [5, 100000]
+    """
+    result = np.zeros_like(nanos)
+    for _ in range(9):
+        nanos, digit = np.divmod(nanos, 10)
+        result = result * 10 + digit
+    return result
+
+
+def _append(
+    buffer: NDArray[np.uint8], lengths: _Longs, values: _Longs, where: NDArray[np.bool_]
+) -> None:
+    """Append each value as a Hadoop VLong: one byte, or a byte of sign and length and the bytes."""
+    rows = np.flatnonzero(where)
+    values = values[rows]
+    short = (values >= -112) & (values <= 127)
+    magnitude = np.where(values < 0, ~values, values)
+    size = np.ones(len(rows), np.int64)
+    for byte in range(1, 8):
+        size += (magnitude >> (8 * byte)) != 0
+    marker = np.where(values < 0, -120, -112) - size
+    at = lengths[rows]
+    buffer[rows, at] = np.where(short, values, marker).astype(np.int8).view(np.uint8)
+    lengths[rows] += np.where(short, 1, 1 + size)
+    for byte in range(8):
+        long = np.flatnonzero(~short & (size > byte))
+        shift = 8 * (size[long] - 1 - byte)
+        buffer[rows[long], at[long] + 1 + byte] = (magnitude[long] >> shift & 255).astype(np.uint8)
