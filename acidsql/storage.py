@@ -5,23 +5,15 @@ Paths are URIs or absolute paths as the catalog stores them. Implementations: ``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """One file of a listing: ``path`` relative to the listed directory, with ``/``; size in bytes."""
-
-    path: str
-    size: int
+from acidsql.layout.listing import ListedFile
 
 
 class Storage(Protocol):
     """What the core needs of a file system. Every verb raises StorageError with the path in it."""
 
-    def list_files(self, directory: str) -> list[FileEntry]:
+    def list_files(self, directory: str) -> list[ListedFile]:
         """Every file below the directory, recursively, sorted by path; [] if there is none.
 
         Hidden files are listed too.
@@ -60,6 +52,9 @@ class Storage(Protocol):
         """The path in the local file system, or None where the storage is not local."""
         ...
 
-    def remove_all(self, paths: Sequence[str]) -> None:
-        """`remove` for each."""
+    def put_file(self, source: str, path: str) -> None:
+        """Bring a finished local file under a path of the storage, durable when the call returns.
+
+        Where the storage is local, ``source`` may be ``path`` itself. The source is used up.
+        """
         ...

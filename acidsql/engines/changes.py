@@ -1,0 +1,62 @@
+"""Changed rows to their places: delete events, and the new versions of updated rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.output import Output
+from acidsql.engines.rows import ROW_ID_COLUMNS, stretches
+from acidsql.model.ids import StatementId
+
+PARTITION = "__partition"
+"""The index of a changed row's partition in the selection."""
+
+LEG = "__leg"
+"""The index of the leg that acts on a changed row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLeg:
+    """What one leg does to the rows it acts on; an update writes them anew."""
+
+    statement_id: StatementId
+    is_update: bool
+
+
+def write_changes(
+    output: Output, changes: pa.Table, partitions: Sequence[str], legs: Sequence[ChangeLeg]
+) -> None:
+    """Write the events of changed rows.
+
+    ``changes`` has PARTITION, LEG, the row id columns and, where a leg updates, the table's columns
+    with their new values; it is sorted by partition and row id. ``partitions`` gives the text of
+    each partition. A new version keeps the bucket of the old row, as Hive 3 does.
+    """
+    codes = changes.column(PARTITION).to_numpy()
+    buckets = bucket_ids(changes.column("bucket").to_numpy())
+    acting = changes.column(LEG).to_numpy()
+    names = [c.name for c in output.target.columns]
+    for start, end in stretches([codes, buckets]):
+        partition, bucket_id = partitions[int(codes[start])], int(buckets[start])
+        output.finish_others(partition, bucket_id)
+        stretch = changes.slice(start, end - start)
+        for index, leg in enumerate(legs):
+            mask = acting[start:end] == index
+            if not mask.any():
+                continue
+            rows = stretch if mask.all() else stretch.filter(pa.array(mask))
+            for batch in rows.select(ROW_ID_COLUMNS).combine_chunks().to_batches():
+                output.delete(batch, partition, bucket_id, leg.statement_id)
+            if leg.is_update:
+                for batch in rows.select(names).combine_chunks().to_batches():
+                    output.insert(batch, partition, bucket_id, leg.statement_id)
+
+
+def bucket_ids(bucket_properties: np.ndarray) -> np.ndarray:
+    """`model.row_id.decode_bucket` for an array of bucket properties."""
+    version_1 = bucket_properties >> 29 == 1
+    return np.where(version_1, bucket_properties >> 16 & 0xFFF, bucket_properties)

@@ -1,0 +1,62 @@
+"""INSERT … VALUES of literals, written in this process with pyarrow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.rows import Placement, write_rows
+from acidsql.model.names import PartitionName
+from acidsql.model.table import Column, Table
+from acidsql.model.types import PrimitiveType
+from acidsql.orc.schema import arrow_type
+from acidsql.plans.engine import TableSnapshot, WriteContext
+from acidsql.plans.insert import InsertPlan, LiteralRows
+
+
+def insert_literals(plan: InsertPlan, rows: LiteralRows, target: Target, context: WriteContext) -> list[OutputFile]:
+    """Write the rows; their files, not yet published."""
+    snapshot = context.read.tables[plan.table]
+    table = literal_table(plan, rows, snapshot.table)
+    partitions = _partitions(plan, rows, snapshot)
+    with Output(target) as output:
+        placement = Placement.of(snapshot.table)
+        write_rows(output, table, partitions, placement, context.statement_id)
+    return output.files
+
+
+def literal_table(plan: InsertPlan, rows: LiteralRows, table: Table) -> pa.Table:
+    """The rows as the columns of the table; a column the plan does not fill is null."""
+    filled = {name: index for index, name in enumerate(plan.columns)}
+    arrays = [
+        _array([row[filled[c.name]] for row in rows.rows], c)
+        if c.name in filled
+        else pa.nulls(len(rows.rows), arrow_type(c.type))
+        for c in table.columns
+    ]
+    return pa.Table.from_arrays(arrays, names=[c.name for c in table.columns])
+
+
+def _array(texts: Sequence[str | None], column: Column) -> pa.Array:
+    wanted = arrow_type(column.type)
+    if column.type == PrimitiveType("binary"):
+        return pa.array([None if t is None else bytes.fromhex(t) for t in texts], wanted)
+    if column.type in (PrimitiveType("float"), PrimitiveType("double")):
+        return pa.array([None if t is None else float(t) for t in texts], wanted)
+    return pc.cast(pa.array(texts, pa.string()), wanted)
+
+
+def _partitions(plan: InsertPlan, rows: LiteralRows, snapshot: TableSnapshot) -> list[str]:
+    """The partition text of each row."""
+    names = [c.name for c in snapshot.table.partition_columns]
+    if not names:
+        return [TABLE_ITSELF] * len(rows.rows)
+    fixed = dict(plan.static_partition)
+    filled = {name: index for index, name in enumerate(plan.columns)}
+    return [
+        str(PartitionName.of([(n, fixed[n] if n in fixed else row[filled[n]]) for n in names]))
+        for row in rows.rows
+    ]

@@ -1,0 +1,101 @@
+"""Rows to their places: by partition and bucket into an attempt's files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.output import Output
+from acidsql.layout.bucketing import bucket_numbers
+from acidsql.model.ids import StatementId
+from acidsql.model.table import Table
+from acidsql.model.types import ColumnType
+
+ROW_ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
+"""How a changed row's id is called on its way to the writer, in sort order, as in the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How a table's rows find their bucket: by hash, or, unbucketed, by who writes them."""
+
+    columns: tuple[str, ...] = ()
+    types: tuple[ColumnType, ...] = ()
+    count: int = 0
+    version: int = 2
+
+    @classmethod
+    def of(cls, table: Table) -> Placement:
+        """The placement of a table's rows."""
+        bucketing = table.bucketing
+        if bucketing is None:
+            return cls()
+        columns = [table.column(name) for name in bucketing.columns]
+        types = tuple(c.type for c in columns if c is not None)
+        return cls(bucketing.columns, types, bucketing.count, bucketing.version)
+
+    def buckets(self, rows: pa.RecordBatch | pa.Table, writer: int = 0) -> np.ndarray:
+        """The bucket number of each row; ``writer`` for a table without buckets."""
+        if not self.count:
+            return np.full(rows.num_rows, writer, np.int32)
+        arrays = [_one_array(rows.column(name)) for name in self.columns]
+        return bucket_numbers(arrays, self.types, self.count, self.version)
+
+
+def write_rows(
+    output: Output,
+    rows: pa.Table,
+    partitions: Sequence[str],
+    placement: Placement,
+    statement_id: StatementId,
+    writer: int = 0,
+) -> None:
+    """Write new rows, in their order within each partition and bucket."""
+    codes, names = _codes(partitions)
+    buckets = placement.buckets(rows, writer)
+    for code, bucket, part in _groups(rows, [codes, buckets]):
+        for batch in part.to_batches():
+            output.insert(batch, names[code], bucket, statement_id)
+        output.finish_others(names[code], bucket)
+
+
+def _codes(partitions: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    names: dict[str, int] = {}
+    codes = [names.setdefault(p, len(names)) for p in partitions]
+    return np.asarray(codes, np.int64), list(names)
+
+
+def _groups(rows: pa.Table, keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int, pa.Table]]:
+    """Stretches of rows with equal keys, after a stable sort by them."""
+    first, second = keys
+    order = np.lexsort((second, first))
+    if not np.array_equal(order, np.arange(rows.num_rows)):
+        rows = rows.take(pa.array(order))
+        first, second = first[order], second[order]
+    for start, end in stretches([first, second]):
+        yield int(first[start]), int(second[start]), rows.slice(start, end - start).combine_chunks()
+
+
+def stretches(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
+    """The bounds of the stretches in which no key changes.
+
+    >>> list(stretches([np.array([1, 1, 2, 2]), np.array([5, 5, 5, 6])]))
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    count = len(keys[0])
+    if count == 0:
+        return
+    changed = np.zeros(count - 1, bool)
+    for key in keys:
+        changed |= key[1:] != key[:-1]
+    bounds = [0, *(np.flatnonzero(changed) + 1).tolist(), count]
+    yield from zip(bounds, bounds[1:])  # noqa: B905 - one shorter by design
+
+
+def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if isinstance(column, pa.ChunkedArray):
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return column

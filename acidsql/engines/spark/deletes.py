@@ -1,0 +1,211 @@
+"""Deleted rows left out of a scan: one anti join on an exactly packed key.
+
+Few deletes are read here and broadcast as one bigint each; many are read by Spark and joined on
+the key columns themselves, which lets Spark sort and merge.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.changes import PARTITION
+from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.selection import SelectedFile, Selection
+from acidsql.engines.spark.timestamps import storage_type
+from acidsql.model.row_id import CODEC_V1
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.orc.reader import read_row_ids
+from acidsql.plans.engine import TableSnapshot
+from acidsql.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BROADCAST_BYTES_MAX = 64 << 20
+"""Delete files up to this size in all are read by the driver; about 10 million row ids."""
+
+_KEY = "__deleted"
+_BUCKET_BITS = 24
+_ROW_BITS_MIN = 32
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPacking:
+    """How partition, write id, bucket property and row number share 63 bits, if they do."""
+
+    partition_bits: int
+    write_id_bits: int
+
+    @property
+    def row_bits(self) -> int:
+        """What is left for the row number; the bucket property needs its two 12-bit numbers."""
+        return 63 - _BUCKET_BITS - self.partition_bits - self.write_id_bits
+
+    @property
+    def fits(self) -> bool:
+        """Whether any row number a file can hold fits as well."""
+        return self.row_bits >= _ROW_BITS_MIN
+
+    def expression(self, *, partitioned: bool) -> str:
+        """The packed key of a row, null where a field is too large to have been packed."""
+        bucket = "(shiftright(bucket, 4) & 16773120 | bucket & 4095)"
+        parts = [
+            f"shiftleft(originalTransaction, {_BUCKET_BITS + self.row_bits})",
+            f"shiftleft(cast({bucket} as bigint), {self.row_bits})",
+            "rowId",
+        ]
+        if partitioned:
+            shift = self.write_id_bits + _BUCKET_BITS + self.row_bits
+            parts.insert(0, f"shiftleft(cast({PARTITION} as bigint), {shift})")
+        fits = (
+            f"rowId < {1 << self.row_bits} and originalTransaction < {1 << self.write_id_bits}"
+            f" and bucket >= {CODEC_V1}"
+        )
+        return f"case when {fits} then {' | '.join(parts)} end"
+
+    def holds(self, keys: dict[str, np.ndarray]) -> bool:
+        """Whether every key can be packed; those of codec V0, before Hive 3, cannot."""
+        return bool(
+            (keys["rowId"] < 1 << self.row_bits).all()
+            and (keys["originalTransaction"] < 1 << self.write_id_bits).all()
+            and (keys["bucket"] >= CODEC_V1).all()
+        )
+
+    def pack(self, partition: np.ndarray, keys: dict[str, np.ndarray]) -> np.ndarray:
+        """`expression`, for arrays."""
+        write_id, bucket, row = (keys[name].astype(np.int64) for name in ROW_ID_COLUMNS)
+        assert self.holds(keys)
+        packed = partition.astype(np.int64) << self.write_id_bits | write_id
+        packed = packed << _BUCKET_BITS | (bucket >> 4 & 16773120 | bucket & 4095)
+        return packed << self.row_bits | row
+
+
+def without_deleted(
+    spark: SparkSession,
+    events: DataFrame,
+    selection: Selection,
+    snapshot: TableSnapshot,
+    storage: Storage,
+    *,
+    partitioned: bool,
+) -> DataFrame:
+    """The events without those that a visible delete event names."""
+    if not selection.deletes:
+        return events
+    if sum(f.size for f in selection.deletes) > BROADCAST_BYTES_MAX:
+        return _joined(spark, events, selection, snapshot, partitioned=partitioned)
+    partitions, keys = read_deleted(selection, snapshot.write_ids, storage)
+    if not len(partitions):
+        return events
+    packing = KeyPacking(
+        max(0, len(selection.partitions) - 1).bit_length(),
+        int(snapshot.write_ids.high_watermark).bit_length(),
+    )
+    if not packing.fits or not packing.holds(keys):
+        return _joined_on_columns(spark, events, partitions, keys, partitioned=partitioned)
+    packed = np.unique(packing.pack(partitions, keys))
+    deleted = spark.createDataFrame(pa.table({_KEY: packed}))
+    key = packing.expression(partitioned=partitioned)
+    return _anti_join(events.selectExpr("*", f"{key} as __key"), deleted, f"__key = {_KEY}").drop("__key")
+
+
+def read_deleted(
+    selection: Selection, write_ids: ValidWriteIdList, storage: Storage
+) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """The row ids that visible delete events name: partition index and the id's columns."""
+    tables = [_visible(read_row_ids(*_source(f, storage)), f, write_ids) for f in selection.deletes]
+    partitions = np.concatenate(
+        [np.full(t.num_rows, f.partition) for t, f in zip(tables, selection.deletes, strict=True)]
+    )
+    whole = pa.concat_tables(tables)
+    return partitions, {name: whole.column(name).to_numpy() for name in ROW_ID_COLUMNS}
+
+
+def _source(file: SelectedFile, storage: Storage) -> tuple[object, str]:
+    return storage.local_path(file.path) or storage.open_input(file.path), file.path
+
+
+def _visible(table: pa.Table, file: SelectedFile, write_ids: ValidWriteIdList) -> pa.Table:
+    if not file.row_filter:
+        return table
+    current = table.column("currentTransaction").to_numpy()
+    hidden = np.isin(current, np.asarray(write_ids.exceptions, np.int64))
+    return table.filter(pa.array((current <= write_ids.high_watermark) & ~hidden))
+
+
+def _joined_on_columns(
+    spark: SparkSession,
+    events: DataFrame,
+    partitions: np.ndarray,
+    keys: dict[str, np.ndarray],
+    *,
+    partitioned: bool,
+) -> DataFrame:
+    columns = {f"__d_{name}": keys[name] for name in ROW_ID_COLUMNS}
+    columns[f"__d{PARTITION}"] = partitions.astype(np.int32)
+    deleted = spark.createDataFrame(pa.table(columns))
+    return _anti_join(events, deleted, _column_condition(partitioned=partitioned))
+
+
+def _joined(
+    spark: SparkSession,
+    events: DataFrame,
+    selection: Selection,
+    snapshot: TableSnapshot,
+    *,
+    partitioned: bool,
+) -> DataFrame:
+    """Too many to broadcast: the delete files are read by Spark, whose join decides how."""
+    frames = [
+        _delete_events(spark, snapshot, [f for f in selection.deletes if f.partition == index])
+        .selectExpr(f"{index} as __d{PARTITION}", *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS))
+        for index in sorted({f.partition for f in selection.deletes})
+    ]
+    deleted = frames[0]
+    for frame in frames[1:]:
+        deleted = deleted.unionAll(frame)
+    return events.join(deleted, _expression(_column_condition(partitioned=partitioned)), "left_anti")
+
+
+def _delete_events(
+    spark: SparkSession, snapshot: TableSnapshot, files: list[SelectedFile]
+) -> DataFrame:
+
+    column = snapshot.table.columns[0]
+    schema = (
+        "operation int, originalTransaction bigint, bucket int, rowId bigint,"
+        f" currentTransaction bigint, row struct<`{column.name}`: {storage_type(column.type)}>"
+    )
+    reader = spark.read.schema(schema).option("__globPaths__", "false")
+    frame = reader.orc([f.path for f in files]).where(
+        "coalesce(operation, -1) = 2"
+        " and (originalTransaction | bucket | rowId | currentTransaction) >= 0"
+        f" and (row.`{column.name}` is null or coalesce(operation, -1) >= 0)"
+    )
+    if not any(f.row_filter for f in files):
+        return frame
+    hidden = ", ".join(map(str, snapshot.write_ids.exceptions)) or "-1"
+    current = "coalesce(currentTransaction, -1)"
+    return frame.where(f"{current} <= {snapshot.write_ids.high_watermark} and {current} not in ({hidden})")
+
+
+def _column_condition(*, partitioned: bool) -> str:
+    names = [*ROW_ID_COLUMNS]
+    condition = " and ".join(f"{name} = __d_{name}" for name in names)
+    return f"{condition} and {PARTITION} = __d{PARTITION}" if partitioned else condition
+
+
+def _anti_join(events: DataFrame, deleted: DataFrame, condition: str) -> DataFrame:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    return events.join(F.broadcast(deleted), _expression(condition), "left_anti")
+
+
+def _expression(text: str) -> object:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    return F.expr(text)

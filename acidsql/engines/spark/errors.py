@@ -1,0 +1,109 @@
+"""Spark's exceptions → our error tree."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+
+from acidsql.errors import (
+    AcidSqlError,
+    AnalysisError,
+    CorruptFileError,
+    ExecutionError,
+    InvalidValueError,
+    MissingFileError,
+    SqlSyntaxError,
+)
+
+_TASK_ERROR = re.compile(
+    r"acidsql\.(?:\w+\.)*errors\.(\w+): (.*?)(?:\n\s*\n|\n\s*at |\Z)", re.DOTALL
+)
+_FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
+_MISSING = ("FILE_NOT_EXIST", "FileNotFoundException", "does not exist")
+_CORRUPT = (
+    "CANNOT_READ_FILE",
+    "FAILED_READ_FILE",
+    "Malformed ORC file",
+    "CANNOT_READ_FOOTER",
+    "CANNOT_MERGE_SCHEMAS",
+    "InvalidProtocolBufferException",
+)
+_VALUE = (
+    "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "NUMERIC_VALUE_OUT_OF_RANGE",
+    "ARITHMETIC_OVERFLOW",
+    "BINARY_ARITHMETIC_OVERFLOW",
+    "DIVIDE_BY_ZERO",
+    "EXCEED_LIMIT_LENGTH",
+    "INVALID_ARRAY_INDEX",
+    "USER_RAISED_EXCEPTION",
+)
+_TAKEN_BY_NAME = {c.__name__: c for c in (CorruptFileError, InvalidValueError, MissingFileError)}
+
+
+@contextlib.contextmanager
+def clear_errors() -> Iterator[None]:
+    """Every exception of Spark, as ours: one line of fact, Spark's own words as the detail."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        yield
+    except AcidSqlError:
+        raise
+    except (PySparkException, Py4JError) as error:
+        raise clear_error(error) from error
+
+
+def clear_error(error: Exception) -> AcidSqlError:
+    """The error a caller should see for an exception of Spark."""
+    text = str(error)
+    condition = _condition(error)
+    task = _TASK_ERROR.search(text)
+    if task and task[1] in _TAKEN_BY_NAME:
+        return _TAKEN_BY_NAME[task[1]](*_fact_and_detail(task[2]))
+    if any(sign in text for sign in _MISSING):
+        return MissingFileError(
+            f"a file of the snapshot is gone: {_file(text)}",
+            detail=_first_line(text),
+            hint="Run the statement again. If it stays, the table has lost a file.",
+        )
+    if any(sign in text for sign in _CORRUPT):
+        return CorruptFileError(f"cannot read {_file(text)}", detail=_cause(text))
+    if any(sign in condition or f"[{sign}" in text for sign in _VALUE):
+        return InvalidValueError(_first_line(text))
+    kind = type(error).__name__
+    if kind == "ParseException":
+        return SqlSyntaxError(_first_line(text), hint="Spark could not parse this part.")
+    if kind == "AnalysisException":
+        return AnalysisError(_first_line(text))
+    return ExecutionError(f"the Spark job failed: {_first_line(text)}", detail=_cause(text))
+
+
+def _condition(error: Exception) -> str:
+    get = getattr(error, "getCondition", None)
+    try:
+        return (get() or "") if get else ""
+    except Exception:  # noqa: BLE001 - asked of a JVM that may be gone
+        return ""
+
+
+def _fact_and_detail(text: str) -> tuple[str]:
+    return (" ".join(text.split()),)
+
+
+def _first_line(text: str) -> str:
+    line = next((part for part in text.splitlines() if part.strip()), text).strip()
+    return re.sub(r"\s*SQLSTATE: \w+.*$", "", line)
+
+
+def _cause(text: str) -> str | None:
+    causes = re.findall(r"Caused by: (.*)", text)
+    return causes[-1].strip() if causes else None
+
+
+def _file(text: str) -> str:
+    found = _FILE.search(text)
+    return found[1].rstrip(".:)") if found else "a file"

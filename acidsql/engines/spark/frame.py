@@ -1,0 +1,37 @@
+"""The rows of a query as a lazy Spark DataFrame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from acidsql.engines.spark.errors import clear_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class SparkFrame:
+    """The Frame port over a DataFrame."""
+
+    data_frame: DataFrame
+
+    @property
+    def columns(self) -> list[str]:
+        with clear_errors():
+            return list(self.data_frame.columns)
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        with clear_errors():
+            return [tuple(row) for row in self.data_frame.collect()]
+
+    def arrow(self) -> pa.Table:
+        with clear_errors():
+            return self.data_frame.toArrow()
+
+    def pandas(self) -> pd.DataFrame:
+        with clear_errors():
+            return self.data_frame.toPandas()

@@ -1,0 +1,147 @@
+"""What every job of one statement needs at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes
+from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.selection import Selection
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
+from acidsql.engines.spark.sql import run_sql
+from acidsql.model.names import TableName
+from acidsql.plans.engine import ReadContext
+from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DRIVER_BYTES_MAX = 96 << 20
+"""Changed rows up to about this much are collected, sorted and written by the driver."""
+
+_NUMBER = "__number"
+_SPLIT_BYTES = 128 << 20
+
+
+@dataclass(slots=True)
+class Job:
+    """One statement's reads, under one snapshot."""
+
+    spark: SparkSession
+    storage: Storage
+    context: ReadContext
+    frames: Mapping[str, DataFrame]
+    inputs: dict[str, DataFrame] = field(default_factory=dict)
+
+    def sql(self, text: SqlText) -> DataFrame:
+        """The DataFrame of a plan's text."""
+        return run_sql(self.spark, text, self._resolve, self.context.parameters)
+
+    def scan(self, table: TableName, request: ScanRequest) -> Scan:
+        """A table under the snapshot."""
+        with clear_errors():
+            return scan_table(
+                self.spark, self.context.tables[table], self.context.txns, self.storage, request
+            )
+
+    def _resolve(self, source: TableSource | FrameSource | InputSource) -> DataFrame:
+        match source:
+            case TableSource():
+                request = ScanRequest(
+                    row_id=source.row_id, predicates=source.predicates, columns=source.columns
+                )
+                return self.scan(source.table, request).frame
+            case FrameSource():
+                return self.frames[source.name]
+            case InputSource():
+                return self.inputs[source.name]
+
+
+def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.Table | None:
+    """The rows, if they fit in `DRIVER_BYTES_MAX`; None if there are too many.
+
+    ``width`` is the estimated size of a row in bytes. The limit is kept while the job runs: each
+    task stops handing out rows at its share of it, and a task that reached it gives itself away.
+    """
+    splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
+    limit = max(1000, DRIVER_BYTES_MAX // width // splits)
+    number = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
+    numbered = frame.selectExpr("*", f"{number} as {_NUMBER}").where(f"{_NUMBER} <= {limit}")
+    with clear_errors():
+        table = numbered.toArrow()
+    numbers = table.column(_NUMBER).to_numpy()
+    if len(numbers) and int(numbers.max()) >= limit:
+        return None
+    return table.drop_columns([_NUMBER])
+
+
+def row_width(columns: Sequence[object]) -> int:
+    """A guess at the bytes of a row of that many columns, its row id included."""
+    return 40 + 16 * len(columns)
+
+
+def partition_texts(selection: Selection) -> list[str]:
+    """The text of each directory that PARTITION counts."""
+    return [TABLE_ITSELF if p.name is None else str(p.name) for p in selection.partitions]
+
+
+def write_changed_rows(
+    changes: DataFrame, scan: Scan, target: Target, legs: Sequence[ChangeLeg], width: int
+) -> list[OutputFile]:
+    """Write the events of changed rows: by the driver if they are few, else by sorted tasks."""
+    small = collect_if_small(changes, width, scan.selection)
+    if small is not None:
+        return write_collected(small, scan, target, legs)
+    return _write_distributed(changes, scan, target, legs)
+
+
+def write_collected(
+    changes: pa.Table, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
+) -> list[OutputFile]:
+    """Sort and write changes that the driver holds."""
+    keys = [(name, "ascending") for name in (PARTITION, *ROW_ID_COLUMNS)]
+    with Output(target) as output:
+        write_changes(output, changes.sort_by(keys), partition_texts(scan.selection), legs)
+    return output.files
+
+
+def _write_distributed(
+    changes: DataFrame, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
+) -> list[OutputFile]:
+    """One task per bucket file of a partition, its rows sorted by row id."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    places = {(f.partition, f.bucket_id) for f in scan.selection.inserts}
+    texts = partition_texts(scan.selection)
+    placed = changes.repartition(
+        max(1, min(len(places), 4096)), PARTITION, F.expr("shiftright(bucket, 16) & 4095")
+    ).sortWithinPartitions(PARTITION, *ROW_ID_COLUMNS)
+
+    def write(batches: Any) -> Any:
+        with Output(target) as output:
+            for batch in batches:
+                if batch.num_rows:
+                    write_changes(output, pa.Table.from_batches([batch]), texts, legs)
+        yield files_batch(output.files)
+
+    return run_writers(placed, write)
+
+
+def run_writers(frame: DataFrame, write: Any) -> list[OutputFile]:
+    """Run a writing function over the Arrow batches of each task; the files of the attempts that
+    counted."""
+    with clear_errors():
+        rows = frame.mapInArrow(write, "file string").collect()
+    return [OutputFile.from_json(row[0]) for row in rows]
+
+
+def files_batch(files: Sequence[OutputFile]) -> pa.RecordBatch:
+    """What a writing task yields."""
+    return pa.RecordBatch.from_pydict({"file": pa.array([f.to_json() for f in files], pa.string())})

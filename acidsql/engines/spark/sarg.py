@@ -1,0 +1,109 @@
+"""ORC's search argument: lets the reader skip stripes and row groups of ACID files.
+
+Spark would push filters on ``row.x``, which ORC, resolving names inside ``row``, never finds. So the
+argument is built here over the plain column names, with Spark's own classes, and handed in as
+reader options. It only prunes: without a gateway to the JVM it is left out.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from acidsql.model.table import Table
+from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.plans.predicate import Predicate
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FILTERS = {
+    "=": "EqualTo",
+    "<": "LessThan",
+    "<=": "LessThanOrEqual",
+    ">": "GreaterThan",
+    ">=": "GreaterThanOrEqual",
+}
+
+
+def search_argument(
+    spark: SparkSession, table: Table, predicates: Sequence[Predicate]
+) -> dict[str, str]:
+    """The reader options for these predicates; {} if there are none or no gateway."""
+    jvm = getattr(spark, "_jvm", None)
+    known = [p for p in predicates if any(c.name == p.column for c in table.columns)]
+    if jvm is None or not known:
+        return {}
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+
+    try:
+        return _options(jvm, table, known)
+    except (Py4JError, TypeError, AttributeError):
+        return {}  # another Spark's internals: read without pruning
+
+
+def _options(jvm: Any, table: Table, predicates: Sequence[Predicate]) -> dict[str, str]:
+    sources = jvm.org.apache.spark.sql.sources
+    filters = jvm.java.util.ArrayList()
+    kinds = {c.name: c.type for c in table.columns}
+    for predicate in predicates:
+        values = [_java_value(jvm, v, kinds[predicate.column]) for v in predicate.values]
+        if any(v is None for v in values):
+            continue
+        name = f"`{predicate.column}`" if "." in predicate.column else predicate.column
+        if predicate.operator == "in":
+            array = jvm.java.lang.reflect.Array.newInstance(
+                jvm.java.lang.Class.forName("java.lang.Object"), len(values)
+            )
+            for index, value in enumerate(values):
+                array[index] = value
+            filters.add(getattr(sources, "In")(name, array))
+        else:
+            filters.add(getattr(sources, _FILTERS[predicate.operator])(name, values[0]))
+    if filters.isEmpty():
+        return {}
+    return _serialized(jvm, table, filters)
+
+
+def _serialized(jvm: Any, table: Table, filters: Any) -> dict[str, str]:
+    ddl = ", ".join(f"`{c.name.replace('`', '``')}` {_storage(c.type)}" for c in table.columns)
+    schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
+    orc_filters = getattr(
+        getattr(jvm.org.apache.spark.sql.execution.datasources.orc, "OrcFilters$"), "MODULE$"
+    )
+    sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq(filters)
+    found = orc_filters.createFilter(schema, sequence)
+    if found.isEmpty():
+        return {}
+    conf = jvm.org.apache.hadoop.conf.Configuration(False)
+    names = jvm.java.lang.reflect.Array.newInstance(
+        jvm.java.lang.Class.forName("java.lang.String"), len(table.columns)
+    )
+    for index, column in enumerate(table.columns):
+        names[index] = column.name
+    jvm.org.apache.orc.mapred.OrcInputFormat.setSearchArgument(conf, found.get(), names)
+    keys = ("orc.kryo.sarg", "orc.sarg.column.names")
+    return {key: conf.get(key) for key in keys}
+
+
+def _storage(kind: ColumnType) -> str:
+    return "timestamp" if kind == PrimitiveType("timestamp") else str(kind)
+
+
+def _java_value(jvm: Any, text: str, kind: ColumnType) -> Any:
+    match kind:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return jvm.java.lang.Long.valueOf(text)
+        case DecimalType():
+            return jvm.java.math.BigDecimal(str(Decimal(text)))
+        case PrimitiveType("date"):
+            if datetime.date.fromisoformat(text) < datetime.date(1583, 1, 1):
+                return None  # the calendars of file and filter may differ
+            return jvm.java.sql.Date.valueOf(text)
+        case PrimitiveType("string"):
+            return text
+        case CharType():
+            return None
+    return None

@@ -1,0 +1,106 @@
+"""The SparkSession: one that is given, or one of our own, started on first need."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from acidsql.errors import DependencyError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OWN_CONF: Mapping[str, str] = {
+    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -Dfile.encoding=UTF-8",
+    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC -Dfile.encoding=UTF-8",
+    "spark.driver.memory": "4g",
+    "spark.log.level": "ERROR",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+"""How a session of our own is started; ``config`` keys that begin with "spark." come on top.
+
+The JVM runs in UTC because ORC's reader shifts timestamps by the JVM's zone, not the session's.
+"""
+
+PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"
+
+
+class SparkHolder:
+    """The SparkSession, once it is needed."""
+
+    def __init__(self, given: SparkSession | None, conf: Mapping[str, str]) -> None:
+        self._session = given
+        self._owned = False
+        self._conf = {k: v for k, v in conf.items() if k.startswith("spark.")}
+        self._ready = False
+
+    @property
+    def started(self) -> bool:
+        """Whether there is a session already."""
+        return self._session is not None
+
+    def get(self) -> SparkSession:
+        """The session. DependencyError, in one line, without Java."""
+        if self._session is None:
+            self._start()
+        assert self._session is not None
+        if not self._ready:
+            _forbid_nested_pushdown(self._session)
+            self._ready = True
+        return self._session
+
+    def close(self) -> None:
+        """Stop the session if it is our own."""
+        session, self._session = self._session, None
+        if session is not None and self._owned:
+            session.stop()
+
+    def _start(self) -> None:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - half a second that many uses never need
+
+        active = SparkSession.getActiveSession()
+        if active is not None:
+            self._session = active
+            return
+        require_java()
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        builder = SparkSession.builder.appName("acidsql")
+        if "spark.master" not in self._conf and "MASTER" not in os.environ:
+            builder = builder.master("local[*]")
+        for key, value in {**OWN_CONF, **self._conf}.items():
+            builder = builder.config(key, value)
+        self._session = builder.getOrCreate()
+        self._owned = True
+        # Errors of a query arrive as exceptions; PySpark's own logger prints them a second time.
+        logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+
+
+def require_java() -> None:
+    """Raise DependencyError unless a java command can be found the way Spark finds it."""
+    home = os.environ.get("JAVA_HOME")
+    found = os.path.exists(os.path.join(home, "bin", "java")) if home else shutil.which("java")
+    if not found:
+        raise DependencyError(
+            "Spark needs Java 17 or newer, and no java was found: install a JDK"
+            " (for example openjdk-17-jre-headless) or set JAVA_HOME"
+        )
+
+
+def _forbid_nested_pushdown(session: SparkSession) -> None:
+    """Keep Spark from pushing filters on ``row.x`` into ORC.
+
+    ORC resolves a search argument's columns inside ``row``, so a filter on a user column called
+    like another one's field could prune by the wrong column; and it would overwrite ours.
+    """
+    sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
+    kept = [s for s in sources.split(",") if s.strip().lower() != "orc"]
+    session.conf.set(PUSHED_NESTED, ",".join(kept))

@@ -1,0 +1,55 @@
+"""Plan texts → DataFrames: sources by frame, parameters bound as values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Resolve = Callable[[TableSource | FrameSource | InputSource], "DataFrame"]
+
+
+def run_sql(
+    spark: SparkSession, text: SqlText, resolve: Resolve, parameters: Mapping[str, Any]
+) -> DataFrame:
+    """The DataFrame of a query. Each source is bound to its frame, not to a name.
+
+    PySpark fills the frames into braces, so the text's own braces are doubled.
+    """
+    frames: dict[str, DataFrame] = {}
+    names: dict[TableSource | FrameSource | InputSource, str] = {}
+    rendered = []
+    for part in text.parts:
+        if isinstance(part, str):
+            rendered.append(part.replace("{", "{{").replace("}", "}}"))
+            continue
+        if part not in names:
+            names[part] = f"acidsql_{len(names)}"
+            frames[names[part]] = resolve(part)
+        rendered.append(f"{{{names[part]}}}")
+    with clear_errors():
+        return spark.sql("".join(rendered), args=dict(parameters) or None, **frames)
+
+
+@contextmanager
+def ansi(spark: SparkSession) -> Iterator[None]:
+    """Analyse with ANSI rules: a value that does not fit its column is an error, never bent.
+
+    They bind when a query is analysed, so they need not hold while it runs.
+    """
+    key = "spark.sql.ansi.enabled"
+    before = spark.conf.get(key)
+    if before == "true":
+        yield
+        return
+    spark.conf.set(key, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(key, before or "false")

@@ -1,0 +1,69 @@
+"""UPDATE and DELETE: one scan yields the row ids, and the new values of an update."""
+
+from __future__ import annotations
+
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
+from acidsql.engines.output import OutputFile, Target
+from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.spark.job import Job, row_width, write_changed_rows
+from acidsql.engines.spark.read import ScanRequest
+from acidsql.engines.spark.sql import ansi
+from acidsql.engines.spark.values import stored
+from acidsql.model.ids import StatementId
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.table import Column
+from acidsql.plans.delete import DeletePlan
+from acidsql.plans.sql_text import InputSource, SqlText
+from acidsql.plans.update import UpdatePlan
+
+_TARGET = InputSource(name="target")
+
+
+def run_update(plan: UpdatePlan, job: Job, target: Target, statement_id: StatementId) -> list[OutputFile]:
+    """A delete delta and a delta, not yet published."""
+    table = job.context.tables[plan.table].table
+    new = {a.column: a.value for a in plan.assignments}
+    values = [new_value(new.get(c.name), c, plan.alias) for c in table.columns]
+    return _run(plan, job, target, values, ChangeLeg(statement_id, is_update=True))
+
+
+def new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
+    """What a column becomes: the value as the column stores it, or what it was."""
+    name = quote(column.name)
+    kept = f"{quote(alias)}.{name}"
+    return SqlText.of(kept if value is None else stored(value, column), f" AS {name}")
+
+
+def run_delete(plan: DeletePlan, job: Job, target: Target, statement_id: StatementId) -> list[OutputFile]:
+    """A delete delta, not yet published."""
+    return _run(plan, job, target, [], ChangeLeg(statement_id, is_update=False))
+
+
+def _run(
+    plan: UpdatePlan | DeletePlan,
+    job: Job,
+    target: Target,
+    values: list[SqlText],
+    leg: ChangeLeg,
+) -> list[OutputFile]:
+    scan = job.scan(
+        plan.table,
+        ScanRequest(row_id=plan.row_id, key=True, predicates=plan.predicates),
+    )
+    if not scan.selection.inserts:
+        return []
+    job.inputs[_TARGET.name] = scan.frame
+    ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *ROW_ID_COLUMNS)]
+    where = SqlText.of(" WHERE ", plan.where) if plan.where else SqlText.of("")
+    text = SqlText.of(
+        f"SELECT {', '.join(ids)}, 0 AS {LEG}",
+        *(SqlText.of(", ", value) for value in values),
+        " FROM ",
+        _TARGET,
+        f" AS {quote(plan.alias)}",
+        where,
+    )
+    with ansi(job.spark):
+        changes = job.sql(text)
+    return write_changed_rows(changes, scan, target, [leg], row_width(values))
+
