@@ -176,7 +176,8 @@ def _text_bytes(array: pa.Array) -> tuple[Bytes, Positions, Positions]:
     bounds = np.frombuffer(offsets, dtype, len(array) + 1, array.offset * dtype.itemsize)
     first, last = int(bounds[0]), int(bounds[-1])
     buffer = (
-        np.zeros(0, np.uint8) if data is None or last == first
+        np.zeros(0, np.uint8)
+        if data is None or last == first
         else np.frombuffer(data, np.uint8)[first:last]
     )
     starts = bounds[:-1].astype(np.int64) - first

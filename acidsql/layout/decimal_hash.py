@@ -77,9 +77,7 @@ def _two_complement(
     return np.stack([high, low], axis=1).astype(">u8").view(np.uint8)
 
 
-def _minimal_lengths(
-    buffer: NDArray[np.uint8], negative: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _minimal_lengths(buffer: NDArray[np.uint8], negative: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many of the 16 bytes BigInteger.toByteArray keeps: the sign must stay readable."""
     filler = np.where(negative, np.uint8(255), np.uint8(0))[:, None]
     differs = buffer != filler
