@@ -6,6 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from acidsql.layout.arrow import Array, DataType
+
 SWITCH_DAY = -141427
 """1582-10-15, the first day both calendars count alike."""
 
@@ -16,7 +18,7 @@ _DAYS_OF_FOUR_YEARS = 1461
 
 
 def proleptic_days(days: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Days since 1970-01-01 that carry, in the proleptic calendar, the date they carry in the hybrid.
+    """The days since 1970-01-01 of the same dates in the proleptic calendar.
 
     A leap day only the Julian calendar has becomes the first of March.
 
@@ -40,7 +42,7 @@ def _from_julian(days: NDArray[np.int64]) -> NDArray[np.int64]:
     return 365 * year + leap_days + day_of_year - _GREGORIAN_OFFSET - _EPOCH
 
 
-def proleptic(array: pa.Array) -> pa.Array:
+def proleptic(array: Array) -> Array:
     """An array of any type with every date in it brought to the proleptic calendar."""
     kind = array.type
     if pa.types.is_date32(kind):
@@ -62,7 +64,7 @@ def proleptic(array: pa.Array) -> pa.Array:
     return array
 
 
-def has_dates(kind: pa.DataType) -> bool:
+def has_dates(kind: DataType) -> bool:
     """Whether a date stands anywhere in the type."""
     if pa.types.is_date32(kind):
         return True

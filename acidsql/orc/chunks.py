@@ -1,4 +1,4 @@
-"""Compressed sections of an ORC file: chunks behind three-byte headers (ORC specification, Compression)."""
+"""Compressed sections of an ORC file: chunks behind three-byte headers (ORC specification)."""
 
 from __future__ import annotations
 

@@ -6,10 +6,12 @@ import json
 import math
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from acidsql.layout.arrow import Array, DataType
 from acidsql.orc.reader import Source, open_orc
 
 
@@ -23,7 +25,7 @@ def dump(source: Source, path: str = "") -> Iterator[str]:
             yield from _objects(batch.schema.names, batch.columns, batch.num_rows)
 
 
-def json_texts(array: pa.Array) -> list[str]:
+def json_texts(array: Array) -> list[str]:
     """Each value of an array as JSON text.
 
     >>> json_texts(pa.array([{"a": 1}, None]))
@@ -36,7 +38,7 @@ def json_texts(array: pa.Array) -> list[str]:
     return texts
 
 
-def _value_texts(array: pa.Array) -> list[str]:
+def _value_texts(array: Array) -> list[str]:
     kind = array.type
     if isinstance(array, pa.StructArray):
         return list(_objects([f.name for f in kind], array.flatten(), len(array)))
@@ -53,7 +55,7 @@ def _value_texts(array: pa.Array) -> list[str]:
     return [_scalar(value, kind) for value in array.to_pylist()]
 
 
-def _scalar(value: object, kind: pa.DataType) -> str:
+def _scalar(value: object, kind: DataType) -> str:
     match value:
         case None:
             return "null"
@@ -98,7 +100,7 @@ def _trim_fraction(text: str) -> str:
     return f"{whole}.{fraction.rstrip('0') or '0'}"
 
 
-def _objects(names: list[str], columns: list[pa.Array], count: int) -> Iterator[str]:
+def _objects(names: list[str], columns: list[Array], count: int) -> Iterator[str]:
     keys = [json.dumps(name, ensure_ascii=False) for name in names]
     texts = [json_texts(column) for column in columns]
     for values in zip(*texts, strict=True) if texts else ((),) * count:
@@ -107,7 +109,4 @@ def _objects(names: list[str], columns: list[pa.Array], count: int) -> Iterator[
 
 
 def _lists(offsets: list[int], texts: list[str]) -> list[str]:
-    return [
-        "[" + ",".join(texts[start:end]) + "]"
-        for start, end in zip(offsets[:-1], offsets[1:], strict=True)
-    ]
+    return ["[" + ",".join(texts[start:end]) + "]" for start, end in pairwise(offsets)]

@@ -8,13 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.errors import StorageError
+from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
 from acidsql.orc.schema import arrow_type
 
 
 def current_rows(
-    rows: pa.StructArray, columns: Sequence[Column], path: str, *, by_position: bool = False
-) -> pa.StructArray:
+    rows: Array, columns: Sequence[Column], path: str, *, by_position: bool = False
+) -> Array:
     """The rows with the table's columns and types; a column the file lacks is null.
 
     Columns match by name, as in Hive 3, or by position, as Hive 4 does by default: after a rename
@@ -39,7 +40,7 @@ def current_rows(
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
 
 
-def _cast(array: pa.Array, kind: pa.DataType, column: Column, path: str) -> pa.Array:
+def _cast(array: Array, kind: DataType, column: Column, path: str) -> Array:
     if array.type.equals(kind):
         return array
     try:

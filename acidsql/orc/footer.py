@@ -114,7 +114,7 @@ def append_metadata(
         _encode(
             number, tail.footer_length + len(section) if number == _POSTSCRIPT_FOOTER else value
         )
-        for number, value in _postscript_fields(tail.postscript)
+        for number, value in fields(tail.postscript)
     )
     assert len(postscript) <= 255
     with open(path, "r+b") as stream:
@@ -128,7 +128,7 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
     if len(end) < 2 or end[-1] >= len(end):
         raise ValueError("the file ends too early")
     postscript = end[-1 - end[-1] : -1]
-    values = dict(_postscript_fields(postscript))
+    values = dict(fields(postscript))
     footer_length = _number(values, _POSTSCRIPT_FOOTER)
     compression = COMPRESSIONS.get(_number(values, _POSTSCRIPT_COMPRESSION))
     block_size = _number(values, _POSTSCRIPT_BLOCK) or _DEFAULT_BLOCK_SIZE
@@ -138,54 +138,52 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
     content = start - _number(values, _POSTSCRIPT_METADATA)
     if content < 0:
         raise ValueError("the footer is longer than the file")
-    footer = _read(source, start, footer_length)
-    footer = decompress_section(footer, compression, block_size)
-    return _parse_footer(
-        footer, content, length, compression, block_size, footer_length, postscript
-    )
-
-
-def _parse_footer(
-    footer: bytes,
-    content: int,
-    length: int,
-    compression: str,
-    block_size: int,
-    footer_length: int,
-    postscript: bytes,
-) -> FileTail:
-    numbers: dict[int, int | bytes] = {}
-    stripes: list[Stripe] = []
-    metadata: dict[str, str] = {}
-    names: tuple[str, ...] | None = None
-    for number, value in fields(footer):
-        if number == _FOOTER_STRIPE:
-            stripes.append(_stripe(_message(value), content))
-        elif number == _FOOTER_METADATA:
-            item = dict(fields(_message(value)))
-            # Bytes that are not text are someone else's; ours and Hive's are.
-            metadata[_text(item.get(1, b""))] = _message(item.get(2, b"")).decode(errors="replace")
-        elif number == _FOOTER_TYPE and names is None:
-            # Types stand in pre-order: the first is the root.
-            names = tuple(_text(v) for n, v in fields(_message(value)) if n == _TYPE_NAME)
-        elif number in (_FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_CALENDAR):
-            numbers[number] = value
-    rows = _number(numbers, _FOOTER_ROWS)
-    if rows != sum(stripe.rows for stripe in stripes):
-        raise ValueError("the stripes do not add up to the number of rows")
+    section = _read(source, start, footer_length)
+    footer = _Footer()
+    footer.parse(decompress_section(section, compression, block_size), content)
     return FileTail(
         length,
-        rows,
-        tuple(stripes),
-        metadata,
-        names or (),
+        _number(footer.numbers, _FOOTER_ROWS),
+        tuple(footer.stripes),
+        footer.metadata,
+        footer.column_names,
         compression,
         block_size,
-        _number(numbers, _FOOTER_STRIDE),
-        _number(numbers, _FOOTER_CALENDAR) or None,
+        _number(footer.numbers, _FOOTER_STRIDE),
+        _number(footer.numbers, _FOOTER_CALENDAR) or None,
         footer_length,
         postscript,
     )
+
+
+@dataclass(slots=True)
+class _Footer:
+    """The fields of a footer message that we need."""
+
+    numbers: dict[int, int | bytes] = field(default_factory=dict)
+    stripes: list[Stripe] = field(default_factory=list)
+    metadata: dict[str, str] = field(default_factory=dict)
+    column_names: tuple[str, ...] = ()
+
+    def parse(self, footer: bytes, content: int) -> None:
+        seen_root = False
+        for number, value in fields(footer):
+            if number == _FOOTER_STRIPE:
+                self.stripes.append(_stripe(_message(value), content))
+            elif number == _FOOTER_METADATA:
+                item = dict(fields(_message(value)))
+                # Bytes that are not text are someone else's; ours and Hive's are.
+                text = _message(item.get(2, b"")).decode(errors="replace")
+                self.metadata[_text(item.get(1, b""))] = text
+            elif number == _FOOTER_TYPE and not seen_root:
+                # Types stand in pre-order: the first is the root.
+                seen_root = True
+                children = fields(_message(value))
+                self.column_names = tuple(_text(v) for n, v in children if n == _TYPE_NAME)
+            elif number in (_FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_CALENDAR):
+                self.numbers[number] = value
+        if _number(self.numbers, _FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
+            raise ValueError("the stripes do not add up to the number of rows")
 
 
 def _stripe(message: bytes, content: int) -> Stripe:
@@ -194,10 +192,6 @@ def _stripe(message: bytes, content: int) -> Stripe:
     if offset + index + data + footer > content:
         raise ValueError("a stripe is longer than the file")
     return Stripe(offset, index + data + footer, rows)
-
-
-def _postscript_fields(postscript: bytes) -> list[tuple[int, int | bytes]]:
-    return list(fields(postscript))
 
 
 def _encode(number: int, value: int | bytes) -> bytes:

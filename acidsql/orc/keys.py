@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from acidsql.layout.arrow import Array
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
@@ -63,11 +65,11 @@ class RowIds:
         w, b = self.write_ids, self.bucket_properties
         bounds = np.flatnonzero((w[:-1] != w[1:]) | (b[:-1] != b[1:])) + 1
         edges = [0, *bounds.tolist(), len(self)] if len(self) else [0]
-        for start, end in zip(edges[:-1], edges[1:], strict=True):
+        for start, end in pairwise(edges):
             yield (int(w[start]), int(b[start])), start, end
 
 
-def longs(column: pa.Array | pa.ChunkedArray) -> Longs:
+def longs(column: Array) -> Longs:
     """A column of whole numbers without nulls as 64-bit numpy."""
     return np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
@@ -142,7 +144,9 @@ class KeyTrack:
 
 
 def key_index(track: KeyTrack, stripe_rows: Sequence[int]) -> str:
-    """``hive.acid.key.index``: the last row id of each stripe (Hive OrcRecordUpdater.KeyIndexBuilder).
+    """The text of ``hive.acid.key.index``: the last row id of each stripe.
+
+    As Hive's OrcRecordUpdater.KeyIndexBuilder writes it.
 
     >>> track = KeyTrack()
     >>> track.add_stretch(RowId(WriteId(1), 536870912, 0), 15000)

@@ -1,7 +1,7 @@
 """The heart of compaction: the files of one bucket of one partition, merged into one.
 
-Order and collapse follow Hive's OrcRawRecordMerger. Insert files never overlap in row id and each is
-sorted, so inserts are concatenated stripe by stripe; only an input that breaks this is sorted.
+Order and collapse follow Hive's OrcRawRecordMerger. Insert files never overlap in row id and each
+is sorted, so inserts are concatenated stripe by stripe; only an input that breaks this is sorted.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from acidsql.layout.arrow import Array, DataType
 from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
@@ -194,7 +196,7 @@ def _in_order(inputs: Sequence[MergeInput]) -> list[MergeInput] | None:
             if opened.tail.rows:
                 bounds.append((*_bounds(opened, each.first), each))
     bounds.sort(key=lambda bound: bound[0])
-    for (_, last, _), (first, _, _) in zip(bounds[:-1], bounds[1:], strict=True):
+    for (_, last, _), (first, _, _) in pairwise(bounds):
         if first <= last:
             return None
     return [each for _, _, each in bounds]
@@ -237,7 +239,7 @@ def _delete_events(
     return RowIds.of(events).where(valid), current[valid]
 
 
-def _events(keys: Sequence[np.ndarray], rows: pa.Array) -> pa.RecordBatch:  # type: ignore[type-arg]
+def _events(keys: Sequence[np.ndarray], rows: Array) -> pa.RecordBatch:  # type: ignore[type-arg]
     arrays = [pa.array(k).cast(f.type) for k, f in zip(keys, KEY_FIELDS, strict=True)]
     return pa.RecordBatch.from_arrays([*arrays, rows], names=list(EVENT_COLUMNS))
 
@@ -246,7 +248,7 @@ def _parts(row_ids: RowIds) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
     return row_ids.write_ids, row_ids.bucket_properties, row_ids.row_numbers
 
 
-def _row_type(output: MergeOutput) -> pa.DataType:
+def _row_type(output: MergeOutput) -> DataType:
     return pa.struct([(c.name, pa.null()) for c in output.columns])
 
 

@@ -169,7 +169,7 @@ def valid_length(side_file: bytes, path: str = "") -> int:
 
 @contextmanager
 def _named(path: str) -> Iterator[None]:
-    """pyarrow's errors as ours, with the file's name."""
+    """Errors of pyarrow as ours, with the file's name."""
     try:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:

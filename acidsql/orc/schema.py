@@ -1,4 +1,7 @@
-"""Arrow schemas of ACID ORC files: five event columns and the struct ``row`` (Hive OrcRecordUpdater)."""
+"""Arrow schemas of ACID ORC files: five event columns and the struct ``row``.
+
+As Hive's OrcRecordUpdater has them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Literal
 
 import pyarrow as pa
 
+from acidsql.layout.arrow import DataType
 from acidsql.model.table import Column
 from acidsql.model.types import (
     ArrayType,
@@ -32,7 +36,7 @@ KEY_COLUMNS = (OPERATION, *ROW_ID_COLUMNS, CURRENT_TRANSACTION)
 """Everything of an event but the row itself."""
 
 EVENT_COLUMNS = (*KEY_COLUMNS, ROW)
-"""The names keep ORC's spelling in files; elsewhere they are write id, bucket property, row number."""
+"""In files the names keep ORC's spelling; elsewhere: write id, bucket property, row number."""
 
 INSERT = 0
 """An event that brings a row. Hive 3 and later never write 1, update in place."""
@@ -41,7 +45,7 @@ DELETE = 2
 
 TimestampUnit = Literal["us", "ns"]
 
-_PRIMITIVES: dict[str, pa.DataType] = {
+_PRIMITIVES: dict[str, DataType] = {
     "boolean": pa.bool_(),
     "tinyint": pa.int8(),
     "smallint": pa.int16(),
@@ -63,7 +67,7 @@ KEY_FIELDS = (
 )
 
 
-def arrow_type(kind: ColumnType, timestamp_unit: TimestampUnit = "us") -> pa.DataType:
+def arrow_type(kind: ColumnType, timestamp_unit: TimestampUnit = "us") -> DataType:
     """The Arrow type whose ORC form Hive reads as this column type.
 
     Timestamps are wall-clock time without a zone. Microseconds reach every year Hive has;

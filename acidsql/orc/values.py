@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.errors import InvalidValueError
+from acidsql.layout.arrow import Array
 from acidsql.model.table import Column
 from acidsql.model.types import PrimitiveType, walk_types
 from acidsql.orc.schema import TimestampUnit, arrow_type
@@ -18,7 +19,7 @@ _PER_SECOND = {"us": 10**6, "ns": 10**9}
 
 def storable_rows(
     rows: pa.RecordBatch, columns: Sequence[Column], timestamp_unit: TimestampUnit = "us"
-) -> pa.StructArray:
+) -> Array:
     """The rows as the struct a file stores, columns found by name.
 
     Raises InvalidValueError, naming the column, for a value the column's type cannot hold and for
@@ -31,7 +32,7 @@ def storable_rows(
     return pa.StructArray.from_arrays(arrays, fields=fields)
 
 
-def storable(array: pa.Array, column: Column, timestamp_unit: TimestampUnit = "us") -> pa.Array:
+def storable(array: Array, column: Column, timestamp_unit: TimestampUnit = "us") -> Array:
     """One column's values in the type its files hold."""
     wanted = arrow_type(column.type, timestamp_unit)
     try:
@@ -47,7 +48,7 @@ def storable(array: pa.Array, column: Column, timestamp_unit: TimestampUnit = "u
     return result
 
 
-def _refuse_fractions_before_epoch(array: pa.Array, column: Column) -> None:
+def _refuse_fractions_before_epoch(array: Array, column: Column) -> None:
     # pyarrow writes their nanoseconds as a negative number, which ORC's Java readers reject.
     for leaf in _leaves(array):
         if not pa.types.is_timestamp(leaf.type):
@@ -61,7 +62,7 @@ def _refuse_fractions_before_epoch(array: pa.Array, column: Column) -> None:
             )
 
 
-def _refuse_wide_decimals(before: pa.Array, after: pa.Array, column: Column) -> None:
+def _refuse_wide_decimals(before: Array, after: Array, column: Column) -> None:
     # A cast between equal types checks nothing, so digits beyond the precision would slip through.
     if not before.type.equals(after.type):
         return
@@ -76,14 +77,14 @@ def _refuse_wide_decimals(before: pa.Array, after: pa.Array, column: Column) -> 
                 )
 
 
-def _unscaled(array: pa.Array) -> pa.Array:
+def _unscaled(array: Array) -> Array:
     # The same bytes read as a decimal without a fraction.
     kind = pa.decimal128(38, 0)
     whole = pa.Array.from_buffers(kind, len(array), [None, array.buffers()[1]], offset=array.offset)
     return whole.cast(pa.decimal256(76, 0))
 
 
-def _leaves(array: pa.Array) -> Iterator[pa.Array]:
+def _leaves(array: Array) -> Iterator[Array]:
     """The primitive arrays inside an array, without what stands beneath nulls of a list or map."""
     if isinstance(array, pa.MapArray):
         first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()

@@ -1,4 +1,7 @@
-"""Write ACID ORC files: pyarrow writes the stripes, the keys Hive needs are appended to the footer."""
+"""Write ACID ORC files.
+
+The stripes are pyarrow's; the keys Hive needs are appended to the footer.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ import pyarrow.orc as pa_orc
 from numpy.typing import NDArray
 
 from acidsql.errors import ConfigError, StorageError
+from acidsql.layout.arrow import Array
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
 from acidsql.model.table import Column
@@ -122,7 +126,7 @@ class EventWriter:
         self._write(events)
 
     def write_deletes(self, row_ids: pa.RecordBatch, write_id: WriteId) -> None:
-        """Write a delete event for each row id of the columns originalTransaction, bucket, rowId."""
+        """Write a delete event for each row of originalTransaction, bucket and rowId."""
         count = row_ids.num_rows
         events = [
             _constant(DELETE, count, np.int32),
@@ -194,7 +198,7 @@ class EventWriter:
         else:
             self.discard()
 
-    def _event_rows(self, rows: pa.Array, operations: NDArray[np.int64], deletes: int) -> pa.Array:
+    def _event_rows(self, rows: Array, operations: NDArray[np.int64], deletes: int) -> Array:
         kind = self._schema.field(ROW).type
         if deletes == len(operations):
             return pa.nulls(deletes, kind)
@@ -209,7 +213,7 @@ class EventWriter:
             stored.flatten(), fields=list(kind), mask=pa.array(~is_insert)
         )
 
-    def _write(self, arrays: Sequence[pa.Array]) -> None:
+    def _write(self, arrays: Sequence[Array]) -> None:
         table = pa.Table.from_arrays(list(arrays), schema=self._schema)
         try:
             self._open.write(table)
@@ -236,5 +240,5 @@ def row_id_batch(row_ids: RowIds) -> pa.RecordBatch:
     )
 
 
-def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> pa.Array:
+def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> Array:
     return pa.array(np.full(count, value, dtype))
