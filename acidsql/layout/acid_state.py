@@ -1,7 +1,8 @@
-"""Which directories and files of a table or partition a snapshot reads (Hive AcidUtils.getAcidState).
+"""Which directories and files of a table or partition a snapshot reads.
 
-A listing goes in, a decision comes out. Where Hive takes the base of the lowest open write id for
-valid and leaves it to locks, this function does not.
+The rules are those of Hive's AcidUtils.getAcidState. A listing goes in, a decision comes out. Where
+Hive takes the base of the lowest open write id for valid and leaves it to locks, this function does
+not.
 """
 
 from __future__ import annotations
@@ -126,7 +127,7 @@ class _Candidate:
 
 @dataclass(slots=True)
 class _Choice:
-    """The choice as it is being made: first every directory is looked at, then deltas are chosen."""
+    """The choice as it is made: first every directory is looked at, then deltas are chosen."""
 
     valid_write_ids: ValidWriteIdList
     valid_txns: ValidTxnList | None

@@ -1,7 +1,7 @@
-"""Hive's bucket hash, versions 1 and 2, over Arrow arrays (ObjectInspectorUtils.hashCode, hashCodeMurmur).
+"""Hive's bucket hash, versions 1 and 2, over Arrow arrays.
 
-Version 1 is Java's hashing, version 2 (tables made by Hive 3 and later) murmur3 for most primitive
-types. A null hashes to 0 in both. All sums wrap at 32 bits.
+As ObjectInspectorUtils.hashCode and hashCodeMurmur have it. Version 1 is Java's hashing, version 2
+(tables made by Hive 3 and later) murmur3 for most primitive types. A null hashes to 0 in both. All sums wrap at 32 bits.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from acidsql.layout.arrow import Array
 from acidsql.layout.decimal_hash import decimal_hashes
 from acidsql.layout.murmur import Bytes, Hashes, Positions, murmur, polynomial, power_of_31
 from acidsql.layout.timestamp_hash import timestamp_hashes
@@ -30,7 +31,7 @@ from acidsql.model.types import (
 
 
 def bucket_hashes(
-    columns: Sequence[pa.Array], types: Sequence[ColumnType], version: int
+    columns: Sequence[Array], types: Sequence[ColumnType], version: int
 ) -> NDArray[np.int32]:
     """The hash of each row over the columns, in CLUSTERED BY order.
 
@@ -49,7 +50,7 @@ def bucket_hashes(
 
 
 def bucket_numbers(
-    columns: Sequence[pa.Array], types: Sequence[ColumnType], count: int, version: int
+    columns: Sequence[Array], types: Sequence[ColumnType], count: int, version: int
 ) -> NDArray[np.int32]:
     """The bucket of each row, from 0 to ``count - 1``.
 
@@ -60,7 +61,7 @@ def bucket_numbers(
     return hashes % np.int32(count)
 
 
-def _hashes(array: pa.Array, kind: ColumnType, version: int) -> Hashes:
+def _hashes(array: Array, kind: ColumnType, version: int) -> Hashes:
     hashes = _value_hashes(array, kind, version)
     if array.null_count:
         nulls = np.asarray(array.is_null())
@@ -68,7 +69,7 @@ def _hashes(array: pa.Array, kind: ColumnType, version: int) -> Hashes:
     return hashes
 
 
-def _value_hashes(array: pa.Array, kind: ColumnType, version: int) -> Hashes:
+def _value_hashes(array: Array, kind: ColumnType, version: int) -> Hashes:
     """The hash of each value; what stands at nulls is undefined."""
     match kind:
         case PrimitiveType("string" | "binary") | CharType():
@@ -93,7 +94,7 @@ def _value_hashes(array: pa.Array, kind: ColumnType, version: int) -> Hashes:
             return result
 
 
-def _integer_hashes(array: pa.Array, name: str, version: int) -> Hashes:
+def _integer_hashes(array: Array, name: str, version: int) -> Hashes:
     if name == "boolean":
         return _numpy(array.cast(pa.int8()), np.int32).view(np.uint32)
     if name == "date":
@@ -107,7 +108,7 @@ def _integer_hashes(array: pa.Array, name: str, version: int) -> Hashes:
     return _numpy(array, np.int32).view(np.uint32)
 
 
-def _float_hashes(array: pa.Array, bits: int, version: int) -> Hashes:
+def _float_hashes(array: Array, bits: int, version: int) -> Hashes:
     values = _numpy(array, np.dtype(f"f{bits // 8}"))
     canonical = np.where(np.isnan(values), np.asarray(np.nan, values.dtype), values)
     integers = canonical.view(f"i{bits // 8}")
@@ -117,7 +118,7 @@ def _float_hashes(array: pa.Array, bits: int, version: int) -> Hashes:
     return fold_long(integers) if bits == 64 else integers.view(np.uint32)
 
 
-def _text_hashes(array: pa.Array, kind: PrimitiveType | CharType, version: int) -> Hashes:
+def _text_hashes(array: Array, kind: PrimitiveType | CharType, version: int) -> Hashes:
     if isinstance(kind, CharType) and kind.name == "char":
         array = pc.utf8_rtrim(array, characters=" ")
     buffer, starts, lengths = _text_bytes(array)
@@ -130,7 +131,7 @@ def _text_hashes(array: pa.Array, kind: PrimitiveType | CharType, version: int) 
     return hashes if kind == PrimitiveType("string") else hashes + power_of_31(lengths)
 
 
-def _map_hashes(array: pa.Array, key: ColumnType, value: ColumnType, version: int) -> Hashes:
+def _map_hashes(array: Array, key: ColumnType, value: ColumnType, version: int) -> Hashes:
     assert isinstance(array, pa.MapArray)
     starts, ends = _ranges(array)
     # Hive hashes the value with version 1 whatever the version is.
@@ -155,19 +156,19 @@ def _fixed_murmur(values: NDArray[Any]) -> Hashes:
     return murmur(values.view(np.uint8), starts, np.full(len(values), width, np.int64))
 
 
-def _numpy(array: pa.Array, dtype: Any) -> NDArray[Any]:
+def _numpy(array: Array, dtype: Any) -> NDArray[Any]:
     """The values as a numpy array, 0 at nulls, safely cast."""
     filled = array.fill_null(0) if array.null_count else array
     return filled.to_numpy(zero_copy_only=False).astype(dtype)
 
 
-def _ranges(array: pa.Array) -> tuple[Positions, Positions]:
+def _ranges(array: Array) -> tuple[Positions, Positions]:
     """Where each list or map starts and ends among the flattened children."""
     offsets = np.asarray(array.offsets, dtype=np.int64)
     return offsets[:-1], offsets[1:]
 
 
-def _text_bytes(array: pa.Array) -> tuple[Bytes, Positions, Positions]:
+def _text_bytes(array: Array) -> tuple[Bytes, Positions, Positions]:
     large = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
     _, offsets, data = array.buffers()
     dtype = np.dtype(np.int64 if large else np.int32)
@@ -176,7 +177,8 @@ def _text_bytes(array: pa.Array) -> tuple[Bytes, Positions, Positions]:
     bounds = np.frombuffer(offsets, dtype, len(array) + 1, array.offset * dtype.itemsize)
     first, last = int(bounds[0]), int(bounds[-1])
     buffer = (
-        np.zeros(0, np.uint8) if data is None or last == first
+        np.zeros(0, np.uint8)
+        if data is None or last == first
         else np.frombuffer(data, np.uint8)[first:last]
     )
     starts = bounds[:-1].astype(np.int64) - first

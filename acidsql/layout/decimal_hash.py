@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from acidsql.layout.arrow import Array
 from acidsql.layout.murmur import Hashes, murmur
 from acidsql.model.types import DecimalType
 
@@ -14,7 +15,7 @@ _BITS = np.uint64(32)
 _TEN = np.uint64(10)
 
 
-def decimal_hashes(array: pa.Array, kind: DecimalType, version: int) -> Hashes:
+def decimal_hashes(array: Array, kind: DecimalType, version: int) -> Hashes:
     """The hash of each value of a decimal column; what stands at nulls is undefined.
 
     1.00, 1.0 and 1 are one value to Hive: zeros at the end of the fraction are stripped first.
@@ -34,7 +35,7 @@ def decimal_hashes(array: pa.Array, kind: DecimalType, version: int) -> Hashes:
     return murmur(buffer.reshape(-1), starts, lengths)
 
 
-def _magnitudes(array: pa.Array) -> tuple[NDArray[np.bool_], list[NDArray[np.uint64]]]:
+def _magnitudes(array: Array) -> tuple[NDArray[np.bool_], list[NDArray[np.uint64]]]:
     """Sign and absolute value, as four words of 32 bits, highest first."""
     data = array.buffers()[1]
     pairs = np.zeros((0, 2), np.uint64)
@@ -77,9 +78,7 @@ def _two_complement(
     return np.stack([high, low], axis=1).astype(">u8").view(np.uint8)
 
 
-def _minimal_lengths(
-    buffer: NDArray[np.uint8], negative: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def _minimal_lengths(buffer: NDArray[np.uint8], negative: NDArray[np.bool_]) -> NDArray[np.int64]:
     """How many of the 16 bytes BigInteger.toByteArray keeps: the sign must stay readable."""
     filler = np.where(negative, np.uint8(255), np.uint8(0))[:, None]
     differs = buffer != filler

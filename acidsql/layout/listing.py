@@ -78,7 +78,9 @@ def _data_files(
     path: str, files: Sequence[ListedFile], sides: dict[str, str]
 ) -> tuple[DataFile, ...]:
     return tuple(
-        data_file(f"{path}/{f.path}", f.size, f"{path}/{sides[f.path]}" if f.path in sides else None)
+        data_file(
+            f"{path}/{f.path}", f.size, f"{path}/{sides[f.path]}" if f.path in sides else None
+        )
         for f in sorted(files, key=lambda file: file.path)
         if f.size > 0
     )

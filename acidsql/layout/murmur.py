@@ -16,7 +16,7 @@ _INVERSE_OF_31 = np.uint32(pow(31, -1, 2**32))
 
 
 def polynomial(values: Hashes, starts: Positions, ends: Positions) -> Hashes:
-    """r = 31 * r + value over each range, from r = 0, wrapping at 32 bits.
+    """The sum r = 31 * r + value over each range, from r = 0, wrapping at 32 bits.
 
     No loop: 31 has an inverse modulo 2**32, so each range is the difference of two prefix sums of
     value * 31**-position, brought to its scale by one power of 31.

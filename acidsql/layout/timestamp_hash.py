@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from acidsql.layout.arrow import Array
 from acidsql.layout.murmur import Hashes, murmur
 
 _Longs = NDArray[np.int64]
 _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def timestamp_hashes(array: pa.Array, version: int) -> Hashes:
+def timestamp_hashes(array: Array, version: int) -> Hashes:
     """The hash of each timestamp of any unit; what stands at nulls is undefined."""
     per_second = _UNITS_PER_SECOND[array.type.unit]
     ticks = np.asarray(array.cast(pa.int64()).fill_null(0), dtype=np.int64)

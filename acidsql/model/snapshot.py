@@ -115,7 +115,7 @@ class ValidWriteIdList:
     def for_compactor(self) -> ValidWriteIdList:
         """The compactor's list: nothing at or above the least open write id, aborted ones as exceptions."""
         mark = WriteId(min(self.high_watermark, self.min_open - 1))
-        return ValidWriteIdList(
+        return CompactorWriteIdList(
             self.table, mark, frozenset(), frozenset(w for w in self.aborted if w <= mark)
         )
 
@@ -141,6 +141,20 @@ class ValidWriteIdList:
             frozenset(WriteId(i) for i in _split(opened)),
             frozenset(WriteId(i) for i in _split(aborted)),
         )
+
+
+class CompactorWriteIdList(ValidWriteIdList):
+    """A compactor's list: ranges are taken whole or not at all (Hive ValidCompactorWriteIdList).
+
+    A delta that reaches above the high watermark is left alone, since it cannot be merged in part;
+    aborted write ids inside a range are dropped row by row.
+    """
+
+    __slots__ = ()
+
+    def range_valid(self, low: WriteId, high: WriteId) -> Range:
+        """ALL for a range that ends at or below the high watermark, else NONE."""
+        return Range.ALL if high <= self.high_watermark else Range.NONE
 
 
 def _join(ids: frozenset[TxnId] | frozenset[WriteId]) -> str:

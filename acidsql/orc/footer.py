@@ -1,0 +1,223 @@
+"""The tail of an ORC file: read it, and append what pyarrow cannot write.
+
+Layout (ORC specification, File Tail): stripes, stripe statistics, footer, postscript, one byte with
+the postscript's length. pyarrow writes no user metadata and names no calendar. Both can be added
+behind a finished footer, because protobuf messages may be concatenated.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from acidsql.errors import CorruptFileError, MissingFileError
+from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
+from acidsql.orc.protobuf import bytes_field, fields, varint_field
+from acidsql.orc.schema import EVENT_COLUMNS
+
+KEY_INDEX = "hive.acid.key.index"
+STATS = "hive.acid.stats"
+ACID_VERSION = "hive.acid.version"
+
+JULIAN = 1
+"""Calendar of a footer: hybrid Julian and Gregorian, as Hive 4 writes."""
+PROLEPTIC = 2
+"""Calendar of a footer: proleptic Gregorian, as pyarrow counts days, though it does not say so."""
+
+_MAGIC = b"ORC"
+_TAIL_GUESS = 16 * 1024
+_DEFAULT_BLOCK_SIZE = 256 * 1024
+_LARGEST_CHUNK = 2**23 - 1
+
+_POSTSCRIPT_FOOTER, _POSTSCRIPT_COMPRESSION, _POSTSCRIPT_BLOCK, _POSTSCRIPT_METADATA = 1, 2, 3, 5
+_POSTSCRIPT_MAGIC = 8000
+_FOOTER_STRIPE, _FOOTER_TYPE, _FOOTER_METADATA, _FOOTER_ROWS = 3, 4, 5, 6
+_FOOTER_STRIDE, _FOOTER_CALENDAR = 8, 11
+_TYPE_NAME = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Stripe:
+    """Where a stripe stands, in bytes, and how many rows it has."""
+
+    offset: int
+    length: int
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileTail:
+    """What the postscript and the footer say. ``length`` is that of the file they end."""
+
+    length: int
+    rows: int
+    stripes: tuple[Stripe, ...]
+    metadata: Mapping[str, str]
+    column_names: tuple[str, ...]
+    compression: str
+    block_size: int
+    row_index_stride: int = 0
+    calendar: int | None = None
+    footer_length: int = field(default=0, repr=False)
+    postscript: bytes = field(default=b"", repr=False)
+
+    @property
+    def is_acid(self) -> bool:
+        """Whether the root has Hive's six event columns, which is how Hive 4 knows an ACID file."""
+        return tuple(n.lower() for n in self.column_names) == tuple(
+            n.lower() for n in EVENT_COLUMNS
+        )
+
+
+def read_tail(source: BinaryIO | str, path: str = "", length: int | None = None) -> FileTail:
+    """The tail of a file, or of its first ``length`` bytes. ``path`` names it in errors.
+
+    Raises MissingFileError, or CorruptFileError when it is not a whole ORC file.
+    """
+    if isinstance(source, str):
+        path = path or source
+        try:
+            with open(source, "rb") as stream:
+                return read_tail(stream, path, length)
+        except FileNotFoundError as error:
+            raise MissingFileError(f'file "{path}" does not exist') from error
+    try:
+        end = source.seek(0, os.SEEK_END) if length is None else length
+        return _parse_tail(source, end)
+    except ValueError as error:
+        raise CorruptFileError(
+            f'file "{path}" is not a whole ORC file', detail=f"{str(error).capitalize()}."
+        ) from error
+
+
+def append_metadata(
+    path: str, tail: FileTail, metadata: Mapping[str, str], calendar: int | None = PROLEPTIC
+) -> None:
+    """Append user metadata and the calendar to the footer of a local file, in place.
+
+    ``tail`` is what `read_tail` said of it. The addition is a chunk of its own, so nothing that
+    was written is decoded or written again.
+    """
+    addition = b"".join(
+        bytes_field(
+            _FOOTER_METADATA, bytes_field(1, name.encode()) + bytes_field(2, value.encode())
+        )
+        for name, value in metadata.items()
+    )
+    if calendar is not None:
+        addition += varint_field(_FOOTER_CALENDAR, calendar)
+    # A chunk may not be larger than the file's blocks, nor than its header can say.
+    section = original_chunks(addition, tail.compression, min(tail.block_size, _LARGEST_CHUNK))
+    postscript = b"".join(
+        _encode(
+            number, tail.footer_length + len(section) if number == _POSTSCRIPT_FOOTER else value
+        )
+        for number, value in fields(tail.postscript)
+    )
+    assert len(postscript) <= 255
+    with open(path, "r+b") as stream:
+        stream.seek(tail.length - 1 - len(tail.postscript))
+        stream.write(section + postscript + bytes([len(postscript)]))
+        stream.truncate()
+
+
+def _parse_tail(source: BinaryIO, length: int) -> FileTail:
+    end = _read(source, max(0, length - _TAIL_GUESS), min(length, _TAIL_GUESS))
+    if len(end) < 2 or end[-1] >= len(end):
+        raise ValueError("the file ends too early")
+    postscript = end[-1 - end[-1] : -1]
+    values = dict(fields(postscript))
+    footer_length = _number(values, _POSTSCRIPT_FOOTER)
+    compression = COMPRESSIONS.get(_number(values, _POSTSCRIPT_COMPRESSION))
+    block_size = _number(values, _POSTSCRIPT_BLOCK) or _DEFAULT_BLOCK_SIZE
+    if values.get(_POSTSCRIPT_MAGIC) != _MAGIC or compression is None:
+        raise ValueError("it has no ORC postscript")
+    start = length - 1 - len(postscript) - footer_length
+    content = start - _number(values, _POSTSCRIPT_METADATA)
+    if content < 0:
+        raise ValueError("the footer is longer than the file")
+    section = _read(source, start, footer_length)
+    footer = _Footer()
+    footer.parse(decompress_section(section, compression, block_size), content)
+    return FileTail(
+        length,
+        _number(footer.numbers, _FOOTER_ROWS),
+        tuple(footer.stripes),
+        footer.metadata,
+        footer.column_names,
+        compression,
+        block_size,
+        _number(footer.numbers, _FOOTER_STRIDE),
+        _number(footer.numbers, _FOOTER_CALENDAR) or None,
+        footer_length,
+        postscript,
+    )
+
+
+@dataclass(slots=True)
+class _Footer:
+    """The fields of a footer message that we need."""
+
+    numbers: dict[int, int | bytes] = field(default_factory=dict)
+    stripes: list[Stripe] = field(default_factory=list)
+    metadata: dict[str, str] = field(default_factory=dict)
+    column_names: tuple[str, ...] = ()
+
+    def parse(self, footer: bytes, content: int) -> None:
+        seen_root = False
+        for number, value in fields(footer):
+            if number == _FOOTER_STRIPE:
+                self.stripes.append(_stripe(_message(value), content))
+            elif number == _FOOTER_METADATA:
+                item = dict(fields(_message(value)))
+                # Bytes that are not text are someone else's; ours and Hive's are.
+                text = _message(item.get(2, b"")).decode(errors="replace")
+                self.metadata[_text(item.get(1, b""))] = text
+            elif number == _FOOTER_TYPE and not seen_root:
+                # Types stand in pre-order: the first is the root.
+                seen_root = True
+                children = fields(_message(value))
+                self.column_names = tuple(_text(v) for n, v in children if n == _TYPE_NAME)
+            elif number in (_FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_CALENDAR):
+                self.numbers[number] = value
+        if _number(self.numbers, _FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
+            raise ValueError("the stripes do not add up to the number of rows")
+
+
+def _stripe(message: bytes, content: int) -> Stripe:
+    values = dict(fields(message))
+    offset, index, data, footer, rows = (_number(values, n) for n in (1, 2, 3, 4, 5))
+    if offset + index + data + footer > content:
+        raise ValueError("a stripe is longer than the file")
+    return Stripe(offset, index + data + footer, rows)
+
+
+def _encode(number: int, value: int | bytes) -> bytes:
+    return varint_field(number, value) if isinstance(value, int) else bytes_field(number, value)
+
+
+def _number(values: Mapping[int, int | bytes], number: int) -> int:
+    value = values.get(number, 0)
+    if not isinstance(value, int):
+        raise ValueError(f"field {number} is not a number")
+    return value
+
+
+def _message(value: int | bytes) -> bytes:
+    if isinstance(value, int):
+        raise ValueError("a number stands where a message should")
+    return value
+
+
+def _text(value: int | bytes) -> str:
+    return _message(value).decode()
+
+
+def _read(source: BinaryIO, offset: int, size: int) -> bytes:
+    source.seek(offset)
+    data = source.read(size)
+    if len(data) != size:
+        raise ValueError("the file is shorter than its tail says")
+    return data

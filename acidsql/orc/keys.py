@@ -1,0 +1,189 @@
+"""Row ids as numpy arrays: order, the last row id of each stripe, and lookup of deleted rows."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from acidsql.layout.arrow import Array
+from acidsql.model.ids import WriteId
+from acidsql.model.row_id import RowId
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.orc.schema import ROW_ID_COLUMNS
+
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+
+class UnsortedEventsError(AssertionError):
+    """Events were to be written out of row id order, or twice. Readers would lose deletes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowIds:
+    """Many row ids, one array per part."""
+
+    write_ids: Longs
+    bucket_properties: Longs
+    row_numbers: Longs
+
+    @classmethod
+    def of(cls, events: pa.RecordBatch | pa.Table) -> RowIds:
+        """From columns with ORC's names."""
+        return cls(*(longs(events.column(name)) for name in ROW_ID_COLUMNS))
+
+    def __len__(self) -> int:
+        return len(self.write_ids)
+
+    def __getitem__(self, at: int) -> RowId:
+        numbers = (self.write_ids[at], self.bucket_properties[at], self.row_numbers[at])
+        write_id, bucket_property, row_number = map(int, numbers)
+        return RowId(WriteId(write_id), bucket_property, row_number)
+
+    def where(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> RowIds:
+        """Those of a mask, or at some positions."""
+        return RowIds(self.write_ids[rows], self.bucket_properties[rows], self.row_numbers[rows])
+
+    def order(self) -> NDArray[np.intp]:
+        """The positions in ascending order; equal row ids keep theirs."""
+        return np.lexsort((self.row_numbers, self.bucket_properties, self.write_ids))
+
+    def ascends(self) -> Flags:
+        """Whether each row id but the first is greater than the one before."""
+        w, b, r = self.write_ids, self.bucket_properties, self.row_numbers
+        later_bucket = (b[:-1] < b[1:]) | ((b[:-1] == b[1:]) & (r[:-1] < r[1:]))
+        return (w[:-1] < w[1:]) | ((w[:-1] == w[1:]) & later_bucket)
+
+    def groups(self) -> Iterator[tuple[tuple[int, int], int, int]]:
+        """Each stretch of one write id and bucket property: the two, its start and its end."""
+        w, b = self.write_ids, self.bucket_properties
+        bounds = np.flatnonzero((w[:-1] != w[1:]) | (b[:-1] != b[1:])) + 1
+        edges = [0, *bounds.tolist(), len(self)] if len(self) else [0]
+        for start, end in pairwise(edges):
+            yield (int(w[start]), int(b[start])), start, end
+
+
+def longs(column: Array) -> Longs:
+    """A column of whole numbers without nulls as 64-bit numpy."""
+    return np.asarray(
+        column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
+    ).astype(np.int64)
+
+
+def valid_events(current: Longs, valid_write_ids: ValidWriteIdList) -> Flags:
+    """Whether the snapshot sees the event of each current write id.
+
+    >>> valid_events(np.array([1, 3, 9]), ValidWriteIdList.parse("db.t:8:5:5:3")).tolist()
+    [True, False, False]
+    """
+    exceptions = np.array(valid_write_ids.exceptions, np.int64)
+    return (current <= valid_write_ids.high_watermark) & ~np.isin(current, exceptions)
+
+
+@dataclass(slots=True)
+class KeyTrack:
+    """The row ids written so far, as stretches of consecutive row numbers.
+
+    An insert file is one stretch per statement, so this stays small where it matters.
+    """
+
+    rows: int = 0
+    last: RowId | None = None
+    _starts: list[int] = field(default_factory=list)
+    _stretches: list[tuple[Longs, RowIds]] = field(default_factory=list)
+
+    def add(self, row_ids: RowIds) -> None:
+        """Take note of a batch. UnsortedEventsError unless each row id exceeds the one before."""
+        if not len(row_ids):
+            return
+        ascends = row_ids.ascends()
+        if not ascends.all():
+            at = int(np.argmin(ascends))
+            raise UnsortedEventsError(f"{row_ids[at + 1]} follows {row_ids[at]}")
+        self._check_first(row_ids[0])
+        w, b, r = row_ids.write_ids, row_ids.bucket_properties, row_ids.row_numbers
+        breaks = (r[:-1] + 1 != r[1:]) | (b[:-1] != b[1:]) | (w[:-1] != w[1:])
+        starts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(breaks) + 1])
+        self._note(starts, row_ids.where(starts), len(row_ids), row_ids[len(row_ids) - 1])
+
+    def add_stretch(self, first: RowId, count: int) -> None:
+        """Take note of ``count`` rows with row numbers rising by one."""
+        if not count:
+            return
+        self._check_first(first)
+        only = (first.write_id, first.bucket_property, first.row_number)
+        stretch = RowIds(*(np.array([part], np.int64) for part in only))
+        last = RowId(first.write_id, first.bucket_property, first.row_number + count - 1)
+        self._note(np.zeros(1, np.int64), stretch, count, last)
+
+    def at(self, row: int) -> RowId:
+        """The row id of a row of the file, counted from 0."""
+        batch = bisect_right(self._starts, row) - 1
+        starts, firsts = self._stretches[batch]
+        inside = row - self._starts[batch]
+        stretch = int(np.searchsorted(starts, inside, side="right")) - 1
+        first = firsts[stretch]
+        number = first.row_number + inside - int(starts[stretch])
+        return RowId(first.write_id, first.bucket_property, number)
+
+    def _check_first(self, first: RowId) -> None:
+        if self.last is not None and first <= self.last:
+            raise UnsortedEventsError(f"{first} follows {self.last}")
+
+    def _note(self, starts: Longs, firsts: RowIds, count: int, last: RowId) -> None:
+        self._starts.append(self.rows)
+        self._stretches.append((starts, firsts))
+        self.rows += count
+        self.last = last
+
+
+def key_index(track: KeyTrack, stripe_rows: Sequence[int]) -> str:
+    """The text of ``hive.acid.key.index``: the last row id of each stripe.
+
+    As Hive's OrcRecordUpdater.KeyIndexBuilder writes it.
+
+    >>> track = KeyTrack()
+    >>> track.add_stretch(RowId(WriteId(1), 536870912, 0), 15000)
+    >>> key_index(track, [10000, 5000])
+    '1,536870912,9999;1,536870912,14999;'
+    """
+    entries = []
+    end = 0
+    for rows in stripe_rows:
+        end += rows
+        key = track.at(end - 1)
+        entries.append(f"{key.write_id},{key.bucket_property},{key.row_number};")
+    assert end == track.rows
+    return "".join(entries)
+
+
+class DeletedRows:
+    """Row ids to be looked up: per write id and bucket property, the sorted row numbers."""
+
+    def __init__(self, row_ids: RowIds) -> None:
+        row_ids = row_ids.where(row_ids.order())
+        numbers = row_ids.row_numbers
+        self._numbers = {key: numbers[start:end] for key, start, end in row_ids.groups()}
+
+    def __contains__(self, row_id: RowId) -> bool:
+        parts = (row_id.write_id, row_id.bucket_property, row_id.row_number)
+        return bool(self.find(RowIds(*(np.array([part], np.int64) for part in parts)))[0])
+
+    def find(self, row_ids: RowIds) -> Flags:
+        """Whether each row id is among them."""
+        found = np.zeros(len(row_ids), np.bool_)
+        if not self._numbers:
+            return found
+        for key, start, end in row_ids.groups():
+            numbers = self._numbers.get(key)
+            if numbers is not None:
+                wanted = row_ids.row_numbers[start:end]
+                at = np.minimum(np.searchsorted(numbers, wanted), len(numbers) - 1)
+                found[start:end] = numbers[at] == wanted
+        return found

@@ -1,0 +1,259 @@
+"""The heart of compaction: the files of one bucket of one partition, merged into one.
+
+Order and collapse follow Hive's OrcRawRecordMerger. Insert files never overlap in row id and each
+is sorted, so inserts are concatenated stripe by stripe; only an input that breaks this is sorted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.layout.arrow import Array, DataType
+from acidsql.model.row_id import RowId
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.model.table import Column
+from acidsql.orc.evolution import current_rows
+from acidsql.orc.keys import (
+    DeletedRows,
+    RowIds,
+    UnsortedEventsError,
+    longs,
+    valid_events,
+)
+from acidsql.orc.reader import OrcInput, Source, open_orc, read_row_ids, require_acid
+from acidsql.orc.schema import (
+    CURRENT_TRANSACTION,
+    DELETE,
+    EVENT_COLUMNS,
+    INSERT,
+    KEY_COLUMNS,
+    KEY_FIELDS,
+    OPERATION,
+    ROW,
+    ROW_ID_COLUMNS,
+)
+from acidsql.orc.writer import EventWriter, WrittenFile
+
+
+@dataclass(frozen=True, slots=True)
+class MergeInput:
+    """A file to be merged. ``length`` as in `open_orc`.
+
+    ``first`` makes it a file of plain rows (an original, or loaded): the row id of its first row,
+    the others follow.
+    """
+
+    source: Source
+    path: str
+    length: int | None = None
+    first: RowId | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MergeOutput:
+    """Where the merged file goes and what it looks like. ``by_position`` as in `current_rows`."""
+
+    path: str
+    columns: tuple[Column, ...]
+    compression: str = "snappy"
+    by_position: bool = False
+
+
+def merge_major(
+    inserts: Sequence[MergeInput],
+    deletes: Sequence[MergeInput],
+    valid_write_ids: ValidWriteIdList,
+    output: MergeOutput,
+) -> WrittenFile:
+    """A base's bucket file: rows the list sees and no valid delete event takes away.
+
+    Row ids and current write ids are kept. A file is written even when no row remains.
+    """
+    row_ids, current = _delete_events(deletes, valid_write_ids)
+    del current
+    return _write_inserts(inserts, DeletedRows(row_ids), valid_write_ids, output)
+
+
+def merge_minor_inserts(
+    inserts: Sequence[MergeInput],
+    deletes: Sequence[MergeInput],
+    valid_write_ids: ValidWriteIdList,
+    output: MergeOutput,
+) -> WrittenFile | None:
+    """A delta's bucket file: all rows the list sees, deleted or not; None when there is none.
+
+    Only a row its own write id deletes again is left out: its delete event stays.
+    """
+    row_ids, current = _delete_events(deletes, valid_write_ids)
+    own = row_ids.where(current == row_ids.write_ids)
+    return _unless_empty(_write_inserts(inserts, DeletedRows(own), valid_write_ids, output))
+
+
+def merge_minor_deletes(
+    deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList, output: MergeOutput
+) -> WrittenFile | None:
+    """A delete delta's bucket file: all valid delete events, sorted; None when there is none.
+
+    Of several deletes of one row the first in time stays: whoever sees a later one sees it too,
+    and two would make Hive's readers lose others.
+    """
+    row_ids, current = _delete_events(deletes, valid_write_ids)
+    order = np.lexsort((current, row_ids.row_numbers, row_ids.bucket_properties, row_ids.write_ids))
+    row_ids, current = row_ids.where(order), current[order]
+    first = np.concatenate([np.ones(min(1, len(row_ids)), np.bool_), row_ids.ascends()])
+    row_ids, current = row_ids.where(first), current[first]
+    if not len(row_ids):
+        return None
+    keys = (np.full(len(row_ids), DELETE), *_parts(row_ids), current)
+    with EventWriter(output.path, output.columns, output.compression) as writer:
+        writer.write_events(_events(keys, pa.nulls(len(row_ids), _row_type(output))))
+    return writer.close()
+
+
+def _write_inserts(
+    inputs: Sequence[MergeInput],
+    deleted: DeletedRows,
+    valid_write_ids: ValidWriteIdList,
+    output: MergeOutput,
+) -> WrittenFile:
+    ordered = _in_order(inputs)
+    if ordered is not None:
+        try:
+            return _write_all(_batches(ordered, deleted, valid_write_ids, output), output)
+        except UnsortedEventsError:
+            # A file that is not sorted in itself: the writer noticed, and removed its output.
+            pass
+    batches = _batches(inputs, deleted, valid_write_ids, output)
+    return _write_all(_sorted(list(batches)), output)
+
+
+def _write_all(batches: Iterator[pa.RecordBatch], output: MergeOutput) -> WrittenFile:
+    # Nanoseconds, as pyarrow reads: a copy must not lose a fraction Hive wrote.
+    with EventWriter(output.path, output.columns, output.compression, "ns") as writer:
+        for batch in batches:
+            writer.write_events(batch)
+    return writer.close()
+
+
+def _batches(
+    inputs: Sequence[MergeInput],
+    deleted: DeletedRows,
+    valid_write_ids: ValidWriteIdList,
+    output: MergeOutput,
+) -> Iterator[pa.RecordBatch]:
+    """The events that stay, one stripe at a time, with the table's columns."""
+    for each in inputs:
+        for events in _stripes(each):
+            row_ids = RowIds.of(events)
+            keep = valid_events(longs(events.column(CURRENT_TRANSACTION)), valid_write_ids)
+            keep &= longs(events.column(OPERATION)) == INSERT
+            keep &= ~deleted.find(row_ids)
+            kept = events if keep.all() else events.filter(pa.array(keep))
+            if kept.num_rows:
+                rows = current_rows(
+                    kept.column(ROW), output.columns, each.path, by_position=output.by_position
+                )
+                keys = [kept.column(name) for name in KEY_COLUMNS]
+                yield pa.RecordBatch.from_arrays([*keys, rows], names=list(EVENT_COLUMNS))
+
+
+def _stripes(each: MergeInput) -> Iterator[pa.RecordBatch]:
+    with open_orc(each.source, each.path, each.length) as opened:
+        if each.first is None or opened.tail.is_acid:
+            require_acid(opened)
+            yield from opened.stripes()
+            return
+        first = each.first
+        for batch in opened.stripes():
+            yield _plain_events(batch, first)
+            first = replace(first, row_number=first.row_number + batch.num_rows)
+
+
+def _plain_events(rows: pa.RecordBatch, first: RowId) -> pa.RecordBatch:
+    """Insert events of plain rows, numbered from ``first``."""
+    count = rows.num_rows
+    keys = (
+        np.full(count, INSERT),
+        np.full(count, first.write_id),
+        np.full(count, first.bucket_property),
+        np.arange(first.row_number, first.row_number + count),
+        np.full(count, first.write_id),
+    )
+    return _events(keys, pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema)))
+
+
+def _in_order(inputs: Sequence[MergeInput]) -> list[MergeInput] | None:
+    """The inputs that have rows, by first row id; None when the row ids of two overlap."""
+    bounds = []
+    for each in inputs:
+        with open_orc(each.source, each.path, each.length) as opened:
+            if opened.tail.rows:
+                bounds.append((*_bounds(opened, each.first), each))
+    bounds.sort(key=lambda bound: bound[0])
+    for (_, last, _), (first, _, _) in pairwise(bounds):
+        if first <= last:
+            return None
+    return [each for _, _, each in bounds]
+
+
+def _bounds(opened: OrcInput, first: RowId | None) -> tuple[RowId, RowId]:
+    """The row ids of the first and the last row."""
+    if first is not None and not opened.tail.is_acid:
+        return first, replace(first, row_number=first.row_number + opened.tail.rows - 1)
+    require_acid(opened)
+    filled = [at for at, stripe in enumerate(opened.tail.stripes) if stripe.rows]
+    begin = RowIds.of(opened.stripe(filled[0], ROW_ID_COLUMNS))
+    end = RowIds.of(opened.stripe(filled[-1], ROW_ID_COLUMNS)) if len(filled) > 1 else begin
+    return begin[0], end[-1]
+
+
+def _sorted(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All events as one sorted batch; of the same row id the newest write id stays."""
+    if not batches:
+        return
+    events = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    row_ids = RowIds.of(events)
+    newest_first = -longs(events.column(CURRENT_TRANSACTION))
+    order = np.lexsort(
+        (newest_first, row_ids.row_numbers, row_ids.bucket_properties, row_ids.write_ids)
+    )
+    first = np.concatenate([np.ones(1, np.bool_), row_ids.where(order).ascends()])
+    yield events.take(pa.array(order[first]))
+
+
+def _delete_events(
+    deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList
+) -> tuple[RowIds, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    """Row ids and current write ids of all valid delete events."""
+    tables = [read_row_ids(d.source, d.path, length=d.length) for d in deletes]
+    empty = pa.schema([f for f in KEY_FIELDS if f.name != OPERATION]).empty_table()
+    events = pa.concat_tables([empty, *tables])
+    current = longs(events.column(CURRENT_TRANSACTION))
+    valid = valid_events(current, valid_write_ids)
+    return RowIds.of(events).where(valid), current[valid]
+
+
+def _events(keys: Sequence[np.ndarray], rows: Array) -> pa.RecordBatch:  # type: ignore[type-arg]
+    arrays = [pa.array(k).cast(f.type) for k, f in zip(keys, KEY_FIELDS, strict=True)]
+    return pa.RecordBatch.from_arrays([*arrays, rows], names=list(EVENT_COLUMNS))
+
+
+def _parts(row_ids: RowIds) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+    return row_ids.write_ids, row_ids.bucket_properties, row_ids.row_numbers
+
+
+def _row_type(output: MergeOutput) -> DataType:
+    return pa.struct([(c.name, pa.null()) for c in output.columns])
+
+
+def _unless_empty(written: WrittenFile) -> WrittenFile | None:
+    if written.rows:
+        return written
+    os.remove(written.path)
+    return None

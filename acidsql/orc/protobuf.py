@@ -1,0 +1,82 @@
+"""The little of protobuf's wire format that an ORC tail needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+VARINT = 0
+FIXED64 = 1
+BYTES = 2
+FIXED32 = 5
+_LONGEST_VARINT = 10
+
+
+def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
+    """Number and value of each field, in order. ValueError if the message is malformed.
+
+    >>> list(fields(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69])))
+    [(1, 150), (2, b'hi')]
+    """
+    at = 0
+    while at < len(message):
+        key, at = read_varint(message, at)
+        number, wire_type = key >> 3, key & 7
+        if wire_type == VARINT:
+            value, at = read_varint(message, at)
+            yield number, value
+            continue
+        if wire_type == BYTES:
+            size, at = read_varint(message, at)
+        elif wire_type in (FIXED32, FIXED64):
+            size = 4 if wire_type == FIXED32 else 8
+        else:
+            raise ValueError(f"wire type {wire_type} is unknown")
+        if at + size > len(message):
+            raise ValueError("a field is longer than its message")
+        yield number, message[at : at + size]
+        at += size
+
+
+def read_varint(message: bytes, at: int) -> tuple[int, int]:
+    """The varint at a position, and the position behind it.
+
+    >>> read_varint(bytes([0x96, 0x01]), 0)
+    (150, 2)
+    """
+    value = 0
+    for count in range(_LONGEST_VARINT):
+        if at + count >= len(message):
+            raise ValueError("a number runs past the end of its message")
+        byte = message[at + count]
+        value |= (byte & 0x7F) << 7 * count
+        if byte < 0x80:
+            return value, at + count + 1
+    raise ValueError("a number is too long")
+
+
+def varint_field(number: int, value: int) -> bytes:
+    """A field holding a number.
+
+    >>> varint_field(1, 150).hex()
+    '089601'
+    """
+    return _varint(number << 3 | VARINT) + _varint(value)
+
+
+def bytes_field(number: int, value: bytes) -> bytes:
+    """A field holding bytes, text or a message.
+
+    >>> bytes_field(2, b"hi").hex()
+    '12026869'
+    """
+    return _varint(number << 3 | BYTES) + _varint(len(value)) + value
+
+
+def _varint(value: int) -> bytes:
+    assert value >= 0
+    result = bytearray()
+    while value > 0x7F:
+        result.append(value & 0x7F | 0x80)
+        value >>= 7
+    result.append(value)
+    return bytes(result)

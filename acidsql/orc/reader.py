@@ -1,0 +1,183 @@
+"""Read ACID ORC files with pyarrow: events, row ids, stripe by stripe."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+
+from acidsql.errors import CorruptFileError, MissingFileError, StorageError
+from acidsql.orc.calendar import has_dates, proleptic
+from acidsql.orc.footer import JULIAN, FileTail, read_tail
+from acidsql.orc.schema import (
+    CURRENT_TRANSACTION,
+    EVENT_COLUMNS,
+    KEY_COLUMNS,
+    ROW,
+    ROW_ID_COLUMNS,
+)
+
+Source = BinaryIO | str
+"""A seekable stream, or a path in the local file system."""
+
+
+@dataclass(frozen=True, slots=True)
+class OrcInput:
+    """An opened ORC file: its tail and pyarrow's reader. ``path`` names it in errors."""
+
+    path: str
+    tail: FileTail
+    file: Any
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of the whole file."""
+        schema: pa.Schema = self.file.schema
+        return schema
+
+    def stripes(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
+        """Each stripe that has rows, all columns or those named (``row.a`` for one inside)."""
+        for number in range(len(self.tail.stripes)):
+            yield self.stripe(number, names)
+
+    def stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        """One stripe."""
+        with _named(self.path):
+            columns = None if names is None else list(names)
+            return self._dated(self.file.read_stripe(number, columns=columns))
+
+    def read(self, names: Sequence[str] | None = None) -> pa.Table:
+        """All stripes."""
+        batches = list(self.stripes(names))
+        if batches:
+            return pa.Table.from_batches(batches)
+        with _named(self.path):
+            return self.file.read(columns=None if names is None else list(names))
+
+    def names(self, columns: Sequence[str] | None) -> list[str] | None:
+        """The names to read for the event columns and these columns of ``row``, as far as there."""
+        if columns is None:
+            return None
+        row = self.schema.field(ROW).type
+        there = {row.field(at).name for at in range(row.num_fields)}
+        return [*KEY_COLUMNS, *(f"{ROW}.{name}" for name in columns if name in there)]
+
+    def _dated(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.tail.calendar != JULIAN or not any(map(has_dates, batch.schema.types)):
+            return batch
+        return pa.RecordBatch.from_arrays(
+            [proleptic(column) for column in batch.columns], schema=batch.schema
+        )
+
+
+@contextmanager
+def open_orc(source: Source, path: str = "", length: int | None = None) -> Iterator[OrcInput]:
+    """The opened file; a local one is closed at the end.
+
+    ``length`` is how much of a file still being streamed into is valid. MissingFileError or
+    CorruptFileError, as `read_tail`.
+    """
+    if isinstance(source, str):
+        path = path or source
+        try:
+            with open(source, "rb") as stream, open_orc(stream, path, length) as opened:
+                yield opened
+        except FileNotFoundError as error:
+            raise MissingFileError(f'file "{path}" does not exist') from error
+        return
+    tail = read_tail(source, path, length)
+    with _named(path):
+        source.seek(0)
+        # Part of a file is only ever a streamed one, which is small.
+        handle = (
+            pa.PythonFile(source, "r") if length is None else pa.BufferReader(source.read(length))
+        )
+        file = pa_orc.ORCFile(handle)
+    yield OrcInput(path, tail, file)
+
+
+def read_events(
+    source: Source,
+    path: str = "",
+    columns: Sequence[str] | None = None,
+    *,
+    length: int | None = None,
+) -> pa.Table:
+    """The events of an ACID file: five event columns and ``row``, all of it or these columns.
+
+    Columns the file does not have are left out. Timestamps come in nanoseconds, dates in the
+    proleptic calendar whatever the file's is. CorruptFileError if it is no ACID file.
+    """
+    with open_orc(source, path, length) as opened:
+        require_acid(opened)
+        return opened.read(opened.names(columns))
+
+
+def read_row_ids(source: Source, path: str = "", *, length: int | None = None) -> pa.Table:
+    """Row ids and currentTransaction alone: all a delete file says."""
+    with open_orc(source, path, length) as opened:
+        require_acid(opened)
+        return opened.read([*ROW_ID_COLUMNS, CURRENT_TRANSACTION])
+
+
+def iter_stripes(
+    source: Source,
+    path: str = "",
+    columns: Sequence[str] | None = None,
+    *,
+    length: int | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The events of an ACID file, one stripe at a time."""
+    with open_orc(source, path, length) as opened:
+        require_acid(opened)
+        yield from opened.stripes(opened.names(columns))
+
+
+def is_acid_file(source: Source, path: str = "", *, length: int | None = None) -> bool:
+    """Whether the file has Hive's six event columns."""
+    return read_tail(source, path, length).is_acid
+
+
+def require_acid(opened: OrcInput) -> None:
+    """CorruptFileError unless the file has the six event columns."""
+    if not opened.tail.is_acid:
+        raise CorruptFileError(
+            f'file "{opened.path}" is not an ACID file',
+            detail=f"Its columns are {', '.join(opened.tail.column_names) or 'none'}, "
+            f"not {', '.join(EVENT_COLUMNS)}.",
+        )
+
+
+def valid_length(side_file: bytes, path: str = "") -> int:
+    """How much of a streamed file is valid: the last of the side file's 64-bit numbers.
+
+    A number cut short by a writer still at work does not count.
+
+    >>> valid_length(bytes(7) + b"*" + bytes(3))
+    42
+    """
+    whole = len(side_file) // 8
+    if whole == 0:
+        raise CorruptFileError(f'side file "{path}" holds no length')
+    return int(struct.unpack(">q", side_file[8 * whole - 8 : 8 * whole])[0])
+
+
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Errors of pyarrow as ours, with the file's name."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        detail = f"{str(error).splitlines()[0]}." if str(error) else None
+        if "out of range for nanosecond" in str(error):
+            raise StorageError(
+                f'file "{path}" has a timestamp outside the years 1677 to 2262',
+                detail=detail,
+                hint="Only Spark can read it.",
+            ) from error
+        raise CorruptFileError(f'file "{path}" cannot be read as ORC', detail=detail) from error

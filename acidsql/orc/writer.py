@@ -1,0 +1,244 @@
+"""Write ACID ORC files.
+
+The stripes are pyarrow's; the keys Hive needs are appended to the footer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+from numpy.typing import NDArray
+
+from acidsql.errors import ConfigError, StorageError
+from acidsql.layout.arrow import Array
+from acidsql.model.ids import WriteId
+from acidsql.model.row_id import RowId
+from acidsql.model.table import Column
+from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, STATS, append_metadata, read_tail
+from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
+from acidsql.orc.schema import (
+    BUCKET,
+    DELETE,
+    INSERT,
+    KEY_COLUMNS,
+    OPERATION,
+    ORIGINAL_TRANSACTION,
+    ROW,
+    ROW_ID,
+    TimestampUnit,
+    event_schema,
+)
+from acidsql.orc.values import storable_rows
+
+ACID_FORMAT_VERSION = "2"
+VERSION_FILE_CONTENT = b"2"
+"""What ``_orc_acid_version`` holds: the format of Hive 3 and later, without a newline."""
+
+_CODECS = {
+    "none": "uncompressed",
+    "zlib": "zlib",
+    "snappy": "snappy",
+    "lz4": "lz4",
+    "zstd": "zstd",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFile:
+    """A finished file: its events by kind, its stripes and its size in bytes."""
+
+    path: str
+    inserts: int
+    deletes: int
+    stripes: int
+    size: int
+
+    @property
+    def rows(self) -> int:
+        """All events."""
+        return self.inserts + self.deletes
+
+
+class EventWriter:
+    """Writes one ACID file to a local path, events in row id order.
+
+    A context manager: leaving it closes the file, an error removes it. A file is one of inserts or
+    one of deletes to its readers; the writer takes both. Raises UnsortedEventsError for events
+    out of order, InvalidValueError for values a column cannot hold, StorageError when the disk
+    refuses.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        columns: Sequence[Column],
+        compression: str = "snappy",
+        timestamp_unit: TimestampUnit = "us",
+    ) -> None:
+        codec = _CODECS.get(compression.lower())
+        if codec is None:
+            raise ConfigError(
+                f'ORC compression "{compression}" is not supported',
+                hint=f"Use one of {', '.join(_CODECS)}.",
+            )
+        self.path = path
+        self.written: WrittenFile | None = None
+        self._columns = tuple(columns)
+        self._unit: TimestampUnit = timestamp_unit
+        self._schema = event_schema(columns, timestamp_unit)
+        self._track = KeyTrack()
+        self._inserts = self._deletes = 0
+        self._open: Any = None
+        try:
+            self._open = pa_orc.ORCWriter(path, compression=codec)
+            # Without this a file of no rows would have no columns either.
+            self._open.write(self._schema.empty_table())
+        except (OSError, pa.ArrowException) as error:
+            self.discard()
+            raise StorageError(f'file "{path}" cannot be written', detail=str(error)) from error
+
+    def write_inserts(self, rows: pa.RecordBatch, write_id: WriteId, bucket_property: int) -> None:
+        """Write new rows; row numbers go on from the last call, from 0 for another write id."""
+        count, last = rows.num_rows, self._track.last
+        goes_on = last is not None and (last.write_id, last.bucket_property) == (
+            write_id,
+            bucket_property,
+        )
+        first = last.row_number + 1 if last is not None and goes_on else 0
+        events = [
+            _constant(INSERT, count, np.int32),
+            _constant(write_id, count, np.int64),
+            _constant(bucket_property, count, np.int32),
+            pa.array(np.arange(first, first + count, dtype=np.int64)),
+            _constant(write_id, count, np.int64),
+            storable_rows(rows, self._columns, self._unit),
+        ]
+        self._track.add_stretch(RowId(write_id, bucket_property, first), count)
+        self._inserts += count
+        self._write(events)
+
+    def write_deletes(self, row_ids: pa.RecordBatch, write_id: WriteId) -> None:
+        """Write a delete event for each row of originalTransaction, bucket and rowId."""
+        count = row_ids.num_rows
+        events = [
+            _constant(DELETE, count, np.int32),
+            *(row_ids.column(n).cast(self._schema.field(n).type) for n in KEY_COLUMNS[1:4]),
+            _constant(write_id, count, np.int64),
+            pa.nulls(count, self._schema.field(ROW).type),
+        ]
+        self._track.add(RowIds.of(row_ids))
+        self._deletes += count
+        self._write(events)
+
+    def write_events(self, events: pa.RecordBatch) -> None:
+        """Write finished events of all six columns, as a compaction copies them.
+
+        ValueError for an insert without a row or an operation Hive does not write.
+        """
+        count = events.num_rows
+        operations = longs(events.column(OPERATION))
+        deletes = int(np.count_nonzero(operations == DELETE))
+        inserts = int(np.count_nonzero(operations == INSERT))
+        if inserts + deletes != count:
+            raise ValueError("an event is neither an insert nor a delete")
+        self._track.add(RowIds.of(events))
+        self._inserts += inserts
+        self._deletes += deletes
+        keys = [events.column(n).cast(self._schema.field(n).type) for n in KEY_COLUMNS]
+        self._write([*keys, self._event_rows(events.column(ROW), operations, deletes)])
+
+    def close(self) -> WrittenFile:
+        """Finish the file and give its size and counts; removes it when that fails."""
+        if self.written is not None:
+            return self.written
+        try:
+            self._open.close()
+            self._open = None
+            tail = read_tail(self.path)
+            assert tail.rows == self._inserts + self._deletes == self._track.rows
+            append_metadata(self.path, tail, self._metadata([s.rows for s in tail.stripes]))
+            size = os.path.getsize(self.path)
+        except BaseException as error:
+            self.discard()
+            if isinstance(error, (OSError, pa.ArrowException)):
+                fact = f'file "{self.path}" cannot be finished'
+                raise StorageError(fact, detail=str(error)) from error
+            raise
+        self.written = WrittenFile(self.path, self._inserts, self._deletes, len(tail.stripes), size)
+        return self.written
+
+    def discard(self) -> None:
+        """Stop writing and remove the file."""
+        with suppress(OSError, pa.ArrowException):
+            if self._open is not None:
+                self._open.close()
+        self._open = None
+        with suppress(FileNotFoundError):
+            os.remove(self.path)
+
+    def __enter__(self) -> EventWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.close()
+        else:
+            self.discard()
+
+    def _event_rows(self, rows: Array, operations: NDArray[np.int64], deletes: int) -> Array:
+        kind = self._schema.field(ROW).type
+        if deletes == len(operations):
+            return pa.nulls(deletes, kind)
+        is_insert = operations == INSERT
+        if rows.null_count and np.asarray(rows.is_null())[is_insert].any():
+            raise ValueError("an insert event has no row")
+        batch = pa.RecordBatch.from_arrays(rows.flatten(), names=[f.name for f in rows.type])
+        stored = storable_rows(batch, self._columns, self._unit)
+        if deletes == 0:
+            return stored
+        return pa.StructArray.from_arrays(
+            stored.flatten(), fields=list(kind), mask=pa.array(~is_insert)
+        )
+
+    def _write(self, arrays: Sequence[Array]) -> None:
+        table = pa.Table.from_arrays(list(arrays), schema=self._schema)
+        try:
+            self._open.write(table)
+        except (OSError, pa.ArrowException) as error:
+            fact = f'file "{self.path}" cannot be written'
+            raise StorageError(fact, detail=str(error)) from error
+
+    def _metadata(self, stripe_rows: Sequence[int]) -> Mapping[str, str]:
+        return {
+            KEY_INDEX: key_index(self._track, stripe_rows),
+            STATS: f"{self._inserts},0,{self._deletes}",
+            ACID_VERSION: ACID_FORMAT_VERSION,
+        }
+
+
+def row_id_batch(row_ids: RowIds) -> pa.RecordBatch:
+    """Row ids as the batch that `EventWriter.write_deletes` takes."""
+    return pa.RecordBatch.from_pydict(
+        {
+            ORIGINAL_TRANSACTION: pa.array(row_ids.write_ids),
+            BUCKET: pa.array(row_ids.bucket_properties.astype(np.int32)),
+            ROW_ID: pa.array(row_ids.row_numbers),
+        }
+    )
+
+
+def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> Array:
+    return pa.array(np.full(count, value, dtype))
