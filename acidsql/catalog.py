@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from acidsql.errors import (
+    AnalysisError,
+    DatabaseExistsError,
+    DatabaseNotFoundError,
+    TableExistsError,
+    TableNotFoundError,
+)
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Table
 
@@ -82,3 +89,37 @@ class Catalog(Protocol):
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         """Add those that are not there yet; idempotent."""
         ...
+
+
+def database_exists(name: str) -> DatabaseExistsError:
+    """What `Catalog.create_database` raises."""
+    return DatabaseExistsError(f"Database {name} already exists")
+
+
+def database_not_found(name: str) -> DatabaseNotFoundError:
+    """What every verb that names a database raises."""
+    return DatabaseNotFoundError(f"Database does not exist: {name}", code=10072)
+
+
+def is_default_database() -> AnalysisError:
+    """The default database stays."""
+    return AnalysisError("the database default cannot be dropped")
+
+
+def is_not_empty(name: str, tables: Sequence[str]) -> AnalysisError:
+    """A database is dropped after its tables."""
+    return AnalysisError(
+        f"database {name} is not empty",
+        detail=f"It has the tables {', '.join(tables)}.",
+        hint="Drop them first.",
+    )
+
+
+def table_exists(name: TableName) -> TableExistsError:
+    """What `Catalog.create_table` raises."""
+    return TableExistsError(f"Table already exists: {name}", code=10073)
+
+
+def table_not_found(name: TableName) -> TableNotFoundError:
+    """What every verb that names a table raises."""
+    return TableNotFoundError(f"Table not found: {name}", code=10001)

@@ -3,7 +3,7 @@
 Each verb is one short transaction of the store, never held open while a job runs. Each states how
 it may be retried after a lost answer: *read-only*, *idempotent*, *safe to retry* (a repetition
 leaves something harmless that times out) or *not retryable*.
-Implementations: ``acidsql/backends``; the reference model is ``acidsql/backends/memory.py``.
+Implementations: ``acidsql/backends``; the reference model is ``acidsql/backends/memory``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from acidsql.txn.entities import (
 
 class TxnManager(Protocol):
     """Hive's transaction verbs. ``NoSuchTxnError`` and ``TxnAbortedError`` may come from every verb
-    that names a transaction which has to be open."""
+    that names a transaction which has to be open.
+    """
 
     # -- transactions ---------------------------------------------------------------------------
 
@@ -66,16 +67,22 @@ class TxnManager(Protocol):
 
     def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
         """The latest transaction that would win a write conflict over this one, going by the locks
-        it asked for (get_latest_txnid_in_conflict). Read-only."""
+        it asked for (get_latest_txnid_in_conflict). Read-only.
+        """
         ...
 
     def time_out_txns(self) -> list[TxnId]:
-        """Abort transactions without a heartbeat for hive.txn.timeout; the ids. Idempotent."""
+        """Abort transactions without a heartbeat for hive.txn.timeout; the ids. Idempotent.
+
+        Compactions whose worker is gone go back to initiated: those of ended transactions without
+        a sign of life for as long, and those that never recorded a transaction.
+        """
         ...
 
     def trim(self) -> None:
         """Drop rows no snapshot can need any more: write sets, ended transactions, old mappings.
-        Idempotent."""
+        Idempotent.
+        """
         ...
 
     # -- write ids ------------------------------------------------------------------------------
@@ -124,7 +131,8 @@ class TxnManager(Protocol):
 
     def unlock(self, lock_id: LockId) -> None:
         """Withdraw a waiting request. Idempotent. TxnError if it is granted: a transaction's locks
-        are released by its end alone."""
+        are released by its end alone.
+        """
         ...
 
     def show_locks(self) -> list[Lock]:
@@ -142,7 +150,8 @@ class TxnManager(Protocol):
         host: str = "",
     ) -> CompactionId:
         """Enqueue. CompactionRefusedError if one of the same table or partition is initiated or
-        working. Not retryable: the repetition is refused."""
+        working. Not retryable: the repetition is refused.
+        """
         ...
 
     def next_compaction(self, worker_id: str) -> Compaction | None:
@@ -157,7 +166,8 @@ class TxnManager(Protocol):
 
     def mark_compacted(self, compaction_id: CompactionId) -> None:
         """The work is done and its transaction commits in the same step: ready for cleaning.
-        Idempotent."""
+        Idempotent.
+        """
         ...
 
     def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:

@@ -1,0 +1,190 @@
+"""The compaction queue and its history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from acidsql.backends.memory.locks import MemoryLocks
+from acidsql.errors import TxnError
+from acidsql.model.ids import CompactionId, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.txn.components import TxnComponent
+from acidsql.txn.entities import (
+    Compaction,
+    CompactionState,
+    CompactionType,
+    TxnState,
+    WriteOperation,
+)
+from acidsql.txn.state import (
+    compaction_is_scheduled,
+    no_such_compaction,
+    require_compaction,
+    require_worker,
+)
+
+_UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
+
+
+class MemoryCompactions(MemoryLocks):
+    """The verbs of `TxnManager` about compaction."""
+
+    def compact(
+        self,
+        table: TableName,
+        partition: str | None,
+        type: CompactionType,
+        initiator: str = "manual",
+        host: str = "",
+    ) -> CompactionId:
+        with self.guard:
+            for entry in self.compactions.values():
+                place = (entry.database, entry.table, entry.partition)
+                same = place == (table.database, table.table, partition)
+                if same and entry.state in _UNFINISHED:
+                    raise compaction_is_scheduled(entry)
+            compaction_id = self.next_compaction_id
+            self.next_compaction_id = CompactionId(compaction_id + 1)
+            self.compactions[compaction_id] = Compaction(
+                compaction_id,
+                table.database,
+                table.table,
+                partition,
+                type,
+                CompactionState.INITIATED,
+                enqueued_ms=self.now_ms(),
+                initiator=initiator,
+                initiator_host=host,
+            )
+            return compaction_id
+
+    def next_compaction(self, worker_id: str) -> Compaction | None:
+        with self.guard:
+            for entry in self.compactions.values():
+                if entry.state is CompactionState.INITIATED:
+                    return self._change(
+                        entry,
+                        state=CompactionState.WORKING,
+                        worker_id=worker_id,
+                        started_ms=self.now_ms(),
+                    )
+            return None
+
+    def compaction_started(
+        self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId
+    ) -> None:
+        with self.guard:
+            entry = self._entry(compaction_id)
+            require_compaction(entry, CompactionState.WORKING)
+            txn = self.require_open(txn_id)
+            require_worker(entry, txn)
+            self._change(entry, txn_id=txn_id, highest_write_id=highest_write_id)
+            component = TxnComponent(
+                txn_id,
+                entry.database,
+                entry.table,
+                entry.partition,
+                WriteOperation.COMPACT,
+                highest_write_id,
+            )
+            self.components[component] = None
+
+    def mark_compacted(self, compaction_id: CompactionId) -> None:
+        with self.guard:
+            entry = self._entry(compaction_id)
+            if entry.state in (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED):
+                return
+            require_compaction(entry, CompactionState.WORKING)
+            if entry.txn_id is None:
+                raise TxnError(f"Compaction {compaction_id} has not recorded its transaction")
+            self.commit_txn(entry.txn_id)
+            self._change(
+                entry,
+                state=CompactionState.READY_FOR_CLEANING,
+                next_txn_id=self.next_txn_id,
+                commit_ms=self.now_ms(),
+            )
+
+    def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:
+        self._finish(compaction_id, CompactionState.REFUSED, reason)
+
+    def mark_failed(self, compaction_id: CompactionId, reason: str) -> None:
+        self._finish(compaction_id, CompactionState.FAILED, reason)
+
+    def _finish(self, compaction_id: CompactionId, state: CompactionState, reason: str) -> None:
+        with self.guard:
+            entry = self._entry(compaction_id)
+            if entry.state in (CompactionState.REFUSED, CompactionState.FAILED):
+                return
+            require_compaction(entry, *_UNFINISHED)
+            self._change(entry, state=state, error_message=reason, ended_ms=self.now_ms())
+
+    def ready_to_clean(self) -> list[Compaction]:
+        with self.guard:
+            least = min(self.open_txn_ids(), default=self.next_txn_id)
+            return [
+                entry
+                for entry in self.compactions.values()
+                if entry.state is CompactionState.READY_FOR_CLEANING
+                and entry.next_txn_id is not None
+                and entry.next_txn_id <= least
+            ]
+
+    def mark_cleaned(self, compaction_id: CompactionId) -> None:
+        with self.guard:
+            entry = self._entry(compaction_id)
+            if entry.state is CompactionState.SUCCEEDED:
+                return
+            require_compaction(entry, CompactionState.READY_FOR_CLEANING)
+            self._change(entry, state=CompactionState.SUCCEEDED, ended_ms=self.now_ms())
+            for component in [c for c in self.completed if _covers(entry, c)]:
+                del self.completed[component]
+            for component in [c for c in self.components if _covers(entry, c)]:
+                if self.txns[component.txn_id].state is TxnState.ABORTED:
+                    del self.components[component]
+
+    def show_compactions(self) -> list[Compaction]:
+        with self.guard:
+            return list(reversed(self.compactions.values()))
+
+    def give_back_compactions(self, oldest_ms: int) -> None:
+        """Entries of workers that are gone may be taken again."""
+        for entry in list(self.compactions.values()):
+            if entry.state is CompactionState.WORKING and self._is_abandoned(entry, oldest_ms):
+                self._change(
+                    entry,
+                    state=CompactionState.INITIATED,
+                    worker_id=None,
+                    started_ms=None,
+                    txn_id=None,
+                    highest_write_id=None,
+                )
+
+    def _is_abandoned(self, entry: Compaction, oldest_ms: int) -> bool:
+        if entry.txn_id is None:
+            return (entry.started_ms or 0) < oldest_ms
+        txn = self.txns.get(entry.txn_id)
+        if txn is None:
+            return True
+        return txn.state is not TxnState.OPEN and txn.last_heartbeat_ms < oldest_ms
+
+    def _entry(self, compaction_id: CompactionId) -> Compaction:
+        if compaction_id not in self.compactions:
+            raise no_such_compaction(compaction_id)
+        return self.compactions[compaction_id]
+
+    def _change(self, entry: Compaction, **changes: object) -> Compaction:
+        changed = replace(entry, **changes)  # type: ignore[arg-type]
+        self.compactions[entry.compaction_id] = changed
+        return changed
+
+
+def _covers(entry: Compaction, component: TxnComponent) -> bool:
+    """Whether a finished compaction has taken in what the component wrote."""
+    place = (component.database, component.table, component.partition)
+    return (
+        place == (entry.database, entry.table, entry.partition)
+        and component.write_id is not None
+        and entry.highest_write_id is not None
+        and component.write_id <= entry.highest_write_id
+    )

@@ -1,0 +1,110 @@
+"""Locks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acidsql.backends.memory.txns import MemoryTxns
+from acidsql.errors import TxnError
+from acidsql.model.ids import LockId, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.txn.components import recorded_components
+from acidsql.txn.entities import Lock, LockComponent, LockResponse, LockState
+from acidsql.txn.locks import describe_lock, first_blocker
+from acidsql.txn.state import lock_is_granted, no_such_lock
+
+
+class MemoryLocks(MemoryTxns):
+    """The verbs of `TxnManager` about locks."""
+
+    def lock(
+        self,
+        txn_id: TxnId,
+        components: Sequence[LockComponent],
+        user: str,
+        host: str,
+        agent_info: str = "",
+    ) -> LockResponse:
+        with self.guard:
+            self.require_open(txn_id)
+            if not components:
+                raise TxnError("a lock request needs at least one component")
+            lock_id = self.next_lock_id
+            self.next_lock_id = LockId(lock_id + 1)
+            self.locks[lock_id] = [
+                Lock(
+                    lock_id,
+                    number,
+                    txn_id,
+                    component.database,
+                    component.table,
+                    component.partition,
+                    LockState.WAITING,
+                    component.type,
+                    0,
+                    None,
+                    user,
+                    host,
+                    agent_info,
+                )
+                for number, component in enumerate(components, 1)
+            ]
+            for row in recorded_components(txn_id, components, self._write_ids_of(txn_id)):
+                self.components[row] = None
+            return self._try(lock_id)
+
+    def _write_ids_of(self, txn_id: TxnId) -> dict[TableName, WriteId]:
+        return {table: ids[txn_id] for table, ids in self.write_ids.items() if txn_id in ids}
+
+    def _try(self, lock_id: LockId) -> LockResponse:
+        rows = self.locks[lock_id]
+        found = first_blocker(rows, [lock for locks in self.locks.values() for lock in locks])
+        if found is None:
+            now_ms = self.now_ms()
+            self.locks[lock_id] = [_granted(row, now_ms) for row in rows]
+            return LockResponse(lock_id, LockState.ACQUIRED)
+        blocked, blocker = found
+        self.locks[lock_id] = [_waiting(row, blocker if row == blocked else None) for row in rows]
+        return LockResponse(lock_id, LockState.WAITING, describe_lock(blocker))
+
+    def check_lock(self, lock_id: LockId) -> LockResponse:
+        with self.guard:
+            if lock_id not in self.locks:
+                raise no_such_lock(lock_id)
+            first = self.locks[lock_id][0]
+            self.heartbeat(first.txn_id)
+            if first.state is LockState.ACQUIRED:
+                return LockResponse(lock_id, LockState.ACQUIRED)
+            return self._try(lock_id)
+
+    def unlock(self, lock_id: LockId) -> None:
+        with self.guard:
+            rows = self.locks.get(lock_id)
+            if rows is None:
+                return
+            if rows[0].state is LockState.ACQUIRED:
+                raise lock_is_granted(lock_id, rows[0].txn_id)
+            del self.locks[lock_id]
+
+    def show_locks(self) -> list[Lock]:
+        with self.guard:
+            return [lock for _, rows in sorted(self.locks.items()) for lock in rows]
+
+
+def _granted(row: Lock, now_ms: int) -> Lock:
+    return replace(
+        row,
+        state=LockState.ACQUIRED,
+        acquired_at_ms=now_ms,
+        blocked_by_lock_id=None,
+        blocked_by_internal_id=None,
+    )
+
+
+def _waiting(row: Lock, blocker: Lock | None) -> Lock:
+    return replace(
+        row,
+        blocked_by_lock_id=blocker.lock_id if blocker else None,
+        blocked_by_internal_id=blocker.internal_id if blocker else None,
+    )

@@ -1,0 +1,192 @@
+"""Transactions and write ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from acidsql.backends.memory.state import MemoryState
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.components import CHANGES, TxnComponent
+from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
+from acidsql.txn.entities import Txn, TxnState, TxnType, WriteOperation, WriteSetEntry
+from acidsql.txn.state import TIMED_OUT, require_room, write_id_refused
+from acidsql.txn.write_ids import write_id_list
+
+
+class MemoryTxns(MemoryState):
+    """The verbs of `TxnManager` about transactions and write ids."""
+
+    def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
+        with self.guard:
+            opened = self.open_txn_ids()
+            require_room(len(opened), self.policy.max_open_txns)
+            txn_id, now_ms = self.next_txn_id, self.now_ms()
+            self.next_txn_id = TxnId(txn_id + 1)
+            self.txns[txn_id] = Txn(txn_id, TxnState.OPEN, type, now_ms, now_ms, user, host)
+            self.min_history[txn_id] = min(opened, default=txn_id)
+            return txn_id
+
+    def heartbeat(self, txn_id: TxnId) -> None:
+        with self.guard:
+            txn = self.require_open(txn_id)
+            self.txns[txn_id] = replace(txn, last_heartbeat_ms=self.now_ms())
+
+    def commit_txn(self, txn_id: TxnId) -> None:
+        with self.guard:
+            known = self.txns.get(txn_id)
+            if known is not None and known.state is TxnState.COMMITTED:
+                return
+            txn = self.require_open(txn_id)
+            conflict = self._record_write_set(txn)
+            if conflict is not None:
+                self.end(txn_id, TxnState.ABORTED, str(conflict))
+                raise conflict.error()
+            self._complete(txn)
+            self.end(txn_id, TxnState.COMMITTED)
+
+    def _record_write_set(self, txn: Txn) -> Conflict | None:
+        if txn.type is not TxnType.DEFAULT:
+            return None
+        commit_id = TxnId(self.next_txn_id - 1)
+        own = [
+            WriteSetEntry(c.database, c.table, c.partition, txn.txn_id, commit_id, c.operation)
+            for c in self.components_of(txn.txn_id)
+            if c.operation in CHANGES
+        ]
+        conflict = first_conflict(own, self.write_set)
+        if conflict is None:
+            self.write_set += [entry for entry in own if entry not in self.write_set]
+        return conflict
+
+    def _complete(self, txn: Txn) -> None:
+        for component in self.components_of(txn.txn_id):
+            del self.components[component]
+            if txn.type is TxnType.DEFAULT and component.operation is not WriteOperation.COMPACT:
+                self.completed[component] = None
+
+    def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
+        with self.guard:
+            known = self.txns.get(txn_id)
+            if known is not None and known.state is TxnState.ABORTED:
+                return
+            self.require_open(txn_id)
+            self.end(txn_id, TxnState.ABORTED, reason)
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        with self.guard:
+            newest = TxnId(self.next_txn_id - 1)
+            mark = newest if txn_id is None else min(txn_id, newest)
+            listed = [
+                t
+                for t in self.txns.values()
+                if t.type is not TxnType.READ_ONLY and t.txn_id <= mark and t.txn_id != txn_id
+            ]
+            return ValidTxnList(
+                mark,
+                frozenset(t.txn_id for t in listed if t.state is TxnState.OPEN),
+                frozenset(t.txn_id for t in listed if t.state is TxnState.ABORTED),
+            )
+
+    def show_txns(self) -> list[Txn]:
+        with self.guard:
+            return [t for _, t in sorted(self.txns.items()) if t.state is not TxnState.COMMITTED]
+
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+        with self.guard:
+            self.require_open(txn_id)
+            return latest_conflict(txn_id, self.components_of(txn_id), self.write_set)
+
+    def time_out_txns(self) -> list[TxnId]:
+        with self.guard:
+            oldest_ms = self.now_ms() - self.policy.timeout_ms
+            late = sorted(t for t in self.open_txn_ids() if self._last_ms(t) < oldest_ms)
+            for txn_id in late:
+                self.end(txn_id, TxnState.ABORTED, TIMED_OUT)
+            self.give_back_compactions(oldest_ms)
+            return late
+
+    def _last_ms(self, txn_id: TxnId) -> int:
+        return self.txns[txn_id].last_heartbeat_ms
+
+    def give_back_compactions(self, oldest_ms: int) -> None:
+        """Implemented beside the other compaction verbs."""
+        raise NotImplementedError
+
+    def trim(self) -> None:
+        with self.guard:
+            least = min(self.open_txn_ids(), default=self.next_txn_id)
+            self.write_set = [entry for entry in self.write_set if entry.commit_id >= least]
+            self._trim_txns(self.now_ms() - self.policy.retention_ms)
+            uncommitted = [
+                t.txn_id for t in self.txns.values() if t.state is not TxnState.COMMITTED
+            ]
+            floor = min([*uncommitted, *self.min_history.values()], default=self.next_txn_id)
+            for write_ids in self.write_ids.values():
+                _trim_write_ids(write_ids, TxnId(floor))
+
+    def _trim_txns(self, oldest_ms: int) -> None:
+        needed = {c.txn_id for c in self.components}
+        for txn_id, txn in list(self.txns.items()):
+            ended = txn.state is not TxnState.OPEN
+            if ended and txn_id not in needed and txn.last_heartbeat_ms < oldest_ms:
+                del self.txns[txn_id]
+
+    # -- write ids ------------------------------------------------------------------------------
+
+    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        with self.guard:
+            txn = self.require_open(txn_id)
+            if txn.type is TxnType.READ_ONLY:
+                raise write_id_refused(table)
+            mapped = self.write_ids.setdefault(table, {})
+            if txn_id not in mapped:
+                mapped[txn_id] = self.next_write_ids.get(table, WriteId(1))
+                self.next_write_ids[table] = WriteId(mapped[txn_id] + 1)
+            return mapped[txn_id]
+
+    def valid_write_ids(
+        self, tables: Sequence[TableName], txns: ValidTxnList
+    ) -> dict[TableName, ValidWriteIdList]:
+        with self.guard:
+            return {
+                table: write_id_list(
+                    table,
+                    txns,
+                    self.write_ids.get(table, {}),
+                    self.next_write_ids.get(table, WriteId(1)),
+                )
+                for table in tables
+            }
+
+    def add_dynamic_partitions(
+        self,
+        txn_id: TxnId,
+        write_id: WriteId,
+        table: TableName,
+        partitions: Sequence[str],
+        operation: WriteOperation,
+    ) -> None:
+        with self.guard:
+            self.require_open(txn_id)
+            place = (table.database, table.table)
+            for component in self.components_of(txn_id):
+                if (component.database, component.table, component.partition) == (*place, None):
+                    del self.components[component]
+            for partition in partitions:
+                reached = TxnComponent(txn_id, *place, partition, operation, write_id)
+                self.components[reached] = None
+
+
+def _trim_write_ids(write_ids: dict[TxnId, WriteId], floor: TxnId) -> None:
+    """Forget mappings below every one that is still needed.
+
+    Write ids are not in the order of transactions. A committed id above a kept one stays, because
+    the high watermark of a snapshot is the greatest id that has a mapping.
+    """
+    needed = [w for t, w in write_ids.items() if t >= floor]
+    for txn_id, write_id in list(write_ids.items()):
+        if txn_id < floor and write_id < min(needed, default=write_id + 1):
+            del write_ids[txn_id]

@@ -1,0 +1,191 @@
+"""Databases, tables and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.backends.sqlite.connection import SqliteFile
+from acidsql.catalog import (
+    Database,
+    Partition,
+    database_exists,
+    database_not_found,
+    is_default_database,
+    is_not_empty,
+    table_exists,
+    table_not_found,
+)
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.table import Bucketing, Column, Table
+from acidsql.model.types import parse_type
+
+_FORGET = (
+    "forget_components",
+    "forget_completed_components",
+    "forget_write_ids",
+    "forget_next_write_id",
+    "forget_write_set",
+    "forget_queue",
+    "forget_history",
+)
+
+
+class SqliteCatalog:
+    """The verbs of `Catalog`."""
+
+    def __init__(self, file: SqliteFile, warehouse: str) -> None:
+        self._file = file
+        with self._file.writing():
+            self._file.run("place_default_database", name=DEFAULT_DATABASE, location=warehouse)
+
+    def create_database(self, database: Database) -> None:
+        name = database.name.lower()
+        with self._file.writing():
+            if self._file.row("database", name=name) is not None:
+                raise database_exists(name)
+            self._file.run(
+                "insert_database",
+                name=name,
+                location=database.location,
+                comment=database.comment,
+                owner=database.owner,
+            )
+
+    def drop_database(self, name: str) -> None:
+        name = name.lower()
+        with self._file.writing():
+            tables = self.tables(name)
+            if name == DEFAULT_DATABASE:
+                raise is_default_database()
+            if tables:
+                raise is_not_empty(name, tables)
+            self._file.run("delete_database", name=name)
+
+    def database(self, name: str) -> Database:
+        with self._file.reading():
+            row = self._file.row("database", name=name.lower())
+        if row is None:
+            raise database_not_found(name)
+        return Database(*row)
+
+    def databases(self) -> list[str]:
+        with self._file.reading():
+            return [name for (name,) in self._file.rows("databases")]
+
+    def create_table(self, table: Table) -> None:
+        name = TableName.of(table.name.database, table.name.table)
+        with self._file.writing():
+            self.database(name.database)
+            if self._table_id(name) is not None:
+                raise table_exists(name)
+            self._file.run(
+                "insert_table",
+                database=name.database,
+                table=name.table,
+                location=table.location,
+                owner=table.owner,
+                created_s=table.created_s,
+                comment=table.comment,
+            )
+            self._insert_details(self._require_table(name), table)
+
+    def _insert_details(self, table_id: int, table: Table) -> None:
+        self._insert_columns("insert_column", table_id, table.columns)
+        self._insert_columns("insert_partition_key", table_id, table.partition_columns)
+        if table.bucketing is not None:
+            for number, name in enumerate(table.bucketing.columns):
+                self._file.run(
+                    "insert_bucketing_column",
+                    table_id=table_id,
+                    number=number,
+                    name=name,
+                    count=table.bucketing.count,
+                    version=table.bucketing.version,
+                )
+        for key, value in table.parameters.items():
+            self._file.run("insert_parameter", table_id=table_id, key=key, value=value)
+
+    def _insert_columns(self, query: str, table_id: int, columns: Sequence[Column]) -> None:
+        for number, column in enumerate(columns):
+            self._file.run(
+                query,
+                table_id=table_id,
+                number=number,
+                name=column.name,
+                type=str(column.type),
+                comment=column.comment,
+            )
+
+    def drop_table(self, name: TableName) -> None:
+        name = TableName.of(name.database, name.table)
+        with self._file.writing():
+            self._file.run("delete_table", table_id=self._require_table(name))
+            for query in _FORGET:
+                self._file.run(query, database=name.database, table=name.table)
+
+    def table(self, name: TableName) -> Table:
+        table = self.find_table(name)
+        if table is None:
+            raise table_not_found(name)
+        return table
+
+    def find_table(self, name: TableName) -> Table | None:
+        name = TableName.of(name.database, name.table)
+        with self._file.reading():
+            row = self._file.row("table", database=name.database, table=name.table)
+            if row is None:
+                return None
+            table_id, location, owner, created_s, comment = row
+            return Table(
+                name,
+                self._columns("columns", table_id),
+                location,
+                self._columns("partition_keys", table_id),
+                self._bucketing(table_id),
+                dict(self._file.rows("parameters", table_id=table_id)),
+                comment,
+                owner,
+                created_s,
+            )
+
+    def _columns(self, query: str, table_id: int) -> tuple[Column, ...]:
+        rows = self._file.rows(query, table_id=table_id)
+        return tuple(Column(name, parse_type(text), comment) for name, text, comment in rows)
+
+    def _bucketing(self, table_id: int) -> Bucketing | None:
+        rows = self._file.rows("bucketing", table_id=table_id)
+        if not rows:
+            return None
+        _, count, version = rows[0]
+        return Bucketing(tuple(name for name, _, _ in rows), count, version)
+
+    def tables(self, database: str) -> list[str]:
+        with self._file.reading():
+            home = self.database(database).name
+            return [name for (name,) in self._file.rows("tables", database=home)]
+
+    def partitions(self, name: TableName) -> list[Partition]:
+        with self._file.reading():
+            rows = self._file.rows("partitions", table_id=self._require_table(name))
+        return [Partition(PartitionName.parse(text), location) for text, location in rows]
+
+    def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
+        with self._file.writing():
+            table_id = self._require_table(name)
+            for partition in partitions:
+                self._file.run(
+                    "add_partition",
+                    table_id=table_id,
+                    name=str(partition.name),
+                    location=partition.location,
+                )
+
+    def _table_id(self, name: TableName) -> int | None:
+        row = self._file.row("table", database=name.database.lower(), table=name.table.lower())
+        return int(row[0]) if row is not None else None
+
+    def _require_table(self, name: TableName) -> int:
+        table_id = self._table_id(name)
+        if table_id is None:
+            raise table_not_found(name)
+        return table_id

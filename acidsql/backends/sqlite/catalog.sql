@@ -1,0 +1,91 @@
+-- The catalog. Each statement is named by the line before it; parameters are bound.
+
+-- name: place_default_database
+-- The store may be older than the warehouse it is used with.
+INSERT INTO DBS (NAME, DB_LOCATION_URI, OWNER_NAME) VALUES (:name, :location, '')
+ON CONFLICT (NAME) DO UPDATE SET DB_LOCATION_URI = :location WHERE DB_LOCATION_URI = '';
+
+-- name: insert_database
+INSERT INTO DBS (NAME, DB_LOCATION_URI, "DESC", OWNER_NAME)
+VALUES (:name, :location, :comment, :owner);
+
+-- name: delete_database
+DELETE FROM DBS WHERE NAME = :name;
+
+-- name: database
+SELECT NAME, DB_LOCATION_URI, "DESC", OWNER_NAME FROM DBS WHERE NAME = :name;
+
+-- name: databases
+SELECT NAME FROM DBS ORDER BY NAME;
+
+-- name: insert_table
+INSERT INTO TBLS (DB_NAME, TBL_NAME, LOCATION, OWNER, CREATE_TIME, COMMENT)
+VALUES (:database, :table, :location, :owner, :created_s, :comment);
+
+-- name: insert_column
+INSERT INTO COLUMNS_V2 (TBL_ID, INTEGER_IDX, COLUMN_NAME, TYPE_NAME, COMMENT)
+VALUES (:table_id, :number, :name, :type, :comment);
+
+-- name: insert_partition_key
+INSERT INTO PARTITION_KEYS (TBL_ID, INTEGER_IDX, PKEY_NAME, PKEY_TYPE, PKEY_COMMENT)
+VALUES (:table_id, :number, :name, :type, :comment);
+
+-- name: insert_bucketing_column
+INSERT INTO BUCKETING_COLS (TBL_ID, INTEGER_IDX, BUCKET_COL_NAME, NUM_BUCKETS, BUCKETING_VERSION)
+VALUES (:table_id, :number, :name, :count, :version);
+
+-- name: insert_parameter
+INSERT INTO TABLE_PARAMS (TBL_ID, PARAM_KEY, PARAM_VALUE) VALUES (:table_id, :key, :value);
+
+-- name: table
+SELECT TBL_ID, LOCATION, OWNER, CREATE_TIME, COMMENT FROM TBLS
+WHERE DB_NAME = :database AND TBL_NAME = :table;
+
+-- name: columns
+SELECT COLUMN_NAME, TYPE_NAME, COMMENT FROM COLUMNS_V2
+WHERE TBL_ID = :table_id ORDER BY INTEGER_IDX;
+
+-- name: partition_keys
+SELECT PKEY_NAME, PKEY_TYPE, PKEY_COMMENT FROM PARTITION_KEYS
+WHERE TBL_ID = :table_id ORDER BY INTEGER_IDX;
+
+-- name: bucketing
+SELECT BUCKET_COL_NAME, NUM_BUCKETS, BUCKETING_VERSION FROM BUCKETING_COLS
+WHERE TBL_ID = :table_id ORDER BY INTEGER_IDX;
+
+-- name: parameters
+SELECT PARAM_KEY, PARAM_VALUE FROM TABLE_PARAMS WHERE TBL_ID = :table_id ORDER BY PARAM_KEY;
+
+-- name: tables
+SELECT TBL_NAME FROM TBLS WHERE DB_NAME = :database ORDER BY TBL_NAME;
+
+-- name: partitions
+SELECT PART_NAME, LOCATION FROM PARTITIONS WHERE TBL_ID = :table_id ORDER BY PART_NAME;
+
+-- name: add_partition
+INSERT INTO PARTITIONS (TBL_ID, PART_NAME, LOCATION) VALUES (:table_id, :name, :location)
+ON CONFLICT (TBL_ID, PART_NAME) DO NOTHING;
+
+-- name: delete_table
+DELETE FROM TBLS WHERE TBL_ID = :table_id;
+
+-- name: forget_components
+DELETE FROM TXN_COMPONENTS WHERE TC_DATABASE = :database AND TC_TABLE = :table;
+
+-- name: forget_completed_components
+DELETE FROM COMPLETED_TXN_COMPONENTS WHERE CTC_DATABASE = :database AND CTC_TABLE = :table;
+
+-- name: forget_write_ids
+DELETE FROM TXN_TO_WRITE_ID WHERE T2W_DATABASE = :database AND T2W_TABLE = :table;
+
+-- name: forget_next_write_id
+DELETE FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
+
+-- name: forget_write_set
+DELETE FROM WRITE_SET WHERE WS_DATABASE = :database AND WS_TABLE = :table;
+
+-- name: forget_queue
+DELETE FROM COMPACTION_QUEUE WHERE CQ_DATABASE = :database AND CQ_TABLE = :table;
+
+-- name: forget_history
+DELETE FROM COMPLETED_COMPACTIONS WHERE CC_DATABASE = :database AND CC_TABLE = :table;

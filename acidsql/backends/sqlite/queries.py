@@ -1,0 +1,62 @@
+"""Named SQL statements and schema versions, read from the .sql files beside this module."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+
+_PACKAGE = "acidsql.backends.sqlite"
+_NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
+
+
+def parse_queries(text: str) -> dict[str, str]:
+    r"""Name → statement; what stands before the first name is the file's own comment.
+
+    >>> parse_queries("-- name: one\nSELECT 1;\n")
+    {'one': 'SELECT 1;'}
+    """
+    _, *parts = _NAME.split(text)
+    names, statements = parts[::2], parts[1::2]
+    duplicates = {name for name in names if names.count(name) > 1}
+    if duplicates:
+        raise ValueError(f"two statements are named {', '.join(sorted(duplicates))}")
+    return {name: text.strip() for name, text in zip(names, statements, strict=True)}
+
+
+@cache
+def load_queries() -> Mapping[str, str]:
+    """Every named statement of the store."""
+    texts = (
+        files(_PACKAGE).joinpath(name).read_text("utf-8")
+        for name in ("queries.sql", "compactions.sql", "catalog.sql")
+    )
+    return parse_queries("\n".join(texts))
+
+
+def load_migrations() -> list[tuple[int, list[str]]]:
+    """(schema version, its statements), ascending; the version is the number of the file."""
+    found = [
+        (int(entry.name.split("_")[0]), list(split_statements(entry.read_text("utf-8"))))
+        for entry in files(_PACKAGE).joinpath("migrations").iterdir()
+        if entry.name.endswith(".sql")
+    ]
+    return sorted(found)
+
+
+def split_statements(text: str) -> Iterator[str]:
+    r"""The statements of a script one by one, so that they can share one store transaction.
+
+    >>> list(split_statements("SELECT 1;\nSELECT\n2;\n"))
+    ['SELECT 1;', 'SELECT\n2;']
+    """
+    pending = ""
+    for line in text.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending.strip()
+            pending = ""
+    if pending.strip():
+        raise ValueError(f"a statement is not complete: {pending.strip()[:60]!r}")

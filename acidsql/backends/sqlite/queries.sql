@@ -1,0 +1,195 @@
+-- The transaction store. Each statement is named by the line before it; parameters are bound.
+
+-- name: now_ms
+-- Without 'subsec', which SQLite knows from 3.42 on only.
+SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
+
+-- transactions --------------------------------------------------------------------------------
+
+-- name: next_txn_id
+SELECT NTXN_NEXT FROM NEXT_TXN_ID;
+
+-- name: bump_next_txn_id
+UPDATE NEXT_TXN_ID SET NTXN_NEXT = NTXN_NEXT + 1;
+
+-- name: count_open
+SELECT COUNT(*) FROM TXNS WHERE TXN_STATE = 'o';
+
+-- name: min_open
+SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o';
+
+-- name: insert_txn
+INSERT INTO TXNS (TXN_ID, TXN_STATE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_TYPE)
+VALUES (:txn_id, 'o', :now_ms, :now_ms, :user, :host, :type);
+
+-- name: insert_min_history
+INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID) VALUES (:txn_id, :min_open);
+
+-- name: txn
+SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_META_INFO
+FROM TXNS WHERE TXN_ID = :txn_id;
+
+-- name: show_txns
+SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_META_INFO
+FROM TXNS WHERE TXN_STATE <> 'c' ORDER BY TXN_ID;
+
+-- name: heartbeat
+UPDATE TXNS SET TXN_LAST_HEARTBEAT = :now_ms WHERE TXN_ID = :txn_id AND TXN_STATE = 'o';
+
+-- name: abort_txn
+UPDATE TXNS SET TXN_STATE = 'a', TXN_META_INFO = :reason WHERE TXN_ID = :txn_id AND TXN_STATE = 'o';
+
+-- name: commit_txn
+UPDATE TXNS SET TXN_STATE = 'c', TXN_LAST_HEARTBEAT = :now_ms
+WHERE TXN_ID = :txn_id AND TXN_STATE = 'o';
+
+-- name: delete_locks_of_txn
+DELETE FROM HIVE_LOCKS WHERE HL_TXNID = :txn_id;
+
+-- name: delete_min_history
+DELETE FROM MIN_HISTORY_LEVEL WHERE MHL_TXNID = :txn_id;
+
+-- name: listed_txns
+-- Read-only transactions write nothing that a snapshot would have to hide.
+SELECT TXN_ID, TXN_STATE FROM TXNS
+WHERE TXN_STATE IN ('o', 'a') AND TXN_TYPE <> :read_only AND TXN_ID <= :high_watermark
+  AND (:txn_id IS NULL OR TXN_ID <> :txn_id);
+
+-- name: late_txns
+SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'o' AND TXN_LAST_HEARTBEAT < :oldest_ms ORDER BY TXN_ID;
+
+-- components and write sets -------------------------------------------------------------------
+
+-- name: components
+SELECT TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID
+FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id ORDER BY INV_ID;
+
+-- name: insert_component
+INSERT INTO TXN_COMPONENTS
+  (TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID)
+SELECT :txn_id, :database, :table, :partition, :operation, :write_id
+WHERE NOT EXISTS (
+  SELECT 1 FROM TXN_COMPONENTS
+  WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table
+    AND TC_PARTITION IS :partition AND TC_OPERATION_TYPE = :operation AND TC_WRITEID IS :write_id
+);
+
+-- name: delete_unknown_partition
+DELETE FROM TXN_COMPONENTS
+WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION IS NULL;
+
+-- name: complete_components
+INSERT INTO COMPLETED_TXN_COMPONENTS
+  (CTC_TXNID, CTC_DATABASE, CTC_TABLE, CTC_PARTITION, CTC_TIMESTAMP, CTC_WRITEID, CTC_UPDATE_DELETE)
+SELECT TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, :now_ms, TC_WRITEID,
+  CASE WHEN EXISTS (
+    SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE IN ('u', 'd')
+  ) THEN 'Y' ELSE 'N' END
+FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE <> 'c' ORDER BY INV_ID;
+
+-- name: delete_components
+DELETE FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id;
+
+-- name: write_set_since
+-- What committed after a transaction had opened.
+SELECT WS_DATABASE, WS_TABLE, WS_PARTITION, WS_TXNID, WS_COMMIT_ID, WS_OPERATION_TYPE
+FROM WRITE_SET WHERE WS_COMMIT_ID >= :txn_id AND WS_TXNID <> :txn_id;
+
+-- name: insert_write_set
+INSERT INTO WRITE_SET
+  (WS_DATABASE, WS_TABLE, WS_PARTITION, WS_TXNID, WS_COMMIT_ID, WS_OPERATION_TYPE)
+VALUES (:database, :table, :partition, :txn_id, :commit_id, :operation);
+
+-- trimming ------------------------------------------------------------------------------------
+
+-- name: trim_write_set
+DELETE FROM WRITE_SET WHERE WS_COMMIT_ID < :least;
+
+-- name: trim_txns
+DELETE FROM TXNS
+WHERE TXN_STATE <> 'o' AND TXN_LAST_HEARTBEAT < :oldest_ms
+  AND NOT EXISTS (SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = TXN_ID);
+
+-- name: min_needed
+-- Nothing at or above this transaction may be forgotten.
+SELECT MIN(LEAST_ID) FROM (
+  SELECT MIN(TXN_ID) AS LEAST_ID FROM TXNS WHERE TXN_STATE <> 'c'
+  UNION ALL SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL
+  UNION ALL SELECT NTXN_NEXT FROM NEXT_TXN_ID
+);
+
+-- name: trim_write_ids
+-- Write ids are not in the order of transactions. A committed one above a kept one stays, because
+-- the high watermark of a snapshot is the greatest write id that has a mapping.
+DELETE FROM TXN_TO_WRITE_ID AS OLD
+WHERE T2W_TXNID < :floor AND NOT EXISTS (
+  SELECT 1 FROM TXN_TO_WRITE_ID AS KEPT
+  WHERE KEPT.T2W_DATABASE = OLD.T2W_DATABASE AND KEPT.T2W_TABLE = OLD.T2W_TABLE
+    AND KEPT.T2W_TXNID >= :floor AND KEPT.T2W_WRITEID < OLD.T2W_WRITEID
+);
+
+-- write ids -----------------------------------------------------------------------------------
+
+-- name: write_id
+SELECT T2W_WRITEID FROM TXN_TO_WRITE_ID
+WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID = :txn_id;
+
+-- name: write_ids_of_txn
+SELECT T2W_DATABASE, T2W_TABLE, T2W_WRITEID FROM TXN_TO_WRITE_ID WHERE T2W_TXNID = :txn_id;
+
+-- name: write_ids_of_table
+SELECT T2W_TXNID, T2W_WRITEID FROM TXN_TO_WRITE_ID
+WHERE T2W_DATABASE = :database AND T2W_TABLE = :table;
+
+-- name: next_write_id
+SELECT NWI_NEXT FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
+
+-- name: set_next_write_id
+INSERT INTO NEXT_WRITE_ID (NWI_DATABASE, NWI_TABLE, NWI_NEXT) VALUES (:database, :table, :next)
+ON CONFLICT (NWI_DATABASE, NWI_TABLE) DO UPDATE SET NWI_NEXT = :next;
+
+-- name: insert_write_id
+INSERT INTO TXN_TO_WRITE_ID (T2W_DATABASE, T2W_TABLE, T2W_TXNID, T2W_WRITEID)
+VALUES (:database, :table, :txn_id, :write_id);
+
+-- locks ---------------------------------------------------------------------------------------
+
+-- name: next_lock_id
+SELECT NL_NEXT FROM NEXT_LOCK_ID;
+
+-- name: bump_next_lock_id
+UPDATE NEXT_LOCK_ID SET NL_NEXT = NL_NEXT + 1;
+
+-- name: insert_lock
+INSERT INTO HIVE_LOCKS
+  (HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
+   HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_USER, HL_HOST, HL_AGENT_INFO)
+VALUES
+  (:lock_id, :internal_id, :txn_id, :database, :table, :partition, 'w',
+   :type, 0, :user, :host, :agent_info);
+
+-- name: locks
+SELECT HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
+  HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_ACQUIRED_AT, HL_USER, HL_HOST, HL_AGENT_INFO,
+  HL_BLOCKEDBY_EXT_ID, HL_BLOCKEDBY_INT_ID
+FROM HIVE_LOCKS WHERE :up_to IS NULL OR HL_LOCK_EXT_ID <= :up_to
+ORDER BY HL_LOCK_EXT_ID, HL_LOCK_INT_ID;
+
+-- name: lock_head
+SELECT HL_TXNID, HL_LOCK_STATE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id LIMIT 1;
+
+-- name: acquire_lock
+UPDATE HIVE_LOCKS
+SET HL_LOCK_STATE = 'a', HL_ACQUIRED_AT = :now_ms,
+  HL_BLOCKEDBY_EXT_ID = NULL, HL_BLOCKEDBY_INT_ID = NULL
+WHERE HL_LOCK_EXT_ID = :lock_id;
+
+-- name: block_lock
+-- One component names its blocker; the others forget theirs.
+UPDATE HIVE_LOCKS
+SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN :by_lock_id END,
+  HL_BLOCKEDBY_INT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN :by_internal_id END
+WHERE HL_LOCK_EXT_ID = :lock_id;
+
+-- name: delete_lock
+DELETE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id;

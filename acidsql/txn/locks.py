@@ -1,0 +1,153 @@
+"""Locks: what a statement asks for, and who waits for whom (Hive 4 rules)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from acidsql.model.access import Access, Operation
+from acidsql.txn.entities import Lock, LockComponent, LockType, WriteOperation
+
+_STRENGTH = {
+    LockType.SHARED_READ: 1,
+    LockType.SHARED_WRITE: 2,
+    LockType.EXCL_WRITE: 3,
+    LockType.EXCLUSIVE: 4,
+}
+_WAITS_FOR = {
+    LockType.SHARED_READ: {LockType.EXCLUSIVE},
+    LockType.SHARED_WRITE: {LockType.EXCL_WRITE, LockType.EXCLUSIVE},
+    LockType.EXCL_WRITE: {LockType.SHARED_WRITE, LockType.EXCL_WRITE, LockType.EXCLUSIVE},
+    LockType.EXCLUSIVE: set(LockType),
+}
+# What decides between components of equal strength: losing a write would hide it from the
+# write set and from compaction, losing a read costs nothing.
+_WEIGHT = {
+    WriteOperation.NO_TXN: 0,
+    WriteOperation.SELECT: 0,
+    WriteOperation.COMPACT: 0,
+    WriteOperation.INSERT: 1,
+    WriteOperation.UPDATE: 2,
+    WriteOperation.DELETE: 2,
+}
+
+Resource = tuple[str, str | None, str | None]
+
+
+def lock_components(accesses: Sequence[Access]) -> list[LockComponent]:
+    """The lock request for everything one statement does, one component per resource, sorted.
+
+    Where a statement touches a resource twice, the strongest type stays, with its operation.
+
+    >>> from acidsql.model.names import TableName
+    >>> name = TableName.of("default", "orders")
+    >>> both = [Access.of(name, Operation.SELECT), Access.of(name, Operation.UPDATE)]
+    >>> [(c.type.name, c.operation.name) for c in lock_components(both)]
+    [('EXCL_WRITE', 'UPDATE')]
+    """
+    strongest: dict[Resource, LockComponent] = {}
+    for access in accesses:
+        component = _component(access)
+        key = (component.database, component.table, component.partition)
+        existing = strongest.get(key)
+        if existing is None or _rank(component) > _rank(existing):
+            strongest[key] = component
+    return sorted(strongest.values(), key=lambda c: (c.database, c.table or "", c.partition or ""))
+
+
+def _rank(component: LockComponent) -> tuple[int, int]:
+    return _STRENGTH[component.type], _WEIGHT[component.operation]
+
+
+def _component(access: Access) -> LockComponent:
+    database = access.database.lower()
+    table = access.table.lower() if access.table is not None else None
+    match access.operation:
+        case Operation.CREATE:
+            return LockComponent(LockType.SHARED_READ, database)
+        case Operation.DROP:
+            return LockComponent(LockType.EXCLUSIVE, database, table, _partition(access))
+        case operation:
+            return LockComponent(
+                _data_lock(operation, access.transactional),
+                database,
+                table,
+                _partition(access),
+                WriteOperation(operation.value),
+                access.transactional,
+                access.dynamic and operation is not Operation.SELECT,
+            )
+
+
+def _data_lock(operation: Operation, transactional: bool) -> LockType:
+    if operation is Operation.SELECT:
+        return LockType.SHARED_READ
+    if not transactional:
+        # Readers of a plain table have no snapshot that could hide a half-written insert.
+        return LockType.EXCLUSIVE
+    return LockType.SHARED_READ if operation is Operation.INSERT else LockType.EXCL_WRITE
+
+
+def _partition(access: Access) -> str | None:
+    if access.partition is None or access.dynamic:
+        return None
+    return str(access.partition)
+
+
+def compatible(requested: LockType, existing: LockType) -> bool:
+    """Whether a request may be granted beside an earlier one on the same resource.
+
+    >>> compatible(LockType.SHARED_READ, LockType.EXCL_WRITE)
+    True
+    """
+    return existing not in _WAITS_FOR[requested]
+
+
+def same_resource(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
+    """Whether two locks meet: a lock on a database or table covers everything below it."""
+    if a.database != b.database:
+        return False
+    if a.table is None or b.table is None:
+        return True
+    if a.table != b.table:
+        return False
+    return a.partition is None or b.partition is None or a.partition == b.partition
+
+
+def blocks(existing: LockComponent | Lock, requested: LockComponent | Lock) -> bool:
+    """Whether an earlier lock of another transaction, waiting or acquired, makes a request wait."""
+    if not same_resource(existing, requested) or compatible(requested.type, existing.type):
+        return False
+    return not (_passes(requested, existing) or _passes(existing, requested))
+
+
+def _passes(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
+    """A shared read of a database stands for its use, so exclusive work inside it goes on."""
+    database_read = a.type is LockType.SHARED_READ and a.table is None
+    return database_read and b.type is LockType.EXCLUSIVE and b.table is not None
+
+
+def first_blocker(request: Sequence[Lock], existing: Iterable[Lock]) -> tuple[Lock, Lock] | None:
+    """The first component that has to wait, with the earliest lock it waits for, or None.
+
+    Only requests with a smaller lock id count, so nobody overtakes; locks of the same transaction
+    never do.
+    """
+    others = sorted(
+        (e for e in existing if e.lock_id < request[0].lock_id and e.txn_id != request[0].txn_id),
+        key=lambda e: (e.lock_id, e.internal_id),
+    )
+    for component in request:
+        for other in others:
+            if blocks(other, component):
+                return component, other
+    return None
+
+
+def describe_lock(lock: Lock) -> str:
+    """A lock in one line, for messages about waiting."""
+    place = "/".join(p for p in (lock.database, lock.table, lock.partition) if p is not None)
+    owner = f"{lock.user}@{lock.host}"
+    return (
+        f"lockid:{lock.lock_id} of txnid:{lock.txn_id} ({owner}), "
+        f"{lock.type.name} {lock.state.name.lower()} on {place}"
+    )

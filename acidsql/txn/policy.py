@@ -1,0 +1,59 @@
+"""Times and limits of the transaction manager, and the back-off of lock waits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class TxnPolicy:
+    """Hive's settings, with Hive's defaults.
+
+    ``timeout_s`` is hive.txn.timeout, ``max_open_txns`` hive.max.open.txns, ``lock_retries``
+    hive.lock.numretries and ``lock_sleep_s`` hive.lock.sleep.between.retries, the longest pause
+    between two looks at a waiting lock. ``lock_start_s`` is fixed in Hive.
+    """
+
+    timeout_s: float = 300.0
+    max_open_txns: int = 100_000
+    lock_retries: int = 100
+    lock_start_s: float = 0.05
+    lock_sleep_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.timeout_s <= 0 or self.max_open_txns < 1 or self.lock_retries < 0:
+            raise ValueError(f"not a usable transaction policy: {self}")
+
+    @property
+    def timeout_ms(self) -> int:
+        """``timeout_s`` in the unit of the stores."""
+        return round(self.timeout_s * 1000)
+
+    @property
+    def heartbeat_s(self) -> float:
+        """The pause between two heartbeats: half the time-out, as Hive's clients do."""
+        return self.timeout_s / 2
+
+    @property
+    def retention_ms(self) -> int:
+        """How long ended transactions are remembered at least.
+
+        A client that lost the answer to its commit, or slept through its time-out, is told what
+        happened instead of "no such transaction".
+        """
+        return 2 * self.timeout_ms
+
+
+def lock_waits(policy: TxnPolicy) -> Iterator[float]:
+    """The seconds to sleep before each further look at a waiting lock.
+
+    Doubled before each sleep, so the first is twice the start (Hive DbLockManager).
+
+    >>> list(lock_waits(TxnPolicy(lock_retries=4, lock_sleep_s=0.5)))
+    [0.1, 0.2, 0.4, 0.5]
+    """
+    wait_s = policy.lock_start_s
+    for _ in range(policy.lock_retries):
+        wait_s = min(wait_s * 2, policy.lock_sleep_s)
+        yield wait_s

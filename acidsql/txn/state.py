@@ -1,0 +1,97 @@
+"""What is answered about transactions that are not open (Hive's texts and codes)."""
+
+from __future__ import annotations
+
+from acidsql.errors import (
+    CompactionRefusedError,
+    NoSuchLockError,
+    NoSuchTxnError,
+    TooManyOpenTxnsError,
+    TxnAbortedError,
+    TxnError,
+)
+from acidsql.model.ids import CompactionId, LockId, TxnId
+from acidsql.model.names import TableName
+from acidsql.txn.entities import Compaction, CompactionState, Txn, TxnState, TxnType
+
+TIMED_OUT = "heartbeat time-out"
+"""The abort reason of `TxnManager.time_out_txns`."""
+
+
+def require_open(txn_id: TxnId, state: TxnState | None, reason: str = "") -> None:
+    """Raise unless the transaction is open; ``state`` None means the store does not know it."""
+    match state:
+        case TxnState.OPEN:
+            return
+        case TxnState.ABORTED:
+            raise TxnAbortedError(
+                f"Transaction txnid:{txn_id} already aborted",
+                detail=f"Reason: {reason}." if reason else None,
+                code=10263,
+            )
+        case TxnState.COMMITTED:
+            raise NoSuchTxnError(f"Transaction txnid:{txn_id} is already committed.", code=10262)
+        case None:
+            raise NoSuchTxnError(f"No such transaction txnid:{txn_id}", code=10262)
+
+
+def require_room(open_txns: int, max_open_txns: int) -> None:
+    """Raise at the limit of open transactions."""
+    if open_txns >= max_open_txns:
+        raise TooManyOpenTxnsError(
+            "Maximum allowed number of open transactions has been reached. See hive.max.open.txns.",
+            detail=f"{open_txns} transactions are open.",
+        )
+
+
+def no_such_lock(lock_id: LockId) -> NoSuchLockError:
+    """The lock was never asked for, was withdrawn, or went with its transaction."""
+    return NoSuchLockError(f"No such lock lockid:{lock_id}", code=10270)
+
+
+def lock_is_granted(lock_id: LockId, txn_id: TxnId) -> TxnError:
+    """A transaction's granted locks cannot be given back one by one."""
+    return TxnError(
+        f"lockid:{lock_id} is granted and belongs to txnid:{txn_id}",
+        hint="Commit or abort the transaction.",
+    )
+
+
+def write_id_refused(table: TableName) -> TxnError:
+    """A read-only transaction asked for a write id."""
+    return TxnError(
+        f"Write ID allocation failed on {table} as not all input txns in open state or read-only"
+    )
+
+
+def compaction_is_scheduled(entry: Compaction) -> CompactionRefusedError:
+    """The table or partition has an unfinished compaction."""
+    return CompactionRefusedError(
+        f"Compaction is already scheduled with state='{entry.state.word}' "
+        f"and id={entry.compaction_id}",
+        code=10432,
+    )
+
+
+def no_such_compaction(compaction_id: CompactionId) -> TxnError:
+    """The entry was never queued, or went with its table."""
+    return TxnError(f"No such compaction: {compaction_id}")
+
+
+def require_compaction(entry: Compaction, *states: CompactionState) -> None:
+    """Raise unless the entry is in one of the states."""
+    if entry.state not in states:
+        wanted = " or ".join(state.word for state in states)
+        raise TxnError(f"Compaction {entry.compaction_id} is {entry.state.word}, not {wanted}")
+
+
+def require_worker(entry: Compaction, txn: Txn) -> None:
+    """Raise unless the transaction may work on the entry.
+
+    Only compaction transactions never lose a write conflict. And a worker that was given up may
+    come back after another one has taken its entry.
+    """
+    if txn.type is not TxnType.COMPACTION:
+        raise TxnError(f"txnid:{txn.txn_id} is not a compaction transaction")
+    if entry.txn_id not in (None, txn.txn_id):
+        raise TxnError(f"Compaction {entry.compaction_id} belongs to txnid:{entry.txn_id}")
