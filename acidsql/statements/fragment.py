@@ -77,7 +77,7 @@ class Fragment:
     """
 
     text: str
-    tree: exp.Expression
+    tree: exp.Expr
     line: int
     column: int
     tables: tuple[TableRef, ...] = ()

@@ -1,0 +1,268 @@
+"""CREATE TABLE and DROP TABLE."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.lexer import Kind
+from acidsql.model.types import parse_type
+from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
+from acidsql.statements.fragment import Identifier
+
+_CONSTRAINT_WORDS = (
+    "NOT", "NULL", "DEFAULT", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "FOREIGN",
+    "GENERATED", "COLLATE", "ENABLE", "DISABLE",
+)  # fmt: skip
+_REFUSED_CLAUSES = {
+    "USING": ("USING a data source", "Write STORED AS ORC."),
+    "ROW": ("ROW FORMAT", "Write STORED AS ORC; ACID tables are ORC."),
+    "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
+    "SKEWED": ("SKEWED BY", "Leave it out."),
+    "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
+    "LIKE": ("CREATE TABLE LIKE", "List the columns."),
+    "AS": ("CREATE TABLE AS SELECT", "CREATE TABLE with its columns, then INSERT INTO … SELECT."),
+    "SELECT": (
+        "CREATE TABLE AS SELECT",
+        "CREATE TABLE with its columns, then INSERT INTO … SELECT.",
+    ),
+    "WITH": ("WITH", "Use TBLPROPERTIES; for a query, CREATE TABLE, then INSERT INTO."),
+    "CLONE": ("CLONE", "List the columns."),
+}
+_REFUSED_KINDS = {
+    "EXTERNAL": "An ACID table is a managed table: write CREATE TABLE … LOCATION.",
+    "TEMPORARY": "Create a table, or a temporary view in Spark.",
+    "TEMP": "Create a table, or a temporary view in Spark.",
+    "GLOBAL": "Create a table, or a temporary view in Spark.",
+    "MANAGED": "Write CREATE TABLE; every table is a managed table.",
+}
+
+
+def parse_create_table(cursor: Cursor) -> CreateTable:
+    """The CREATE [TRANSACTIONAL] TABLE that starts here."""
+    cursor.expect("CREATE")
+    if cursor.peek().word in _REFUSED_KINDS:
+        word = cursor.peek().word
+        cursor.source.refuse(
+            f"CREATE {word} is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
+        )
+    transactional = cursor.accept("TRANSACTIONAL")
+    if cursor.peek().word in _REFUSED_KINDS:
+        cursor.source.refuse(
+            f"CREATE TRANSACTIONAL {cursor.peek().word} is not supported",
+            cursor.offset,
+            hint=_REFUSED_KINDS[cursor.peek().word],
+        )
+    cursor.expect("TABLE")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    target = cursor.table()
+    _refuse_clause(cursor)
+    if not cursor.sees("("):
+        cursor.unexpected("expected the columns in parentheses")
+    columns = _columns(cursor.parenthesised(), "column")
+    clauses: dict[str, Any] = {}
+    while not cursor.done:
+        _clause(cursor, clauses)
+    properties: tuple[tuple[str, str], ...] = clauses.get("properties", ())
+    if transactional:
+        properties = _with_transactional(cursor, properties)
+    clauses["properties"] = properties
+    return CreateTable(target, columns, if_not_exists, **clauses)
+
+
+def parse_drop_table(cursor: Cursor) -> DropTable:
+    """The DROP TABLE that starts here."""
+    cursor.expect("DROP", "TABLE")
+    if_exists = cursor.accept("IF", "EXISTS")
+    target = cursor.table()
+    cursor.accept("PURGE")
+    return DropTable(target, if_exists)
+
+
+def _with_transactional(
+    cursor: Cursor, properties: tuple[tuple[str, str], ...]
+) -> tuple[tuple[str, str], ...]:
+    given = {key.lower(): value.lower() for key, value in properties}
+    if given.get("transactional", "true") != "true":
+        cursor.source.analysis_error(
+            "CREATE TRANSACTIONAL TABLE contradicts transactional=false",
+            cursor.source.tokens[0].start,
+        )
+    return properties if "transactional" in given else (*properties, ("transactional", "true"))
+
+
+def _columns(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
+    columns: list[ColumnDefinition] = []
+    while not columns or inside.accept(","):
+        _refuse_table_constraint(inside)
+        column = _column(inside, what)
+        if any(column.name.name.lower() == other.name.name.lower() for other in columns):
+            inside.source.analysis_error(
+                f'{what} "{column.name.name}" appears twice',
+                inside.source.tokens[inside.at - 1].start,
+            )
+        columns.append(column)
+    if not inside.done:
+        inside.unexpected('expected "," or ")"')
+    return tuple(columns)
+
+
+def _column(inside: Cursor, what: str) -> ColumnDefinition:
+    name = inside.name(f"a {what}")
+    if inside.sees("("):
+        inside.source.refuse(
+            "partition transforms are not supported",
+            inside.source.tokens[inside.at - 1].start,
+            hint="Partition by a column of its own, such as d string.",
+        )
+    if inside.done or inside.sees(","):
+        inside.source.refuse(
+            f'{what} "{name.name}" needs a type',
+            inside.source.tokens[inside.at - 1].start,
+            hint="Partition columns are declared with their type in PARTITIONED BY (d string), "
+            "not among the columns.",
+        )
+    if inside.sees(":"):
+        inside.step()
+    kind = _type(inside)
+    comment = None
+    _refuse_column_constraint(inside)
+    if inside.accept("COMMENT"):
+        comment = inside.string("a comment in quotes")
+    _refuse_column_constraint(inside)
+    return ColumnDefinition(name, kind, comment)
+
+
+def _type(inside: Cursor) -> str:
+    start, depth = inside.at, 0
+    while not inside.done:
+        token = inside.peek()
+        if depth == 0 and (token.text == "," or token.word in ("COMMENT", *_CONSTRAINT_WORDS)):
+            break
+        if token.kind is Kind.SYMBOL:
+            depth += {"<": 1, ">": -1}.get(token.text, 0)
+        inside.skip()
+    tokens = inside.source.tokens[start : inside.at]
+    if not tokens:
+        inside.unexpected("expected a type")
+    first, last = tokens[0], tokens[-1]
+    text = " ".join(inside.source.code[first.start : last.end].split())
+    try:
+        parse_type(text)
+    except ValueError as error:
+        inside.source.refuse(str(error), first.start, hint="See docs/statements.md for the types.")
+    return text
+
+
+def _refuse_table_constraint(inside: Cursor) -> None:
+    pairs = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE", "("), ("CHECK", "("))
+    if any(inside.sees(*pair) for pair in pairs) or (
+        inside.sees("CONSTRAINT")
+        and inside.peek(2).word in ("PRIMARY", "FOREIGN", "UNIQUE", "CHECK")
+    ):
+        _refuse_constraint(inside)
+
+
+def _refuse_column_constraint(inside: Cursor) -> None:
+    if inside.peek().word in _CONSTRAINT_WORDS:
+        _refuse_constraint(inside)
+
+
+def _refuse_constraint(inside: Cursor) -> None:
+    word = inside.peek().word
+    name = {"NOT": "NOT NULL", "PRIMARY": "PRIMARY KEY", "FOREIGN": "FOREIGN KEY"}.get(word, word)
+    inside.source.refuse(
+        f"column constraints are not supported ({name})",
+        inside.offset,
+        hint="Leave it out; no constraint is checked.",
+    )
+
+
+def _clause(cursor: Cursor, clauses: dict[str, Any]) -> None:
+    """Read the clause that is next into the arguments of CreateTable."""
+    _refuse_clause(cursor)
+    start, word = cursor.offset, cursor.peek().word
+    before = len(clauses)
+    if cursor.accept("COMMENT"):
+        clauses.setdefault("comment", cursor.string("a comment in quotes"))
+    elif cursor.accept("PARTITIONED", "BY"):
+        clauses.setdefault(
+            "partition_columns", _columns(cursor.parenthesised(), "partition column")
+        )
+    elif cursor.accept("CLUSTERED", "BY"):
+        columns, count = _buckets(cursor)
+        clauses.setdefault("bucket_columns", columns)
+        clauses.setdefault("bucket_count", count)
+    elif cursor.accept("STORED"):
+        clauses.setdefault("stored_as", _format(cursor))
+    elif cursor.accept("LOCATION"):
+        clauses.setdefault("location", cursor.string("a location in quotes"))
+    elif cursor.accept("TBLPROPERTIES"):
+        clauses.setdefault("properties", _properties(cursor.parenthesised()))
+    else:
+        cursor.unexpected("expected a clause of CREATE TABLE")
+    if len(clauses) == before:
+        cursor.source.syntax_error(f"{word} is given twice", start)
+
+
+def _refuse_clause(cursor: Cursor) -> None:
+    refused = _REFUSED_CLAUSES.get(cursor.peek().word)
+    if refused is not None:
+        cursor.source.refuse(f"{refused[0]} is not supported", cursor.offset, hint=refused[1])
+
+
+def _buckets(cursor: Cursor) -> tuple[tuple[Identifier, ...], int]:
+    columns = cursor.names_in_parentheses()
+    _refuse_clause(cursor)
+    cursor.expect("INTO")
+    offset = cursor.offset
+    count = cursor.integer("the number of buckets")
+    if count < 1:
+        cursor.source.syntax_error("a table has at least one bucket", offset)
+    cursor.expect("BUCKETS")
+    return columns, count
+
+
+def _format(cursor: Cursor) -> str:
+    if cursor.sees("BY"):
+        cursor.source.refuse(
+            "STORED BY is not supported", cursor.offset, hint="Write STORED AS ORC."
+        )
+    cursor.expect("AS")
+    offset = cursor.offset
+    word = cursor.name("a file format").name.upper()
+    if word != "ORC":
+        cursor.source.refuse(
+            f"STORED AS {word} is not supported",
+            offset,
+            hint="ACID tables are ORC: write STORED AS ORC.",
+        )
+    return word
+
+
+def _properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    while not found or inside.accept(","):
+        offset = inside.offset
+        key = _property_key(inside)
+        inside.expect("=")
+        token = inside.peek()
+        if token.kind is Kind.NUMBER or token.word in ("TRUE", "FALSE"):
+            value = inside.step().text.lower()
+        else:
+            value = inside.string("a value in quotes")
+        if any(key.lower() == other.lower() for other, _ in found):
+            inside.source.analysis_error(f'property "{key}" appears twice', offset)
+        found.append((key, value))
+    if not inside.done:
+        inside.unexpected('expected "," or ")"')
+    return tuple(found)
+
+
+def _property_key(inside: Cursor) -> str:
+    if inside.peek().kind is Kind.STRING:
+        return inside.string()
+    parts = [inside.name("a property").name]
+    while inside.accept("."):
+        parts.append(inside.name("a property").name)
+    return ".".join(parts)

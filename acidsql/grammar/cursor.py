@@ -1,0 +1,274 @@
+"""Walks over the tokens of a statement and reads names, strings and lists."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.statements.fragment import Identifier, TableRef
+
+_OPEN = {"(": ")", "[": "]"}
+_RESERVED = frozenset(
+    {"AND", "AS", "BY", "CROSS", "FROM", "FULL", "GROUP", "HAVING", "INNER", "INTO", "JOIN"}
+    | {"LEFT", "LIMIT", "NATURAL", "ON", "OR", "ORDER", "OUTER", "PARTITION", "RETURNING", "RIGHT"}
+    | {"SELECT", "SET", "TABLESAMPLE", "THEN", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH"}
+)
+"""Words that are no names unless quoted, so that a misspelt clause is not taken for an alias."""
+
+_END = Token(Kind.SYMBOL, "", 0, 0)
+
+
+class Cursor:
+    """The tokens of a statement from ``at`` up to ``end``."""
+
+    def __init__(self, source: Source, at: int = 0, end: int | None = None) -> None:
+        self.source = source
+        self.at = at
+        self.end = len(source.tokens) if end is None else end
+
+    def peek(self, ahead: int = 0) -> Token:
+        """The token at this distance; an empty symbol behind the end."""
+        index = self.at + ahead
+        if index < self.end:
+            return self.source.tokens[index]
+        return _END._replace(start=self.offset_at_end, end=self.offset_at_end)
+
+    @property
+    def offset_at_end(self) -> int:
+        """Where a token that is missing at the end would stand."""
+        if self.end < len(self.source.tokens):
+            return self.source.tokens[self.end].start
+        return self.source.tokens[self.end - 1].end if self.end else 0
+
+    @property
+    def offset(self) -> int:
+        """Where the next token starts."""
+        return self.peek().start
+
+    @property
+    def done(self) -> bool:
+        """Whether no token is left."""
+        return self.at >= self.end
+
+    def sees(self, *words: str) -> bool:
+        """Whether these words or symbols are next."""
+        return all(
+            (token := self.peek(ahead)).word == word or _is_symbol(token, word)
+            for ahead, word in enumerate(words)
+        )
+
+    def sees_any(self, *words: str) -> bool:
+        """Whether one of these words is next."""
+        return self.peek().word in words
+
+    def accept(self, *words: str) -> bool:
+        """Step over these words or symbols if they are next."""
+        if not self.sees(*words):
+            return False
+        self.at += len(words)
+        return True
+
+    def expect(self, *words: str) -> None:
+        """Step over these words or symbols, or raise SqlSyntaxError."""
+        for word in words:
+            if not self.accept(word):
+                self.unexpected(f"expected {word}")
+
+    def expect_end(self) -> None:
+        """Raise SqlSyntaxError if a token is left."""
+        if not self.done:
+            self.unexpected("expected the end of the statement")
+
+    def unexpected(self, message: str, *, hint: str | None = None) -> NoReturn:
+        """Raise SqlSyntaxError at the next token."""
+        token = self.peek()
+        found = f'found "{_short(token.text)}"' if token.text else "found the end of the text"
+        self.source.syntax_error(f"{message}, {found}", token.start, hint=hint)
+
+    def step(self) -> Token:
+        """The next token, stepped over."""
+        token = self.peek()
+        self.at += 1
+        return token
+
+    def sees_name(self) -> bool:
+        """Whether a name is next: a quoted one or a word that is not reserved."""
+        token = self.peek()
+        if token.kind is Kind.WORD:
+            return token.word not in _RESERVED
+        return token.kind is Kind.QUOTED
+
+    def name(self, what: str = "a name") -> Identifier:
+        """The name that is next."""
+        if not self.sees_name():
+            hint = "Put the name in back quotes." if self.peek().word else None
+            self.unexpected(f"expected {what}", hint=hint)
+        token = self.step()
+        line, column = self.source.place(token.start)
+        return Identifier(unquote(token), line, column)
+
+    def string(self, what: str = "a string") -> str:
+        """The value of the string literal that is next."""
+        token = self.peek()
+        if token.kind is not Kind.STRING:
+            self.unexpected(f"expected {what}")
+        self.step()
+        if self.peek().kind is Kind.STRING:
+            self.source.refuse(
+                "two strings in a row are not joined here",
+                self.offset,
+                hint="Write one string; a quote inside it is \\'.",
+            )
+        return string_value(token.text)
+
+    def integer(self, what: str) -> int:
+        """The whole number that is next."""
+        token = self.peek()
+        if token.kind is not Kind.NUMBER or not token.text.isdigit():
+            self.unexpected(f"expected {what}")
+        self.step()
+        return int(token.text)
+
+    def names_in_parentheses(self) -> tuple[Identifier, ...]:
+        """``(a, b, …)``: the names."""
+        self.expect("(")
+        names = [self.name("a column")]
+        while self.accept(","):
+            names.append(self.name("a column"))
+        self.expect(")")
+        return tuple(names)
+
+    def table(self, *, alias: bool = False) -> TableRef:
+        """A table name, with an optional alias if asked for."""
+        start = self.offset
+        parts = [self.name("a table name")]
+        while self.accept("."):
+            parts.append(self.name("a name"))
+        end = self.source.tokens[self.at - 1].end
+        if len(parts) > 2:
+            refuse_catalog(self.source, start)
+        given = None
+        if alias and (self.accept("AS") or self.sees_name()):
+            given = self.name("an alias").name
+        return TableRef(
+            database=parts[0].name if len(parts) == 2 else None,
+            table=parts[-1].name,
+            alias=given,
+            start=start,
+            end=end,
+            line=parts[0].line,
+            column=parts[0].column,
+        )
+
+    def until(self, *words: str) -> Cursor:
+        """What stands before the first of these words, outside parentheses and CASE … END."""
+        start, cases = self.at, 0
+        while not self.done:
+            token = self.peek()
+            dotted = self.at > start and self.source.tokens[self.at - 1].text == "."
+            if cases == 0 and not dotted and (token.word in words or _is_symbol(token, *words)):
+                break
+            if not dotted:
+                cases = max(0, cases + (token.word == "CASE") - (token.word == "END"))
+            self.skip()
+        return Cursor(self.source, start, self.at)
+
+    def skip(self) -> None:
+        """Step over one token, or over a whole pair of parentheses."""
+        opener = self.step()
+        if opener.kind is not Kind.SYMBOL:
+            return
+        if opener.text in (")", "]"):
+            self.source.syntax_error(f'unmatched "{opener.text}"', opener.start)
+        if opener.text not in _OPEN:
+            return
+        closers = [_OPEN[opener.text]]
+        while closers:
+            if self.done:
+                self.source.syntax_error(f'unclosed "{opener.text}"', opener.start)
+            token = self.step()
+            if token.kind is not Kind.SYMBOL:
+                continue
+            if token.text in _OPEN:
+                closers.append(_OPEN[token.text])
+            elif token.text in (")", "]") and token.text != closers.pop():
+                self.source.syntax_error(f'unmatched "{token.text}"', token.start)
+
+    def parenthesised(self) -> Cursor:
+        """What stands inside the parentheses that are next, stepped over."""
+        if not self.sees("("):
+            self.unexpected("expected (")
+        start = self.at
+        self.skip()
+        return Cursor(self.source, start + 1, self.at - 1)
+
+    def items(self) -> list[Cursor]:
+        """The rest, cut at its commas."""
+        parts = [self.until(",")]
+        while self.accept(","):
+            parts.append(self.until(","))
+        for part in parts:
+            if part.done:
+                part.unexpected("expected an expression")
+        return parts
+
+
+def unquote(token: Token) -> str:
+    """The name a token stands for."""
+    return token.text[1:-1].replace("``", "`") if token.kind is Kind.QUOTED else token.text
+
+
+def refuse_catalog(source: Source, offset: int) -> NoReturn:
+    """Raise UnsupportedStatementError for a name of three or more parts."""
+    source.refuse(
+        "a table name has at most two parts",
+        offset,
+        hint="Name the table as database.table; catalogs are not supported.",
+    )
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
+
+
+def string_value(literal: str) -> str:
+    r"""What a string literal stands for, by the rules of Spark's unescapeSQLString.
+
+    >>> string_value(r"'it\'s\t\u0041 100\%'")
+    "it's\tA 100\\%"
+    """
+    if literal[0] in "rR":
+        return literal[2:-1]
+    body, out, at = literal[1:-1], [], 0
+    while at < len(body):
+        char = body[at]
+        if char != "\\" or at + 1 >= len(body):
+            out.append(char)
+            at += 1
+            continue
+        for size, prefix, base, digits in ((5, "u", 16, 4), (9, "U", 16, 8), (3, "", 8, 3)):
+            code = body[at + 1 : at + 1 + size]
+            number = code[len(prefix) :]
+            if code.startswith(prefix) and len(number) == digits and _is_number(number, base):
+                out.append(chr(int(number, base)))
+                at += 1 + size
+                break
+        else:
+            escaped = body[at + 1]
+            # Spark keeps the backslash of \% and \_, which are for LIKE.
+            out.append("\\" + escaped if escaped in "%_" else _ESCAPES.get(escaped, escaped))
+            at += 2
+    return "".join(out)
+
+
+def _is_number(digits: str, base: int) -> bool:
+    if base == 8:
+        return digits[0] in "0123" and all(c in "01234567" for c in digits)
+    return all(c in "0123456789abcdefABCDEF" for c in digits)
+
+
+def _is_symbol(token: Token, *symbols: str) -> bool:
+    return token.kind is Kind.SYMBOL and bool(token.text) and token.text in symbols
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 20 else text[:19] + "…"

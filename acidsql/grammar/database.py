@@ -1,0 +1,60 @@
+"""CREATE DATABASE, DROP DATABASE and USE."""
+
+from __future__ import annotations
+
+from acidsql.grammar.cursor import Cursor, refuse_catalog
+from acidsql.statements.database import CreateDatabase, DropDatabase, Use
+from acidsql.statements.fragment import Identifier
+
+DATABASE_WORDS = ("DATABASE", "SCHEMA")
+
+
+def parse_create_database(cursor: Cursor) -> CreateDatabase:
+    """The CREATE DATABASE that starts here."""
+    cursor.expect("CREATE")
+    cursor.step()
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    name = database_name(cursor)
+    clauses: dict[str, str] = {}
+    while cursor.sees_any("COMMENT", "LOCATION"):
+        word = cursor.peek().word
+        if word in clauses:
+            cursor.source.syntax_error(f"{word} is given twice", cursor.offset)
+        cursor.step()
+        clauses[word] = cursor.string()
+    if cursor.sees("WITH") or cursor.sees("MANAGEDLOCATION"):
+        cursor.source.refuse(
+            f"CREATE DATABASE … {cursor.peek().word} is not supported",
+            cursor.offset,
+            hint="Leave it out; COMMENT and LOCATION are supported.",
+        )
+    return CreateDatabase(name, if_not_exists, clauses.get("COMMENT"), clauses.get("LOCATION"))
+
+
+def parse_drop_database(cursor: Cursor) -> DropDatabase:
+    """The DROP DATABASE that starts here."""
+    cursor.expect("DROP")
+    cursor.step()
+    if_exists = cursor.accept("IF", "EXISTS")
+    name = database_name(cursor)
+    cascade = cursor.accept("CASCADE")
+    if not cascade:
+        cursor.accept("RESTRICT")
+    return DropDatabase(name, if_exists, cascade)
+
+
+def parse_use(cursor: Cursor) -> Use:
+    """The USE that starts here."""
+    cursor.expect("USE")
+    if cursor.sees_any(*DATABASE_WORDS) and cursor.peek(1).text:
+        cursor.step()
+    return Use(database_name(cursor))
+
+
+def database_name(cursor: Cursor) -> Identifier:
+    """A database name of one part."""
+    start = cursor.offset
+    name = cursor.name("a database name")
+    if cursor.sees("."):
+        refuse_catalog(cursor.source, start)
+    return name

@@ -1,0 +1,132 @@
+"""The sqlglot dialect in which queries and expressions are understood; nothing is generated."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel, ParseError, TokenError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+
+class PlacedParseError(ParseError):
+    """A parse error that knows its place in the text."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message, errors=[{}])
+        self.offset = offset
+
+
+class AcidParser(SparkParser):
+    """Spark's parser with places for parameters, and without guesses about unknown statements."""
+
+    PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        **SparkParser.PLACEHOLDER_PARSERS,
+        TokenType.PLACEHOLDER: lambda self: self.question_mark(),
+        TokenType.COLON: lambda self: self.named_parameter(),
+    }
+
+    def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
+        """Raise with the place of the token instead of an excerpt."""
+        token = token or self._curr or self._prev
+        raise PlacedParseError(message, token.start if token else 0)
+
+    def question_mark(self) -> exp.Expr:
+        """A ``?`` with its place."""
+        node = exp.Placeholder()
+        node.meta.update(start=self._prev.start, end=self._prev.end)
+        return node
+
+    def named_parameter(self) -> exp.Expr | None:
+        """A ``:name`` with its place."""
+        start = self._prev.start
+        if not self._match_set(self.COLON_PLACEHOLDER_TOKENS):
+            return None
+        node = exp.Placeholder(this=self._prev.text)
+        node.meta.update(start=start, end=self._prev.end)
+        return node
+
+    def _parse_as_command(self, start: Token) -> NoReturn:
+        self.raise_error("this is not understood", start)
+
+
+class AcidDialect(Spark):
+    """Spark's SQL, read only."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """No word swallows the rest of the statement as one string."""
+
+        COMMANDS: ClassVar[set[TokenType]] = set()
+
+    Parser = AcidParser
+
+
+_DIALECT = AcidDialect()
+_QUERY_STARTS = (
+    TokenType.L_PAREN,
+    TokenType.UNION,
+    TokenType.EXCEPT,
+    TokenType.INTERSECT,
+    TokenType.ALL,
+    TokenType.DISTINCT,
+)
+
+
+def parse_query_tree(code: str) -> exp.Expr:
+    """The tree of a query; raises PlacedParseError."""
+    tokens = _expand_table_queries(_tokenize(code))
+    parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
+    return _only(parser.parse(tokens, code))
+
+
+def parse_expression_tree(code: str) -> exp.Expr:
+    """The tree of an expression; raises PlacedParseError."""
+    tokens = _expand_table_queries(_tokenize(code))
+    parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
+    try:
+        return _only(parser.parse_into(exp.Condition, tokens, code))
+    except PlacedParseError:
+        raise
+    except ParseError as error:
+        if isinstance(error.__cause__, PlacedParseError):
+            raise error.__cause__ from None
+        raise PlacedParseError("this is not understood", 0) from None
+
+
+def _tokenize(code: str) -> list[Token]:
+    try:
+        return _DIALECT.tokenize(code)
+    except TokenError:
+        raise PlacedParseError("this is not understood", 0) from None
+
+
+def _only(trees: list[exp.Expr | None]) -> exp.Expr:
+    if len(trees) != 1 or trees[0] is None:
+        raise PlacedParseError("this is not understood", 0)
+    return trees[0]
+
+
+def _expand_table_queries(tokens: list[Token]) -> list[Token]:
+    """``TABLE t`` becomes ``SELECT * FROM t``, all three words at the place of TABLE.
+
+    sqlglot takes it for a table called TABLE with the alias t.
+    """
+    out: list[Token] = []
+    for index, token in enumerate(tokens):
+        before = tokens[index - 1].token_type if index else TokenType.L_PAREN
+        after = tokens[index + 1].token_type if index + 1 < len(tokens) else TokenType.L_PAREN
+        starts = before in _QUERY_STARTS or before is TokenType.R_PAREN
+        if token.token_type is not TokenType.TABLE or not starts or after is TokenType.L_PAREN:
+            out.append(token)
+            continue
+        for kind, text in (
+            (TokenType.SELECT, "SELECT"),
+            (TokenType.STAR, "*"),
+            (TokenType.FROM, "FROM"),
+        ):
+            out.append(
+                Token(kind, text, line=token.line, col=token.col, start=token.start, end=token.end)
+            )
+    return out

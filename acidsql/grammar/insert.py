@@ -1,0 +1,241 @@
+"""INSERT INTO, with its VALUES list read row by row."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from itertools import chain
+
+from sqlglot import exp
+
+from acidsql.errors import AnalysisError
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.fragment import (
+    expression,
+    query,
+    starts_query,
+    stitched_query,
+)
+from acidsql.grammar.lexer import Kind
+from acidsql.statements.fragment import Fragment, Identifier, Parameter, Star, TableRef
+from acidsql.statements.insert import Insert, PartitionValue
+
+_PLAIN_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
+
+_Row = list[tuple[int, Fragment]]
+"""The values of one row, each with its place in the statement."""
+
+
+def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
+    """The INSERT that starts here; ``with_at`` is the token of a WITH before it."""
+    header = cursor.offset
+    cursor.expect("INSERT")
+    if cursor.sees("OVERWRITE"):
+        cursor.source.refuse(
+            "INSERT OVERWRITE is not supported yet",
+            cursor.offset,
+            hint="DELETE the rows to be replaced, then INSERT INTO.",
+        )
+    cursor.expect("INTO")
+    cursor.accept("TABLE")
+    target = cursor.table()
+    partition = parse_partition(cursor) if cursor.sees("PARTITION") else ()
+    if cursor.sees("IF"):
+        cursor.source.refuse(
+            "IF NOT EXISTS is not supported in INSERT", cursor.offset, hint="Use MERGE."
+        )
+    if cursor.sees("BY", "NAME"):
+        cursor.source.refuse(
+            "INSERT BY NAME is not supported yet",
+            cursor.offset,
+            hint="List the columns after the table: INSERT INTO t (a, b) SELECT a, b ….",
+        )
+    columns = _columns(cursor, target)
+    if with_at is not None:
+        hole = (header, cursor.offset)
+        if not starts_query(cursor) or cursor.sees("WITH"):
+            cursor.unexpected("expected SELECT, FROM or TABLE")
+        whole = Cursor(cursor.source, with_at, cursor.end)
+        cursor.at = cursor.end
+        return Insert(target, partition, columns, stitched_query(whole, hole), None)
+    rows = _values(Cursor(cursor.source, cursor.at, cursor.end))
+    if rows is None:
+        source, values = query(cursor), None
+    else:
+        source = _values_source(cursor, rows)
+        values = tuple(tuple(value for _, value in row) for row in rows)
+    cursor.at = cursor.end
+    return Insert(target, partition, columns, source, values)
+
+
+def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
+    """``PARTITION (a = 1, b)``; values are constants or parameters."""
+    cursor.expect("PARTITION")
+    inside = cursor.parenthesised()
+    items: list[PartitionValue] = []
+    while not items or inside.accept(","):
+        column = inside.name("a partition column")
+        value = None
+        if inside.accept("="):
+            part = inside.until(",")
+            value = expression(part)
+            if value.tree.find(exp.Column, exp.Query) is not None:
+                cursor.source.syntax_error(
+                    "a partition value is a constant",
+                    cursor.source.tokens[part.at].start,
+                    hint="Write text in single quotes.",
+                )
+        items.append(PartitionValue(column, value))
+    if not inside.done:
+        inside.unexpected('expected "," or ")"')
+    refuse_duplicates([item.column for item in items], "PARTITION")
+    return tuple(items)
+
+
+def refuse_duplicates(names: list[Identifier], where: str) -> None:
+    """Raise AnalysisError for a column that is listed twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name.name.lower() in seen:
+            raise AnalysisError(
+                f'column "{name.name}" appears twice in {where}', line=name.line, column=name.column
+            )
+        seen.add(name.name.lower())
+
+
+def column_list(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...]:
+    """``(a, t.b, …)``: columns of the target."""
+    cursor.expect("(")
+    names = [column_of(cursor, target)]
+    while cursor.accept(","):
+        names.append(column_of(cursor, target))
+    cursor.expect(")")
+    refuse_duplicates(names, "the column list")
+    return tuple(names)
+
+
+def column_of(cursor: Cursor, target: TableRef, hidden_by: str | None = None) -> Identifier:
+    """A column of the target, perhaps qualified with the target's name or alias.
+
+    ``hidden_by`` is the alias of a second table, which the qualifier would mean instead.
+    """
+    start = cursor.offset
+    parts = [cursor.name("a column")]
+    while cursor.accept("."):
+        parts.append(cursor.name("a column"))
+    if len(parts) == 1:
+        return parts[0]
+    qualifier = [part.name.lower() for part in parts[:-1]]
+    allowed = [[target.visible_name.lower()]]
+    if hidden_by is None or hidden_by.lower() != target.table.lower():
+        allowed.append([target.table.lower()])
+    if target.database is not None:
+        allowed.append([target.database.lower(), target.table.lower()])
+    if qualifier not in allowed:
+        cursor.source.refuse(
+            f'"{".".join(part.name for part in parts)}" is not a column of the target',
+            start,
+            hint="Fields of a struct cannot be set one by one; set the whole column.",
+        )
+    return parts[-1]
+
+
+def _columns(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...] | None:
+    if not cursor.sees("(") or starts_query(cursor):
+        return None
+    return column_list(cursor, target)
+
+
+def _values(cursor: Cursor) -> list[_Row] | None:
+    """The rows of a bare VALUES list of rows in parentheses; None for any other query."""
+    if not cursor.accept("VALUES"):
+        return None
+    rows: list[_Row] = []
+    while not rows or cursor.accept(","):
+        start = cursor.offset
+        row = _row(cursor) if cursor.sees("(") else None
+        if row is None:
+            return None
+        if rows and len(row) != len(rows[0]):
+            cursor.source.analysis_error(
+                f"row {len(rows) + 1} of VALUES has {len(row)} values, row 1 has {len(rows[0])}",
+                start,
+            )
+        rows.append(row)
+    return rows if cursor.done else None
+
+
+def _row(cursor: Cursor) -> _Row | None:
+    """``(value, …)``; None for a value that is itself a row, which Spark would take apart."""
+    inside = cursor.parenthesised()
+    values: _Row = []
+    while not values or inside.accept(","):
+        start = inside.offset
+        constant = _constant(inside)
+        if constant is None:
+            part = inside.until(",")
+            if part.sees("(") and _is_row(part):
+                return None
+            constant = expression(part)
+        values.append((start, constant))
+    if not inside.done:
+        inside.unexpected('expected "," or ")"')
+    return values
+
+
+def _is_row(part: Cursor) -> bool:
+    inside = Cursor(part.source, part.at, part.end).parenthesised()
+    return len(inside.items()) > 1
+
+
+def _constant(cursor: Cursor) -> Fragment | None:
+    """The fragment of a one-token constant without looking further: VALUES lists are long."""
+    token = cursor.peek()
+    if cursor.peek(1).text not in (",", ""):
+        return None
+    if token.kind is Kind.NUMBER and _PLAIN_NUMBER.fullmatch(token.text):
+        tree: exp.Expr = exp.Literal(this=token.text, is_string=False)
+    elif token.kind is Kind.STRING and token.text[0] == "'" and "\\" not in token.text:
+        tree = exp.Literal(this=token.text[1:-1], is_string=True)
+    elif token.word == "NULL":
+        tree = exp.Null()
+    elif token.word in ("TRUE", "FALSE"):
+        tree = exp.Boolean(this=token.word == "TRUE")
+    else:
+        return None
+    cursor.at += 1
+    line, column = cursor.source.place(token.start)
+    return Fragment(token.text, tree, line, column)
+
+
+def _values_source(cursor: Cursor, rows: list[_Row]) -> Fragment:
+    """The VALUES list as a query, put together from its values."""
+    start, end = cursor.offset, cursor.source.tokens[cursor.end - 1].end
+    line, column = cursor.source.place(start)
+    tuples = [exp.Tuple(expressions=[value.tree for _, value in row]) for row in rows]
+    tables: list[TableRef] = []
+    parameters: list[Parameter] = []
+    stars: list[Star] = []
+    for at, value in chain.from_iterable(rows):
+        by, before = at - start, len(tables)
+        tables += [replace(t, start=t.start + by, end=t.end + by) for t in value.tables]
+        parameters += [replace(p, start=p.start + by, end=p.end + by) for p in value.parameters]
+        stars += [
+            replace(
+                star,
+                start=star.start + by,
+                end=star.end + by,
+                sources=tuple(index + before for index in star.sources),
+            )
+            for star in value.stars
+        ]
+    return Fragment(
+        text=cursor.source.text[start:end],
+        tree=exp.Values(expressions=tuples),
+        line=line,
+        column=column,
+        tables=tuple(tables),
+        parameters=tuple(parameters),
+        stars=tuple(stars),
+        mentions_row_id=any(value.mentions_row_id for _, value in chain.from_iterable(rows)),
+    )

@@ -1,0 +1,139 @@
+"""Text → statement, or a refusal with line, column and hint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acidsql.grammar.compact import parse_compact
+from acidsql.grammar.create_table import parse_create_table, parse_drop_table
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.database import (
+    DATABASE_WORDS,
+    parse_create_database,
+    parse_drop_database,
+    parse_use,
+)
+from acidsql.grammar.delete import parse_delete
+from acidsql.grammar.fragment import starts_query
+from acidsql.grammar.insert import parse_insert
+from acidsql.grammar.lexer import Source
+from acidsql.grammar.merge import parse_merge
+from acidsql.grammar.query import parse_query
+from acidsql.grammar.refusal import refuse
+from acidsql.grammar.show import parse_describe, parse_show
+from acidsql.grammar.update import parse_update
+from acidsql.statements import Statement
+from acidsql.statements.delete import Delete
+from acidsql.statements.explain import Explain
+from acidsql.statements.insert import Insert
+from acidsql.statements.merge import Merge
+from acidsql.statements.query import Query
+from acidsql.statements.update import Update
+
+_DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
+_CREATE_TABLE_WORDS = (
+    "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
+)  # fmt: skip
+_PARSERS: dict[str, Callable[[Cursor], Statement]] = {
+    "INSERT": parse_insert,
+    "UPDATE": parse_update,
+    "DELETE": parse_delete,
+    "MERGE": parse_merge,
+    "USE": parse_use,
+    "SHOW": parse_show,
+    "DESCRIBE": parse_describe,
+    "DESC": parse_describe,
+}
+
+
+def parse(text: str, line: int = 1, column: int = 1) -> Statement:
+    """The one statement in a text, which may end in a semicolon.
+
+    ``line`` and ``column`` are the place of the text in its script; every place in the statement
+    and in an error counts from there. Raises SqlSyntaxError for what is no SQL,
+    UnsupportedStatementError for what is refused, AnalysisError for what does not fit together.
+
+    >>> parse("DROP TABLE IF EXISTS db.t").if_exists
+    True
+    """
+    source = Source(text, line, column)
+    end = len(source.tokens)
+    while end and source.tokens[end - 1].text == ";":
+        end -= 1
+    cursor = Cursor(source, 0, end)
+    if cursor.done:
+        source.syntax_error("no statement", 0)
+    for token in source.tokens[:end]:
+        if token.text == ";":
+            source.syntax_error("one statement is expected, found a second one", token.start)
+    statement = _statement(cursor)
+    cursor.expect_end()
+    return statement
+
+
+def _statement(cursor: Cursor) -> Statement:
+    word, second = cursor.peek().word, cursor.peek(1).word
+    if word == "EXPLAIN":
+        return _explain(cursor)
+    if word == "WITH":
+        return _with(cursor)
+    if starts_query(cursor):
+        return parse_query(cursor)
+    if word == "CREATE" and second in DATABASE_WORDS:
+        return parse_create_database(cursor)
+    if word == "CREATE" and second in _CREATE_TABLE_WORDS and not _creates_other(cursor):
+        return parse_create_table(cursor)
+    if word == "DROP" and second in DATABASE_WORDS:
+        return parse_drop_database(cursor)
+    if word == "DROP" and second == "TABLE":
+        return parse_drop_table(cursor)
+    if word == "ALTER" and second == "TABLE":
+        return parse_compact(cursor)
+    return _PARSERS.get(word, refuse)(cursor)
+
+
+def _creates_other(cursor: Cursor) -> bool:
+    return any(cursor.peek(n).word in ("VIEW", "FUNCTION") for n in (2, 3))
+
+
+def _explain(cursor: Cursor) -> Explain:
+    cursor.expect("EXPLAIN")
+    if not cursor.sees_any("WITH", *_DML_WORDS) and not starts_query(cursor):
+        word = cursor.peek().text.upper()
+        if not word:
+            cursor.unexpected("expected a statement")
+        cursor.source.refuse(
+            f"EXPLAIN {word} is not supported",
+            cursor.offset,
+            hint="EXPLAIN is followed by INSERT, UPDATE, DELETE, MERGE or a query.",
+        )
+    statement = _statement(cursor)
+    assert isinstance(statement, Insert | Update | Delete | Merge | Query)
+    return Explain(statement)
+
+
+def _with(cursor: Cursor) -> Statement:
+    """``WITH … SELECT …`` or ``WITH … INSERT INTO … SELECT …``."""
+    at = cursor.at
+    ahead = Cursor(cursor.source, at, cursor.end)
+    ahead.expect("WITH")
+    ahead.accept("RECURSIVE")
+    first = True
+    while first or ahead.accept(","):
+        first = False
+        ahead.name("the name of a common table expression")
+        if ahead.sees("("):
+            ahead.parenthesised()
+        ahead.accept("AS")
+        ahead.parenthesised()
+    word = ahead.peek().word
+    if word not in _DML_WORDS:
+        return parse_query(cursor)
+    if word != "INSERT":
+        cursor.source.refuse(
+            f"WITH … {word} is not supported",
+            ahead.offset,
+            hint=f"Write the {word} first, with the WITH inside its subqueries.",
+        )
+    cursor.at = ahead.at
+    return parse_insert(cursor, with_at=at)

@@ -1,0 +1,88 @@
+"""Statements that are recognised and refused, by their first words."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from acidsql.grammar.cursor import Cursor
+
+_TXN = "Each statement is its own transaction; use MERGE to change a table in several ways at once."
+_SPARK = "Run it on the Spark session itself."
+_CREATE = "CREATE TABLE and CREATE DATABASE are supported."
+
+_REFUSED: dict[str, tuple[str, str]] = {
+    "TRUNCATE": ("TRUNCATE is not supported yet", "Write DELETE FROM t."),
+    "LOAD": (
+        "LOAD DATA is not supported",
+        "Read the files with Spark, then INSERT INTO t SELECT … FROM a temporary view.",
+    ),
+    "BEGIN": ("transactions of several statements are not supported yet", _TXN),
+    "START": ("transactions of several statements are not supported yet", _TXN),
+    "COMMIT": ("transactions of several statements are not supported yet", _TXN),
+    "ROLLBACK": ("transactions of several statements are not supported yet", _TXN),
+    "SAVEPOINT": ("savepoints are not supported", _TXN),
+    "SET": ("SET is not supported", "Set options when connecting, or on the Spark session."),
+    "RESET": ("RESET is not supported", "Set options when connecting, or on the Spark session."),
+    "CACHE": ("CACHE is not supported", "A cached table would not see later transactions."),
+    "UNCACHE": ("UNCACHE is not supported", "Nothing is cached."),
+    "REFRESH": ("REFRESH is not needed", "Every statement reads a snapshot of its own."),
+    "ANALYZE": ("ANALYZE is not supported", "Leave it out; no statistics are kept."),
+    "MSCK": (
+        "MSCK REPAIR is not supported",
+        "Partitions are added by INSERT; files alone do not make an ACID partition.",
+    ),
+    "REPAIR": (
+        "REPAIR TABLE is not supported",
+        "Partitions are added by INSERT; files alone do not make an ACID partition.",
+    ),
+    "GRANT": ("GRANT is not supported", "Rights are those of the files and of the catalog."),
+    "REVOKE": ("REVOKE is not supported", "Rights are those of the files and of the catalog."),
+    "LOCK": ("LOCK TABLE is not supported", "Each statement takes the locks it needs."),
+    "UNLOCK": ("UNLOCK TABLE is not supported", "Locks end with their statement; see SHOW LOCKS."),
+    "ABORT": (
+        "ABORT is not supported yet",
+        "A transaction without heartbeat is aborted after its time-out.",
+    ),
+    "KILL": ("KILL is not supported", "Interrupt the session that runs the statement."),
+    "ADD": ("ADD is not supported", _SPARK),
+    "DECLARE": ("DECLARE is not supported", "Pass parameters: :name or ?."),
+    "EXECUTE": ("EXECUTE is not supported", "Pass parameters: :name or ?."),
+    "CALL": ("CALL is not supported", "See docs/statements.md."),
+    "OPTIMIZE": ("OPTIMIZE is not supported", "Write ALTER TABLE t COMPACT 'major'."),
+    "VACUUM": ("VACUUM is not supported", "The cleaner removes what nobody reads any more."),
+    "REPLACE": ("REPLACE is not supported", "DROP the table, then CREATE it."),
+    "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
+    "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),
+    "EXPORT": ("EXPORT is not supported", "Query the table and write the result with Spark."),
+    "IMPORT": ("IMPORT is not supported", "Read the files with Spark, then INSERT INTO."),
+}
+_REFUSED_CREATE = {
+    "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
+    "MATERIALIZED": "CREATE TABLE, then INSERT INTO … SELECT.",
+    "FUNCTION": "Register the function on the Spark session.",
+    "OR": "DROP what is there, then CREATE it.",
+    "INDEX": "Leave it out.",
+    "ROLE": "Rights are those of the files and of the catalog.",
+}
+
+
+def refuse(cursor: Cursor) -> NoReturn:
+    """Raise UnsupportedStatementError for the statement that starts here."""
+    first, second = cursor.peek(), cursor.peek(1).word
+    known = _REFUSED.get(first.word)
+    if known is not None:
+        cursor.source.refuse(known[0], first.start, hint=known[1])
+    if first.word == "CREATE":
+        words = [cursor.peek(n).word for n in (1, 2, 3, 4)]
+        kind = next((w for w in words if w in ("VIEW", "FUNCTION")), second)
+        hint = _REFUSED_CREATE.get(kind, _CREATE)
+        cursor.source.refuse(f"CREATE {kind} is not supported", first.start, hint=hint)
+    if first.word == "DROP":
+        hint = "DROP TABLE and DROP DATABASE are supported."
+        cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
+    if first.word == "ALTER":
+        hint = "ALTER TABLE … COMPACT is supported."
+        cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
+    if not first.word:
+        cursor.unexpected("expected a statement")
+    cursor.source.refuse(f"no plan for {first.word}", first.start, hint="See docs/statements.md.")

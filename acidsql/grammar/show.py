@@ -1,0 +1,114 @@
+"""SHOW … and DESCRIBE."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.database import DATABASE_WORDS, database_name
+from acidsql.grammar.lexer import Kind
+from acidsql.statements.show import (
+    Describe,
+    ShowCompactions,
+    ShowDatabases,
+    ShowLocks,
+    ShowPartitions,
+    ShowTables,
+    ShowTransactions,
+)
+
+S = TypeVar("S")
+Show = ShowTables | ShowDatabases | ShowPartitions | ShowCompactions | ShowTransactions | ShowLocks
+
+_SHOWN = (
+    "TABLES",
+    "DATABASES",
+    "SCHEMAS",
+    "PARTITIONS",
+    "COMPACTIONS",
+    "TRANSACTIONS",
+    "LOCKS",
+)
+_KNOWN = "SHOW TABLES, DATABASES, PARTITIONS, COMPACTIONS, TRANSACTIONS and LOCKS are supported."
+
+
+def parse_show(cursor: Cursor) -> Show:
+    """The SHOW that starts here."""
+    start = cursor.offset
+    cursor.expect("SHOW")
+    word = cursor.peek().word
+    if word not in _SHOWN:
+        cursor.source.refuse(f"no plan for SHOW {word}".rstrip(), start, hint=_KNOWN)
+    cursor.step()
+    match word:
+        case "TABLES":
+            database = None
+            if cursor.accept("IN") or cursor.accept("FROM"):
+                database = database_name(cursor)
+            return ShowTables(database, _pattern(cursor))
+        case "DATABASES" | "SCHEMAS":
+            return ShowDatabases(_pattern(cursor))
+        case "PARTITIONS":
+            return _only(cursor, ShowPartitions(cursor.table()), "SHOW PARTITIONS t")
+        case "COMPACTIONS":
+            return _only(cursor, ShowCompactions(), "SHOW COMPACTIONS")
+        case "TRANSACTIONS":
+            return _only(cursor, ShowTransactions(), "SHOW TRANSACTIONS")
+        case _:
+            return _show_locks(cursor)
+
+
+def parse_describe(cursor: Cursor) -> Describe:
+    """The DESCRIBE or DESC that starts here."""
+    start = cursor.offset
+    cursor.step()
+    kinds = (*DATABASE_WORDS, "FUNCTION", "QUERY", "CATALOG", "NAMESPACE", "PROCEDURE")
+    if cursor.sees_any(*kinds) and cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED):
+        cursor.source.refuse(
+            f"DESCRIBE {cursor.peek().word} is not supported",
+            start,
+            hint="Write DESCRIBE [FORMATTED] and a table.",
+        )
+    if cursor.sees("TABLE") and cursor.peek(1).text:
+        cursor.step()
+    named = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
+    formatted = named and (cursor.accept("FORMATTED") or cursor.accept("EXTENDED"))
+    if not cursor.done and cursor.sees("SELECT"):
+        cursor.source.refuse("DESCRIBE of a query is not supported", start, hint="Use EXPLAIN.")
+    target = cursor.table()
+    if not cursor.done:
+        cursor.source.refuse(
+            "DESCRIBE of a column or partition is not supported",
+            cursor.offset,
+            hint="Write DESCRIBE [FORMATTED] and a table only.",
+        )
+    return Describe(target, formatted)
+
+
+def _show_locks(cursor: Cursor) -> ShowLocks:
+    named = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
+    if cursor.sees_any(*DATABASE_WORDS) and named and cursor.peek(1).word != "EXTENDED":
+        _only(cursor, ShowLocks(None), "SHOW LOCKS [t] [EXTENDED]")
+    target = None
+    if cursor.sees_name() and not (cursor.sees("EXTENDED") and not cursor.peek(1).text):
+        target = cursor.table()
+    cursor.accept("EXTENDED")
+    return _only(cursor, ShowLocks(target), "SHOW LOCKS [t] [EXTENDED]")
+
+
+def _only(cursor: Cursor, statement: S, form: str) -> S:
+    """The statement, if nothing follows it."""
+    if not cursor.done:
+        cursor.source.refuse(
+            f'"{cursor.peek().text.upper()}" is not supported here',
+            cursor.offset,
+            hint=f"Write {form} only.",
+        )
+    return statement
+
+
+def _pattern(cursor: Cursor) -> str | None:
+    liked = cursor.accept("LIKE")
+    if liked or cursor.peek().kind is Kind.STRING:
+        return cursor.string("a pattern in quotes")
+    return None

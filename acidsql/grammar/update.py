@@ -1,0 +1,80 @@
+"""UPDATE t SET … WHERE …."""
+
+from __future__ import annotations
+
+from acidsql.errors import SqlSyntaxError
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.fragment import expression
+from acidsql.grammar.insert import column_of
+from acidsql.statements.fragment import Fragment, TableRef
+from acidsql.statements.update import Assignment, Update
+
+_CLAUSES = {
+    "FROM": "Use MERGE INTO … USING to take values from another table.",
+    "JOIN": "Use MERGE INTO … USING to take values from another table.",
+    "USING": "Use MERGE INTO … USING, or a subquery in WHERE.",
+    "LIMIT": "Name the rows in WHERE.",
+    "ORDER": "All rows are changed at once, in no order.",
+    "RETURNING": "Query the table afterwards.",
+}
+
+
+def parse_update(cursor: Cursor) -> Update:
+    """The UPDATE that starts here."""
+    cursor.expect("UPDATE")
+    target = cursor.table(alias=True)
+    refuse_clauses(cursor, "UPDATE")
+    cursor.expect("SET")
+    assignments = parse_assignments(cursor.until("WHERE"), target, "UPDATE")
+    return Update(target, assignments, parse_where(cursor, "UPDATE"))
+
+
+def parse_assignments(
+    cursor: Cursor, target: TableRef, statement: str, hidden_by: str | None = None
+) -> tuple[Assignment, ...]:
+    """``a = e, t.b = e, …`` to the end of the cursor; no column twice."""
+    found: list[Assignment] = []
+    while not found or cursor.accept(","):
+        start = cursor.offset
+        column = column_of(cursor, target, hidden_by)
+        cursor.expect("=")
+        if any(column.name.lower() == other.column.name.lower() for other in found):
+            cursor.source.refuse(
+                f'column "{column.name}" is set twice', start, hint="Set each column once."
+            )
+        found.append(Assignment(column, clause_expression(cursor.until(","), statement)))
+    if not cursor.done:
+        cursor.unexpected('expected ","')
+    return tuple(found)
+
+
+def parse_where(cursor: Cursor, statement: str) -> Fragment | None:
+    """``WHERE e`` to the end, if there is one."""
+    refuse_clauses(cursor, statement)
+    if not cursor.accept("WHERE"):
+        return None
+    where = clause_expression(Cursor(cursor.source, cursor.at, cursor.end), statement)
+    cursor.at = cursor.end
+    return where
+
+
+def clause_expression(cursor: Cursor, statement: str) -> Fragment:
+    """An expression; if it does not parse, the clause that is to blame is refused by name."""
+    try:
+        return expression(Cursor(cursor.source, cursor.at, cursor.end))
+    except SqlSyntaxError:
+        rest = Cursor(cursor.source, cursor.at, cursor.end)
+        rest.until(*_CLAUSES)
+        if rest.at > cursor.at:
+            refuse_clauses(rest, statement)
+        raise
+
+
+def refuse_clauses(cursor: Cursor, statement: str) -> None:
+    """Raise UnsupportedStatementError if a clause is next that only other systems have."""
+    word = cursor.peek().word
+    if word in _CLAUSES:
+        name = "ORDER BY" if word == "ORDER" else word
+        cursor.source.refuse(
+            f"{statement} … {name} is not supported", cursor.offset, hint=_CLAUSES[word]
+        )

@@ -1,0 +1,66 @@
+"""Runs every golden; ACIDSQL_REWRITE_GOLDENS=1 rewrites what they expect."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acidsql import statements
+from acidsql.errors import SqlError
+from acidsql.grammar.parse import parse
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from golden import Case, read_cases, rewrite  # noqa: E402 - the directory is no package
+from render import render  # noqa: E402
+
+REWRITE = os.environ.get("ACIDSQL_REWRITE_GOLDENS") == "1"
+
+
+def run_parse(case: Case) -> str:
+    """The statement."""
+    return render(parse(case.sql))
+
+
+def run_refuse(case: Case) -> str:
+    """The error and its hint; fails if the statement is accepted."""
+    try:
+        statement = parse(case.sql)
+    except SqlError as error:
+        code = f" [Hive error {error.code}]" if error.code is not None else ""
+        lines = [f"error at {error.line}:{error.column}: {error.message}{code}"]
+        if error.hint:
+            lines.append(f"hint: {error.hint}")
+        return "\n".join([*lines, f"({type(error).__name__})"])
+    raise AssertionError(f"{case.id} is not refused:\n{render(statement)}")
+
+
+COMMANDS: dict[str, Callable[[Case], str]] = {"parse": run_parse, "refuse": run_refuse}
+
+CASES = [case for path in sorted(HERE.glob("*/*.test")) for case in read_cases(path)]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_golden(case: Case) -> None:
+    answer = COMMANDS[case.command](case)
+    if REWRITE:
+        rewrite(case.path, {_line_now(case): answer})
+        return
+    assert answer == case.expected
+
+
+def _line_now(case: Case) -> int:
+    """The line of the case in its file, which earlier rewrites may have moved."""
+    ids = [other.line for other in CASES if other.path == case.path]
+    return read_cases(case.path)[ids.index(case.line)].line
+
+
+def test_every_statement_kind_has_a_file() -> None:
+    kinds = {line.split()[0] for case in CASES for line in case.expected.split("\n")[:1]}
+    missing = set(statements.__all__) - {"Statement"} - kinds
+    assert not missing
