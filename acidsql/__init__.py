@@ -107,9 +107,7 @@ def connect(
     """
     from acidsql.connect import connect
 
-    return connect(
-        os.fspath(warehouse), metastore=metastore, spark=spark, user=user, config=config
-    )
+    return connect(os.fspath(warehouse), metastore=metastore, spark=spark, user=user, config=config)
 
 
 def default_session() -> Session:
@@ -144,7 +142,7 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """Keeps ``acidsql.connect`` the function: importing the module of that name would replace it."""
+    """Keeps ``acidsql.connect`` the function when the module of that name is imported."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name == "connect" and isinstance(value, ModuleType)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import click
 from acidsql.cli.connection import FAILED_STATUS, fail
 from acidsql.errors import AcidSqlError, MissingFileError, StorageError
 
-_SIDE_FILE_SUFFIX = "_flush_length"  # Hive's streaming writers note the readable length beside a file
+_SIDE_FILE_SUFFIX = (
+    "_flush_length"  # Hive's streaming writers note the readable length beside a file
+)
 
 
 @click.command("dump")
@@ -27,8 +30,8 @@ def dump_command(paths: tuple[str, ...], names: bool) -> None:
             for file in files_below(path):
                 if names:
                     click.echo(f"# {file}")
-                for line in dump_file(file):
-                    click.echo(line)
+                sys.stdout.writelines(f"{line}\n" for line in dump_file(file))
+                sys.stdout.flush()
         except AcidSqlError as error:
             fail(error, str(path), status=FAILED_STATUS)
 

@@ -7,6 +7,7 @@ statement or file failed; 130 interrupted.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -23,11 +24,23 @@ INTERRUPTED_STATUS = 130
 class AcidSqlGroup(click.Group):
     """A click group with our exit statuses: click itself exits 2 on wrong usage and 1 on Ctrl-C."""
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        def run() -> Any:
+            return super(AcidSqlGroup, self).main(
+                args, prog_name, complete_var, standalone_mode=False, **extra
+            )
+
         if not standalone_mode:
-            return super().main(*args, standalone_mode=False, **extra)
+            return run()
         try:
-            status = super().main(*args, standalone_mode=False, **extra)
+            status = run()
         except click.ClickException as error:
             error.show()
             sys.exit(USAGE_STATUS)

@@ -29,7 +29,7 @@ _NAMED_CONTROLS = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 @dataclass
 class Printer:
-    """Writes results in one format to ``out``; what is not rows goes to ``err`` in machine formats."""
+    """Writes results in one format to ``out``; in machine formats summaries go to ``err``."""
 
     format: Format
     out: TextIO
@@ -113,7 +113,7 @@ def _tsv_cell(value: object) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], out: TextIO) -> None:
-    """A table with rules; where ``out`` is no terminal, in plain ASCII and as wide as it must be."""
+    """A table with rules; plain ASCII of any width where ``out`` is no terminal."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

@@ -1,7 +1,7 @@
 """Values of result rows as text: one form for cells, one for JSON.
 
-Values are what Spark hands to Python: None, bool, int, float, Decimal, str, bytes, date, datetime, a
-Row for a struct, a list for an array, a dict for a map.
+Values are what Spark hands to Python: None, bool, int, float, Decimal, str, bytes, date, datetime,
+a Row for a struct, a list for an array, a dict for a map.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from decimal import Decimal
 
 
 def cell_text(value: object) -> str:
-    """A value as one cell of a table, CSV or TSV. What stands for NULL is the format's business.
+    r"""A value as one cell of a table, CSV or TSV. What stands for NULL is the format's business.
 
     Structs, arrays and maps are JSON; binary is hexadecimal.
 
-    >>> cell_text(Decimal("5.00")), cell_text(True), cell_text(b"\\x0f"), cell_text([1, None])
+    >>> cell_text(Decimal("5.00")), cell_text(True), cell_text(b"\x0f"), cell_text([1, None])
     ('5.00', 'true', '0F', '[1,null]')
     >>> cell_text(datetime(2020, 1, 1, 12, 34, 56, 500_000))
     '2020-01-01 12:34:56.5'
@@ -48,6 +48,18 @@ def json_text(value: object) -> str:
     '{"d":1.10,"b":"aGk=","t":"2026-01-02"}'
     """
     match value:
+        case dict():
+            return _object(value.items())
+        case tuple() if hasattr(value, "__fields__"):
+            return json_object(value.__fields__, value)
+        case list() | tuple():
+            return "[" + ",".join(map(json_text, value)) + "]"
+        case _:
+            return _scalar_json(value)
+
+
+def _scalar_json(value: object) -> str:
+    match value:
         case None:
             return "null"
         case bool():
@@ -60,12 +72,6 @@ def json_text(value: object) -> str:
             return format(value, "f")
         case bytes() | bytearray():
             return json.dumps(base64.b64encode(value).decode("ascii"))
-        case dict():
-            return _object(value.items())
-        case tuple() if hasattr(value, "__fields__"):
-            return json_object(value.__fields__, value)
-        case list() | tuple():
-            return "[" + ",".join(map(json_text, value)) + "]"
         case datetime() | date():
             return json.dumps(cell_text(value))
         case _:
