@@ -133,16 +133,22 @@ class AcidSqlMagics(Magics):
         atexit.register(session.close)
 
     def _run(self, text: str, target: str | None) -> None:
-        pending: Result | None = None
-        for result in self._results(text):
-            if pending is not None:
-                show(pending)
-            if target is None:
+        if target is None:
+            for result in self._results(text):
                 show(result)
-            else:
-                pending = result
-        if target is not None and pending is not None:
-            self._names()[target] = pending
+            return
+        last: Result | None = None
+        try:
+            for result in self._results(text):
+                if last is not None:
+                    show(last)
+                last = result
+        except AcidSqlError:
+            if last is not None:
+                show(last)
+            raise
+        if last is not None:
+            self._names()[target] = last
 
     def _results(self, text: str) -> Iterator[Result]:
         session = self._session if self._session is not None else acidsql.default_session()

@@ -120,7 +120,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], out: T
     from rich.text import Text
 
     terminal = out.isatty()
-    table = Table(box=box.ROUNDED if terminal else box.ASCII)
+    table = Table(box=box.ROUNDED if terminal else box.ASCII2)
     for index, name in enumerate(columns):
         table.add_column(
             Text(_table_cell(name)),
