@@ -64,7 +64,7 @@ def test_unknown_name():
 def test_importing_is_cheap(module: str):
     heavy = "{'pyspark', 'pyarrow', 'pandas', 'sqlglot', 'IPython', 'rich'}"
     code = f"import sys, {module}; print(sorted({heavy} & set(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
