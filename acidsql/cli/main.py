@@ -13,11 +13,14 @@ from typing import Any
 
 import click
 
+from acidsql.cli.connection import error_text
 from acidsql.cli.dump import dump_command
 from acidsql.cli.run import run_command
 from acidsql.cli.service import service_command
+from acidsql.errors import AcidSqlError
 
 USAGE_STATUS = 1
+INTERNAL_STATUS = 1
 INTERRUPTED_STATUS = 130
 
 
@@ -47,6 +50,9 @@ class AcidSqlGroup(click.Group):
         except click.Abort:
             click.echo("interrupted", err=True)
             sys.exit(INTERRUPTED_STATUS)
+        except AcidSqlError as error:  # from closing the session: commands tell their own
+            click.echo(error_text(error), err=True)
+            sys.exit(INTERNAL_STATUS)
         sys.exit(status if isinstance(status, int) else 0)
 
 

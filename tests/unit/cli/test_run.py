@@ -11,7 +11,7 @@ from acidsql.errors import (
     StorageError,
     WriteConflictError,
 )
-from tests.unit.fakes import FakeResult
+from tests.unit.fakes import FakeResult, FakeSession
 
 
 @pytest.fixture
@@ -137,6 +137,16 @@ def test_an_interrupt_closes_the_session(acidsql, session):
     assert done.exit_code == 130
     assert done.stderr.splitlines()[-1] == "interrupted"
     assert session.closed
+
+
+def test_a_session_that_fails_to_close(acidsql, connection):
+    class Unclosable(FakeSession):
+        def close(self) -> None:
+            raise StorageError("disk full")
+
+    connection.session = Unclosable({"a": FakeResult()})
+    done = acidsql("run", "-e", "a")
+    assert (done.exit_code, done.stderr) == (1, "acidsql: error: disk full\n")
 
 
 @pytest.mark.parametrize(
