@@ -1,1 +1,1 @@
-
+"""The command line: run, dump, service."""

@@ -1,0 +1,66 @@
+# `make` or `make help` lists the targets.
+
+PYTHON ?= python3
+BIN := .venv/bin
+WAREHOUSE := demo
+
+# What the caller's shell says about other Pythons and Sparks must not reach ours.
+unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
+unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-tpch test check unit goldens bench clean java
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: java .venv/.installed ## Run examples/employee.sql and show the directories and rows it leaves
+	rm -rf '$(WAREHOUSE)'
+	$(BIN)/acidsql run --show-layout --warehouse '$(WAREHOUSE)' examples/employee.sql
+	@echo '> The cleaner removes what no reader needs any more.'
+	$(BIN)/acidsql service --once --warehouse '$(WAREHOUSE)'
+	@ls -1 '$(WAREHOUSE)/employee'
+
+demo-tpch: java .venv/.installed ## Load TPC-H lineitem, change 1 % of it, compare the answers with DuckDB's
+	$(BIN)/python examples/tpch.py
+
+test: java check ## Run the checks and all tests
+	$(BIN)/python -m pytest -q
+
+check: .venv/.installed ## Format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: .venv/.installed ## Run the tests that need neither Spark nor Java
+	$(BIN)/python -m pytest -q acidsql tests/unit grammar_tests
+
+goldens: .venv/.installed ## Rewrite the goldens of grammar_tests; review the diff
+	$(BIN)/python -m pytest -q grammar_tests --rewrite
+
+bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
+	$(BIN)/python benchmarks/bench.py
+
+clean: ## Remove the environment, the demo and the caches
+	rm -rf .venv '$(WAREHOUSE)' build *.egg-info spark-warehouse metastore_db derby.log
+	rm -rf .mypy_cache .ruff_cache .import_linter_cache .hypothesis .pytest_cache
+
+java:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	version=$$("$$java" -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p' | head -n 1); \
+	if [ "$${version:-0}" -lt 17 ]; then \
+	  echo "Java 17 or newer is needed, found $${version:-none}: install openjdk-17-jre-headless or set JAVA_HOME." >&2; \
+	  exit 1; \
+	fi
+
+.venv/.installed: pyproject.toml constraints.txt
+	@'$(PYTHON)' -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null || { \
+	  echo "Python 3.10 or newer is needed: install it, or name it with 'make PYTHON=/path/to/python3'." >&2; \
+	  exit 1; }
+	@'$(PYTHON)' -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "Python's venv module is needed: install python3-venv." >&2; \
+	  exit 1; }
+	'$(PYTHON)' -m venv .venv
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@touch $@

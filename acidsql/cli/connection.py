@@ -1,0 +1,76 @@
+"""Where a command's session comes from, and how its failures are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NoReturn, TypeVar
+
+import click
+
+from acidsql.errors import AcidSqlError, DependencyError
+
+if TYPE_CHECKING:
+    from acidsql.session import Session
+
+UNREACHABLE_STATUS = 2
+FAILED_STATUS = 3
+
+F = TypeVar("F", bound=Callable[..., object])
+
+
+def connection_options(command: F) -> F:
+    """Adds ``--warehouse`` and ``--metastore`` to a command."""
+    metastore = click.option(
+        "--metastore",
+        metavar="URL",
+        envvar="ACIDSQL_METASTORE",
+        help="Catalog and transaction store, such as sqlite:///PATH. [default: a file in the"
+        " warehouse; env: ACIDSQL_METASTORE]",
+    )
+    warehouse = click.option(
+        "--warehouse",
+        metavar="DIR",
+        envvar="ACIDSQL_WAREHOUSE",
+        default="./warehouse",
+        help="Directory or URI of the tables. [default: ./warehouse; env: ACIDSQL_WAREHOUSE]",
+    )
+    return warehouse(metastore(command))
+
+
+@contextmanager
+def connected(
+    warehouse: str, metastore: str | None, config: Mapping[str, str] | None = None
+) -> Iterator[Session]:
+    """The session on a warehouse, closed at the end; exit status 2 if there is none to be had."""
+    from acidsql.connect import connect
+
+    try:
+        session = connect(warehouse, metastore=metastore, config=config)
+    except AcidSqlError as error:
+        fail(error)
+    with session:
+        yield session
+
+
+def fail(error: AcidSqlError, place: str = "", *, status: int = UNREACHABLE_STATUS) -> NoReturn:
+    """Tell the error on standard error and exit, with status 2 if something is not installed."""
+    click.echo(error_text(error, place), err=True)
+    unreachable = isinstance(error, DependencyError)
+    click.get_current_context().exit(UNREACHABLE_STATUS if unreachable else status)
+
+
+def error_text(error: AcidSqlError, place: str = "") -> str:
+    """``place: error: message``, then the detail and the hint on lines of their own.
+
+    >>> print(error_text(AcidSqlError("no such table: t", hint="Create it."), "a.sql:3:1"))
+    a.sql:3:1: error: no such table: t
+    Hint: Create it.
+    """
+    code = f" [Hive error {error.code}]" if error.code is not None else ""
+    lines = [f"{place or 'acidsql'}: error: {error.message}{code}"]
+    if error.detail:
+        lines.append(error.detail)
+    if error.hint:
+        lines.append(f"Hint: {error.hint}")
+    return "\n".join(lines)

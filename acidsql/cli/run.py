@@ -1,0 +1,161 @@
+"""``acidsql run``: the batch runner."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from acidsql.cli.connection import FAILED_STATUS, connected, connection_options, fail
+from acidsql.cli.layout import LayoutWatch, local_directory
+from acidsql.cli.output import FORMATS, Format, Printer
+from acidsql.errors import AcidSqlError
+from acidsql.script import run_script
+
+if TYPE_CHECKING:
+    from acidsql.session import Result, Session
+
+
+@dataclass(frozen=True, slots=True)
+class Inline:
+    """The SQL of one ``-e``, standing among the files in the order of the command line."""
+
+    sql: str
+
+
+class InlineOption(click.Option):
+    """An option whose values join the positional arguments, so that their order is kept."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        parser._short_opt["-e"].process = _keep_place
+        parser._long_opt["--execute"].process = _keep_place
+
+
+def _keep_place(value: str, state: Any) -> None:
+    state.largs.append(Inline(value))
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A text to run and the name that errors give it."""
+
+    name: str
+    text: str
+
+
+@click.command("run")
+@click.option(
+    "-e",
+    "--execute",
+    cls=InlineOption,
+    multiple=True,
+    expose_value=False,
+    metavar="SQL",
+    help="Run this text; may be repeated and mixed with files.",
+)
+@click.argument("sources", metavar="[FILE|-]...", nargs=-1, type=click.UNPROCESSED)
+@connection_options
+@click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
+@click.option(
+    "-D", "--config", "properties", multiple=True, metavar="KEY=VALUE", help="A Hive property."
+)
+@click.option("-q", "--quiet", is_flag=True, help="No summaries, rows only.")
+@click.option(
+    "--show-layout",
+    is_flag=True,
+    help="Print each statement, and the directories and rows of the tables whose files it changed.",
+)
+def run_command(
+    sources: tuple[str | Inline, ...],
+    warehouse: str,
+    metastore: str | None,
+    format: str,
+    properties: tuple[str, ...],
+    quiet: bool,
+    show_layout: bool,
+) -> None:
+    """Run SQL from files, standard input (-) and -e, in the order given.
+
+    Stops at the first error with exit status 3.
+    """
+    scripts = list(_scripts(sources))
+    printer = Printer(cast(Format, format), sys.stdout, sys.stderr, quiet)
+    with connected(warehouse, metastore, _config(properties)) as session:
+        try:
+            watch = LayoutWatch(local_directory(warehouse)) if show_layout else None
+        except AcidSqlError as error:
+            fail(error)
+        for script in scripts:
+            _run(session, script, printer, watch)
+
+
+def _run(session: Session, script: Script, printer: Printer, watch: LayoutWatch | None) -> None:
+    place = (1, 1)
+
+    def execute(text: str, line: int, column: int) -> Result:
+        nonlocal place
+        place = line, column
+        return session.execute(text, None, line=line, column=column)
+
+    try:
+        for result in run_script(script.text, execute):
+            with result:
+                _show(result, printer, watch)
+    except AcidSqlError as error:
+        line, column = place if error.line is None else (error.line, error.column or 1)
+        fail(error, f"{script.name}:{line}:{column}", status=FAILED_STATUS)
+
+
+def _show(result: Result, printer: Printer, watch: LayoutWatch | None) -> None:
+    if watch is None:
+        printer.print(result)
+        return
+    stream = printer.out if printer.format == "table" else printer.err
+    stream.write("".join(f"> {line}\n" for line in result.statement.strip().splitlines()))
+    printer.print(result)
+    stream.writelines(f"{line}\n" for line in watch.changes())
+    stream.write("\n")
+    stream.flush()
+
+
+def _scripts(sources: tuple[str | Inline, ...]) -> Iterator[Script]:
+    if not sources:
+        raise click.UsageError("Nothing to run: give -e SQL, a FILE, or - for standard input.")
+    inline = 0
+    for source in sources:
+        if isinstance(source, Inline):
+            inline += 1
+            yield Script(f"<-e {inline}>", source.sql)
+        elif source == "-":
+            yield Script("<stdin>", _decode("<stdin>", sys.stdin.buffer.read()))
+        else:
+            yield Script(source, _decode(source, _read(source)))
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise click.UsageError(f"Cannot read {path}: {error.strerror}.") from error
+
+
+def _decode(name: str, data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{name} is not UTF-8: byte {error.start} is wrong.") from error
+
+
+def _config(properties: tuple[str, ...]) -> dict[str, str]:
+    config = {}
+    for text in properties:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise click.UsageError(f"Not KEY=VALUE: {text!r}.")
+        config[key.strip()] = value
+    return config

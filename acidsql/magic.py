@@ -1,0 +1,209 @@
+"""``%acidsql`` and ``%%acidsql``: SQL in a notebook.
+
+    %load_ext acidsql
+    %acidsql --connect /data/warehouse
+    %acidsql SELECT * FROM orders WHERE id = :wanted
+    %%acidsql recent <<
+    UPDATE orders SET qty = 0 WHERE id = 7;
+    SELECT * FROM orders
+
+Needs IPython, so nothing imports this module before ``%load_ext acidsql`` does.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.core.magic import Magics, line_cell_magic, magics_class
+from IPython.display import display
+
+import acidsql
+from acidsql.errors import AcidSqlError, ConfigError
+from acidsql.model.value_text import cell_text
+from acidsql.script import run_script, summary
+
+if TYPE_CHECKING:
+    from acidsql.session import Result, Session
+
+ROWS_SHOWN = 1000
+
+_OPTION = re.compile(r"""\s*--(connect|metastore)(?:\s*=\s*|\s+)('[^']*'|"[^"]*"|[^\s'"]+)""")
+_TARGET = re.compile(r"\s*([^\W\d]\w*)\s*<<")
+_PARAMETER = re.compile(
+    r"""
+    '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`   # what is quoted
+    | --[^\n]* | /\*.*?\*/ | ::                         # comments and casts
+    | (?<![\w\])`]):(?P<name>[^\W\d]\w*)                # a parameter, not the field of a variant
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What one magic asks for: where to connect, the variable to fill, the SQL."""
+
+    connect: str | None
+    metastore: str | None
+    target: str | None
+    sql: str
+
+
+def parse_request(line: str) -> Request:
+    """The parts of a magic's line.
+
+    >>> parse_request("--connect w a << SELECT 1")
+    Request(connect='w', metastore=None, target='a', sql='SELECT 1')
+    """
+    options: dict[str, str] = {}
+    at = 0
+    while found := _OPTION.match(line, at):
+        options[found[1]] = found[2][1:-1] if found[2][0] in "'\"" else found[2]
+        at = found.end()
+    if target := _TARGET.match(line, at):
+        at = target.end()
+    return Request(
+        connect=options.get("connect"),
+        metastore=options.get("metastore"),
+        target=target[1] if target else None,
+        sql=line[at:].strip(),
+    )
+
+
+def parameter_names(sql: str) -> set[str]:
+    """The names of the ``:name`` parameters of a statement, strings and comments left out.
+
+    >>> sorted(parameter_names("SELECT ':no', x::int, :a /* :no */ FROM t WHERE b = :b -- :no"))
+    ['a', 'b']
+    """
+    return {found["name"] for found in _PARAMETER.finditer(sql) if found["name"]}
+
+
+@magics_class
+class AcidSqlMagics(Magics):
+    """The magics of one shell. They use the default session until told to connect elsewhere."""
+
+    _session: Session | None = None
+
+    @line_cell_magic
+    def acidsql(self, line: str, cell: str | None = None) -> None:
+        """Run SQL: ``%acidsql [--connect WAREHOUSE [--metastore URL]] [name <<] [SQL]``.
+
+        ``%%acidsql`` runs its cell, a script. ``:name`` takes the value of the notebook's variable;
+        ``name <<`` stores the last result in one instead of showing it.
+        """
+        try:
+            self._carry_out(parse_request(line), cell)
+        except AcidSqlError as error:
+            text = f"{type(error).__name__}: {error}"
+            # IPython asks the exception itself for the lines to show in place of a traceback.
+            vars(error)["_render_traceback_"] = text.splitlines
+            raise
+
+    def _carry_out(self, request: Request, cell: str | None) -> None:
+        if cell is not None and request.sql:
+            raise ConfigError(
+                f"unexpected text after %%acidsql: {request.sql}",
+                hint="Write the SQL below the first line of the cell.",
+            )
+        if request.metastore is not None and request.connect is None:
+            raise ConfigError(
+                "--metastore without --connect",
+                hint="Use --connect WAREHOUSE --metastore URL.",
+            )
+        if request.connect is not None:
+            self._connect(request.connect, request.metastore)
+        text = request.sql if cell is None else cell
+        if text.strip():
+            self._run(text, request.target)
+
+    def _connect(self, warehouse: str, metastore: str | None) -> None:
+        session = acidsql.connect(warehouse, metastore=metastore)
+        if self._session is not None:
+            self._session.close()
+            atexit.unregister(self._session.close)
+        self._session = session
+        atexit.register(session.close)
+
+    def _run(self, text: str, target: str | None) -> None:
+        if target is None:
+            for result in self._results(text):
+                show(result)
+            return
+        last: Result | None = None
+        try:
+            for result in self._results(text):
+                if last is not None:
+                    show(last)
+                last = result
+        except AcidSqlError:
+            if last is not None:
+                show(last)
+            raise
+        if last is not None:
+            self._names()[target] = last
+
+    def _results(self, text: str) -> Iterator[Result]:
+        session = self._session if self._session is not None else acidsql.default_session()
+        names = self._names()
+
+        def execute(sql: str, line: int, column: int) -> Result:
+            args = {name: names[name] for name in parameter_names(sql) if name in names}
+            return session.execute(sql, args or None, line=line, column=column)
+
+        return run_script(text, execute)
+
+    def _names(self) -> dict[str, Any]:
+        assert self.shell is not None
+        names: dict[str, Any] = self.shell.user_ns
+        return names
+
+
+def show(result: Result) -> None:
+    """Display the first rows of a result as a table, or what its statement did."""
+    if result.columns:
+        rows = list(islice(result, ROWS_SHOWN + 1))
+        note = f"Only the first {ROWS_SHOWN} rows are shown." if len(rows) > ROWS_SHOWN else ""
+        rows = rows[:ROWS_SHOWN]
+        html = html_table(result.columns, rows) + (f"<p>{note}</p>" if note else "")
+        plain = "\n".join(filter(None, [plain_table(result.columns, rows), note]))
+    else:
+        plain = summary(result)
+        html = f"<p>{escape(plain)}</p>"
+    display({"text/html": html, "text/plain": plain}, raw=True)  # type: ignore[no-untyped-call]
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows as an HTML table in which every name and value is escaped."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Rows for a shell that shows no HTML, one a line.
+
+    >>> print(plain_table(["a", "b"], [(1, None)]))
+    a | b
+    1 | NULL
+    """
+    cells = (["NULL" if value is None else cell_text(value) for value in row] for row in rows)
+    return "\n".join(" | ".join(line) for line in (columns, *cells))
+
+
+def _html_cell(value: object) -> str:
+    return "<i>NULL</i>" if value is None else escape(cell_text(value))
+
+
+def load(ipython: InteractiveShell) -> None:
+    """Register the magics with a shell."""
+    ipython.register_magics(AcidSqlMagics(ipython))

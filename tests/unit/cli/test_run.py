@@ -1,0 +1,248 @@
+"""acidsql/cli/run.py and acidsql/cli/main.py"""
+
+from __future__ import annotations
+
+import pytest
+
+from acidsql.errors import (
+    ConfigError,
+    DependencyError,
+    SqlSyntaxError,
+    StorageError,
+    WriteConflictError,
+)
+from tests.unit.fakes import FakeResult, FakeSession
+
+
+@pytest.fixture
+def session(connection):
+    connection.session.answers = {
+        name: FakeResult(["n"], [(name,)]) for name in ("a", "b", "c", "d")
+    } | {"insert": FakeResult(rows_inserted=1, txn_id=1, write_ids={"default.t": 1})}
+    return connection.session
+
+
+def executed(session) -> list[str]:
+    return [sql for sql, *_ in session.executed]
+
+
+def test_files_and_inline_sql_run_in_the_order_given(acidsql, session, tmp_path):
+    file = tmp_path / "b.sql"
+    file.write_text("b;")
+    done = acidsql("run", "-e", "a", str(file), "--execute=c", "-", "-ea", input="d")
+    assert done.exit_code == 0, done.output
+    assert executed(session) == ["a", "b", "c", "d", "a"]
+    assert session.closed
+
+
+def test_defaults_of_the_connection(acidsql, connection, session):
+    acidsql("run", "-e", "a")
+    assert connection.calls == [("./warehouse", {"metastore": None, "config": {}})]
+
+
+def test_the_connection_comes_from_the_environment(acidsql, connection, session):
+    env = {"ACIDSQL_WAREHOUSE": "/w", "ACIDSQL_METASTORE": "memory:"}
+    acidsql("run", "-e", "a", env=env)
+    acidsql("run", "-e", "a", "--warehouse", "/x", env=env)
+    assert [(w, o["metastore"]) for w, o in connection.calls] == [
+        ("/w", "memory:"),
+        ("/x", "memory:"),
+    ]
+
+
+def test_config(acidsql, connection, session):
+    acidsql("run", "-e", "a", "-D", "hive.txn.timeout=5s", "--config", "x=a=b")
+    assert connection.calls[0][1]["config"] == {"hive.txn.timeout": "5s", "x": "a=b"}
+
+
+def test_machine_formats_keep_standard_output_for_rows(acidsql, session):
+    done = acidsql("run", "-e", "insert; a", "--format", "jsonl")
+    assert done.stdout == '{"n":"a"}\n'
+    assert done.stderr == "1 row inserted (txn 1, write id 1)\n"
+    assert acidsql("run", "-q", "-e", "insert; a", "--format", "jsonl").stderr == ""
+
+
+def test_the_first_error_stops_the_run(acidsql, session, tmp_path):
+    file = tmp_path / "bad.sql"
+    file.write_text("a;\n\n  nonsense;\nb")
+    done = acidsql("run", str(file), "-e", "c", "--format", "jsonl")
+    assert done.exit_code == 3
+    assert done.stdout == '{"n":"a"}\n'
+    assert done.stderr == f"{file}:3:3: error: no answer to nonsense\nHint: Prepare one.\n"
+    assert executed(session) == ["a", "nonsense"]
+    assert session.closed
+
+
+@pytest.mark.parametrize(
+    ("args", "place"), [(["-e", "a", "-e", "a; x"], "<-e 2>:1:4"), (["-"], "<stdin>:1:1")]
+)
+def test_errors_name_their_source(acidsql, session, args: list[str], place: str):
+    done = acidsql("run", *args, input="x")
+    assert done.exit_code == 3
+    assert done.stderr.splitlines()[-2] == f"{place}: error: no answer to x"
+
+
+def test_text_that_cannot_be_split(acidsql, session):
+    done = acidsql("run", "-e", "a;\n 'unclosed")
+    assert done.exit_code == 3
+    assert done.stderr.startswith("<-e 1>:2:2: error: ")
+    assert executed(session) == ["a"]
+
+
+def test_an_error_without_a_place_has_that_of_its_statement(acidsql, session):
+    def conflict() -> FakeResult:
+        raise WriteConflictError("lost", detail="Transaction 3 committed first.")
+
+    session.answers = {"b": FakeResult(), "a": conflict}
+    done = acidsql("run", "-e", "b;\n a")
+    assert done.exit_code == 3
+    assert done.stderr == (
+        "<-e 1>:2:2: error: lost\nTransaction 3 committed first.\nHint: Run the statement again.\n"
+    )
+
+
+def test_hives_error_code_is_shown(acidsql, session):
+    def refused() -> FakeResult:
+        raise SqlSyntaxError("no", code=10302, line=1, column=4)
+
+    session.answers = {"a": refused}
+    assert acidsql("run", "-e", "a").stderr == "<-e 1>:1:4: error: no [Hive error 10302]\n"
+
+
+@pytest.mark.parametrize(
+    "error", [ConfigError("bad URL"), DependencyError("no Java"), StorageError("read only")]
+)
+def test_no_connection_is_status_2(acidsql, connection, error: Exception):
+    connection.error = error
+    done = acidsql("run", "-e", "a")
+    assert (done.exit_code, done.stderr) == (2, f"acidsql: error: {error}\n")
+
+
+def test_spark_that_cannot_start_later_is_status_2(acidsql, session):
+    def no_java() -> FakeResult:
+        raise DependencyError("Java is missing", hint="Install Java 17.")
+
+    session.answers = {"a": no_java}
+    done = acidsql("run", "-e", "a")
+    assert done.exit_code == 2
+    assert done.stderr == "<-e 1>:1:1: error: Java is missing\nHint: Install Java 17.\n"
+
+
+def test_an_interrupt_closes_the_session(acidsql, session):
+    def interrupted() -> FakeResult:
+        raise KeyboardInterrupt
+
+    session.answers = {"a": interrupted}
+    done = acidsql("run", "-e", "a; b")
+    assert done.exit_code == 130
+    assert done.stderr.splitlines()[-1] == "interrupted"
+    assert session.closed
+
+
+def test_a_session_that_fails_to_close(acidsql, connection):
+    class Unclosable(FakeSession):
+        def close(self) -> None:
+            raise StorageError("disk full")
+
+    connection.session = Unclosable({"a": FakeResult()})
+    done = acidsql("run", "-e", "a")
+    assert (done.exit_code, done.stderr) == (1, "acidsql: error: disk full\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "Nothing to run"),
+        (["missing.sql"], "Cannot read missing.sql: No such file or directory."),
+        (["-e"], "requires an argument"),
+        (["-e", "a", "--format", "xml"], "'xml' is not one of"),
+        (["-e", "a", "-D", "novalue"], "Not KEY=VALUE: 'novalue'."),
+        (["-e", "a", "--nonsense"], "--nonsense"),
+    ],
+)
+def test_wrong_usage_is_status_1_and_runs_nothing(
+    acidsql, connection, session, args: list[str], message: str
+):
+    done = acidsql("run", *args)
+    assert done.exit_code == 1
+    assert message in done.stderr
+    assert session.executed == []
+    assert connection.calls == []
+
+
+def test_a_file_that_is_not_utf_8(acidsql, connection, tmp_path):
+    file = tmp_path / "latin.sql"
+    file.write_bytes(b"SELECT '\xe9'")
+    done = acidsql("run", str(file))
+    assert done.exit_code == 1
+    assert "is not UTF-8: byte 8 is wrong" in done.stderr
+
+
+def test_a_byte_order_mark_is_no_text(acidsql, session, tmp_path):
+    file = tmp_path / "bom.sql"
+    file.write_bytes(b"\xef\xbb\xbfa")
+    assert acidsql("run", str(file)).exit_code == 0
+
+
+@pytest.mark.usefixtures("dumps")
+def test_show_layout(acidsql, session, tmp_path):
+    delta = tmp_path / "sales.db" / "t" / "d=1" / "delta_0000001_0000001_0000"
+
+    def insert() -> FakeResult:
+        delta.mkdir(parents=True)
+        (delta / "bucket_00000").write_text('{"row":1}\n{"row":2}\n')
+        (delta / "_orc_acid_version").write_text("2")
+        (delta / ".bucket_00000.crc").write_text("")
+        return FakeResult(rows_inserted=2, txn_id=1, write_ids={"sales.t": 1})
+
+    def drop() -> FakeResult:
+        for file in delta.iterdir():
+            file.unlink()
+        for directory in (delta, delta.parent, delta.parent.parent):
+            directory.rmdir()
+        return FakeResult()
+
+    session.answers = {"insert\n  all": insert, "a": FakeResult(["n"], [(1,)]), "drop": drop}
+    done = acidsql(
+        "run", "--show-layout", "--warehouse", str(tmp_path), "-e", "insert\n  all; a; drop"
+    )
+    assert done.exit_code == 0, done.output
+    assert done.stdout == (
+        "> insert\n"
+        ">   all\n"
+        "2 rows inserted (txn 1, write id 1)\n"
+        "sales.db/t/\n"
+        "  d=1/\n"
+        "    delta_0000001_0000001_0000/\n"
+        "      _orc_acid_version\n"
+        "      bucket_00000\n"
+        '        {"row":1}\n'
+        '        {"row":2}\n'
+        "\n"
+        "> a\n"
+        "+---+\n"
+        "| n |\n"
+        "+---+\n"
+        "| 1 |\n"
+        "+---+\n"
+        "(1 row)\n"
+        "\n"
+        "> drop\n"
+        "OK\n"
+        "sales.db/t/ is gone\n"
+        "\n"
+    )
+
+
+def test_show_layout_needs_local_files(acidsql, session):
+    done = acidsql("run", "--show-layout", "--warehouse", "s3://b/w", "-e", "a")
+    assert done.exit_code == 2
+    assert "cannot list the warehouse s3://b/w" in done.stderr
+    assert session.executed == []
+
+
+def test_version_and_help(acidsql):
+    assert acidsql("--version").stdout == "acidsql 0.1.0\n"
+    assert "run" in acidsql("--help").stdout
+    assert "[FILE|-]..." in acidsql("run", "-h").stdout
+    assert acidsql("nonsense").exit_code == 1

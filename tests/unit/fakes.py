@@ -1,0 +1,95 @@
+"""A session without Spark: it answers each statement with a result prepared for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any
+
+from acidsql.errors import TableNotFoundError
+
+
+@dataclass
+class FakeResult:
+    columns: list[str] = field(default_factory=list)
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    rows_inserted: int | None = None
+    rows_updated: int | None = None
+    rows_deleted: int | None = None
+    txn_id: int | None = None
+    write_ids: dict[str, int] = field(default_factory=dict)
+    message: str | None = None
+    kind: str = "query"
+    statement: str = ""
+    line: int = 1
+    column: int = 1
+    elapsed_s: float = 0.0
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        return list(self)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Each row once, as a cursor does."""
+        while self.rows:
+            yield self.rows.pop(0)
+
+    def __enter__(self) -> FakeResult:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@dataclass
+class FakeSession:
+    """``answers`` maps a statement to its result or to what is done to get it."""
+
+    answers: Mapping[str, FakeResult | Callable[[], FakeResult]] = field(default_factory=dict)
+    executed: list[tuple[str, Any, int, int]] = field(default_factory=list)
+    compactions: int = 0
+    cleanable: int = 0
+    rounds: int = 0
+    closed: bool = False
+
+    def execute(
+        self,
+        sql: str,
+        args: Mapping[str, Any] | Sequence[Any] | None = None,
+        *,
+        line: int = 1,
+        column: int = 1,
+    ) -> FakeResult:
+        self.executed.append((sql, args, line, column))
+        answer = self.answers.get(sql)
+        if answer is None:
+            raise TableNotFoundError(
+                f"no answer to {sql}", hint="Prepare one.", line=line, column=column
+            )
+        result = answer if isinstance(answer, FakeResult) else answer()
+        return replace(result, rows=list(result.rows), statement=sql, line=line, column=column)
+
+    def run_housekeeper(self) -> None:
+        self.rounds += 1
+
+    def run_worker(self) -> int:
+        done, self.compactions = self.compactions, 0
+        return done
+
+    def run_cleaner(self) -> int:
+        done, self.cleanable = self.cleanable, 0
+        return done
+
+    def close(self) -> None:
+        self.closed = True
+
+    def __enter__(self) -> FakeSession:
+        return self
+
+    def __exit__(
+        self,
+        error_type: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,184 @@
+"""acidsql/magic.py, in a real IPython shell"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import RichOutput, capture_output
+from pyspark.sql import Row
+from traitlets.config import Config
+
+import acidsql
+from acidsql.errors import TableNotFoundError
+from acidsql.magic import ROWS_SHOWN, parameter_names, parse_request
+from tests.unit.fakes import FakeResult, FakeSession
+
+
+@pytest.fixture
+def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    shell = InteractiveShell.instance(config=config)
+    shell.extension_manager.load_extension("acidsql")
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
+    """The default session."""
+    session = FakeSession()
+    monkeypatch.setattr(acidsql, "_default", session)
+    return session
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, FakeSession]]:
+    """The sessions connected to, in place of acidsql/connect.py."""
+    made = []
+
+    def connect(warehouse: str, *, metastore: str | None, **_: object) -> FakeSession:
+        made.append((warehouse, metastore, FakeSession({"a": FakeResult()})))
+        return made[-1][2]
+
+    module = ModuleType("acidsql.connect")
+    module.connect = connect
+    monkeypatch.setitem(sys.modules, "acidsql.connect", module)
+    return made
+
+
+def run(shell: InteractiveShell, cell: str) -> list[RichOutput]:
+    with capture_output() as captured:
+        shell.run_cell(cell).raise_error()
+    return captured.outputs
+
+
+def html(output: RichOutput) -> str:
+    return output.data["text/html"]
+
+
+def test_a_cell_shows_each_result(shell, session):
+    session.answers = {
+        "insert": FakeResult(rows_inserted=1, txn_id=1, write_ids={"default.t": 1}),
+        "a": FakeResult(["row__id", "n"], [(Row(writeid=1, bucketid=536870912, rowid=0), None)]),
+    }
+    inserted, rows = run(shell, "%%acidsql\ninsert;\na")
+    assert html(inserted) == "<p>1 row inserted (txn 1, write id 1)</p>"
+    assert html(rows) == (
+        "<table><thead><tr><th>row__id</th><th>n</th></tr></thead><tbody><tr>"
+        "<td>{&quot;writeid&quot;:1,&quot;bucketid&quot;:536870912,&quot;rowid&quot;:0}</td>"
+        "<td><i>NULL</i></td></tr></tbody></table>"
+    )
+    assert rows.data["text/plain"] == (
+        'row__id | n\n{"writeid":1,"bucketid":536870912,"rowid":0} | NULL'
+    )
+    assert session.executed == [("insert", None, 1, 1), ("a", None, 2, 1)]
+
+
+def test_everything_is_escaped(shell, session):
+    bad = "<script>alert('&')</script>"
+    session.answers = {"a": FakeResult([bad], [(bad,), ([bad],)]), "b": FakeResult(message=bad)}
+    for output in run(shell, "%%acidsql\na; b"):
+        assert "<script" not in html(output)
+        assert "&lt;script&gt;" in html(output)
+
+
+def test_only_the_first_rows_are_shown(shell, session):
+    session.answers = {
+        "exact": FakeResult(["n"], [(n,) for n in range(ROWS_SHOWN)]),
+        "more": FakeResult(["n"], [(n,) for n in range(ROWS_SHOWN + 1)]),
+    }
+    exact, more = run(shell, "%%acidsql\nexact; more")
+    assert html(exact).count("<td>") == html(more).count("<td>") == ROWS_SHOWN
+    assert "Only the first" not in html(exact)
+    assert html(more).endswith(f"<p>Only the first {ROWS_SHOWN} rows are shown.</p>")
+    assert more.data["text/plain"].endswith(f"Only the first {ROWS_SHOWN} rows are shown.")
+
+
+def test_a_line(shell, session):
+    session.answers = {"a": FakeResult(message="done")}
+    assert [html(output) for output in run(shell, "%acidsql a")] == ["<p>done</p>"]
+
+
+def test_the_last_result_goes_into_a_variable_unread(shell, session):
+    session.answers = {"a": FakeResult(message="done"), "b": FakeResult(["n"], [(1,), (2,)])}
+    assert [html(output) for output in run(shell, "%%acidsql rows <<\na; b")] == ["<p>done</p>"]
+    assert shell.user_ns["rows"].fetchall() == [(1,), (2,)]
+    run(shell, "%acidsql again << b")
+    assert shell.user_ns["again"].fetchall() == [(1,), (2,)]
+
+
+def test_parameters_come_from_the_notebook_when_they_appear(shell, session):
+    shell.user_ns.update(wanted=7, other=8)
+    session.answers = {"a :wanted :unknown": FakeResult(), "b ':other'": FakeResult()}
+    run(shell, "%%acidsql\na :wanted :unknown; b ':other'")
+    assert [args for _, args, _, _ in session.executed] == [{"wanted": 7}, None]
+
+
+def test_an_error_is_told_without_traceback(shell, session):
+    session.answers = {"a": FakeResult()}
+    with capture_output() as captured:
+        done = shell.run_cell("%%acidsql\na;\n nonsense; a")
+    assert isinstance(done.error_in_exec, TableNotFoundError)
+    assert captured.stdout == (
+        "TableNotFoundError: 2:2: no answer to nonsense\nHint: Prepare one.\n"
+    )
+    assert [sql for sql, *_ in session.executed] == ["a", "nonsense"]
+
+
+def test_what_ran_before_an_error_is_shown(shell, session):
+    session.answers = {"a": FakeResult(message="done")}
+    with capture_output() as captured:
+        shell.run_cell("%%acidsql kept <<\na; nonsense")
+    assert [html(output) for output in captured.outputs] == ["<p>done</p>"]
+    assert "kept" not in shell.user_ns
+
+
+def test_connect(shell, session, connections):
+    run(shell, "%acidsql --connect /data/w --metastore 'sqlite:///a b.db'")
+    run(shell, "%%acidsql\na")
+    run(shell, "%acidsql --connect=other a")
+    [(first, url, old), (second, default_url, new)] = connections
+    assert (first, url, second, default_url) == ("/data/w", "sqlite:///a b.db", "other", None)
+    assert (old.closed, new.closed) == (True, False)
+    assert len(old.executed) == len(new.executed) == 1
+    assert session.executed == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("%%acidsql SELECT 1\na", "unexpected text after %%acidsql: SELECT 1"),
+        ("%acidsql --metastore memory:", "--metastore without --connect"),
+    ],
+)
+def test_wrong_use(shell, session, cell: str, message: str):
+    with capture_output() as captured:
+        shell.run_cell(cell)
+    assert captured.stdout.startswith(f"ConfigError: {message}\nHint: ")
+    assert session.executed == []
+
+
+def test_sql_may_begin_with_a_comment():
+    assert parse_request("-- all of it").sql == "-- all of it"
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("a = :b AND c IN (:d, :e1_)", {"b", "d", "e1_"}),
+        ("x::int, v:field, f():y, a[0]:z, `c`:w", set()),
+        (r"""':a' ":b" `:c` 'it\':s' '' :d""", {"d"}),
+        ("-- :a\n/* :b\n:c */ :d", {"d"}),
+        (":1, : a, :größe", {"größe"}),
+    ],
+)
+def test_parameter_names(sql: str, names: set[str]):
+    assert parameter_names(sql) == names
