@@ -22,10 +22,10 @@ class Engine(ABC):
     ``prepare`` and ``fresh`` are not timed; ``load``, ``read`` and ``write`` are.
     """
 
-    def __init__(self, name: str, spark: SparkSession, work: Path, workload: Workload) -> None:
+    def __init__(self, name: str, spark: SparkSession, tables: Path, workload: Workload) -> None:
         self.spark = spark
         self.workload = workload
-        self.root = work / "tables" / name
+        self.root = tables / name
         self.root.mkdir(parents=True, exist_ok=True)
         for copy in self.root.glob("copy-*"):
             shutil.rmtree(copy)

@@ -18,9 +18,9 @@ class IcebergEngine(Engine):
     """A fresh table is the snapshot of the load, made current again."""
 
     def __init__(
-        self, name: str, spark: SparkSession, work: Path, workload: Workload, *, version: int
+        self, name: str, spark: SparkSession, tables: Path, workload: Workload, *, version: int
     ) -> None:
-        super().__init__(name, spark, work, workload)
+        super().__init__(name, spark, tables, workload)
         self.version = version
         self.name = f"db.lineitem_v{version}"
 

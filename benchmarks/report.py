@@ -220,6 +220,8 @@ def report(files: list[Path], output: Path) -> int:
     if not files:
         raise SystemExit("no samples: run first")
     results = read_results(files)
+    if len({json.dumps([s["scale"], s["versions"]]) for s in results.settings}) > 1:
+        raise SystemExit("the files of samples differ in scale or versions: report them apart")
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text("\n".join(document(results)).rstrip() + "\n")
     print(f"report: {output}")

@@ -63,6 +63,11 @@ JARS = {
 }
 
 
+def tables_of(options: Namespace) -> Path:
+    """Where the engines keep their tables; those of another scale are elsewhere."""
+    return options.work / "tables" / f"scale-{options.scale:g}"
+
+
 def start_spark(options: Namespace) -> SparkSession:
     from pyspark.sql import SparkSession
 
@@ -72,10 +77,10 @@ def start_spark(options: Namespace) -> SparkSession:
     settings |= {
         "spark.driver.memory": options.memory,
         "spark.local.dir": str(work / "tmp"),
-        "spark.sql.warehouse.dir": str(work / "tables" / f"spark-{family}"),
+        "spark.sql.warehouse.dir": str(tables_of(options) / f"spark-{family}"),
     }
     if family == "iceberg":
-        settings["spark.sql.catalog.ice.warehouse"] = str(work / "tables" / "iceberg")
+        settings["spark.sql.catalog.ice.warehouse"] = str(tables_of(options) / "iceberg")
     jars = [str(jar) for pattern in JARS[family] for jar in (work / "jars").glob(pattern)]
     if jars:
         settings["spark.jars"] = ",".join(sorted(jars))
@@ -92,7 +97,7 @@ def start_spark(options: Namespace) -> SparkSession:
 
 def make_engine(name: str, spark: SparkSession, options: Namespace) -> Engine:
     """Imports are here, so that one engine's trouble is not another's."""
-    arguments = (name, spark, options.work, Workload(options.scale))
+    arguments = (name, spark, tables_of(options), Workload(options.scale))
     match name:
         case "plain-orc":
             from engines_plain import PlainEngine
