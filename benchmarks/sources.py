@@ -1,0 +1,63 @@
+"""The data: TPC-H lineitem from tpchgen-cli, and the rows that MERGE brings."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from workload import MERGE_ROWS
+
+LINEITEM = "lineitem.parquet"
+MERGE_SOURCE = "merge_source.parquet"
+NEW_KEYS_FROM = 1_000_000_000
+
+
+def make_sources(scale: float, directory: Path) -> None:
+    """Make both files in ``directory``, unless they are there."""
+    directory.mkdir(parents=True, exist_ok=True)
+    if not (directory / LINEITEM).exists():
+        make_lineitem(scale, directory)
+    if not (directory / MERGE_SOURCE).exists():
+        make_merge_source(directory)
+
+
+def make_lineitem(scale: float, directory: Path) -> None:
+    generator = Path(sys.executable).with_name("tpchgen-cli")
+    arguments = ["parquet", "-s", str(scale), "--output-dir", str(directory)]
+    subprocess.run([str(generator), *arguments, "--tables", "lineitem"], check=True)
+
+
+def make_merge_source(directory: Path) -> None:
+    """Write MERGE_ROWS rows: half change a row of lineitem, half have an order key of their own.
+
+    Drawn with a fixed seed, scattered over the table, in the table's order.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+
+    lineitem = pq.read_table(directory / LINEITEM)
+    plain = [
+        pa.field(f.name, pa.string() if pa.types.is_string_view(f.type) else f.type)
+        for f in lineitem.schema
+    ]
+    lineitem = lineitem.cast(pa.schema(plain))
+
+    size = min(MERGE_ROWS, lineitem.num_rows)
+    drawn = np.random.default_rng(1).choice(lineitem.num_rows, size, replace=False)
+    changed = lineitem.take(np.sort(drawn[: size // 2]))
+    new = lineitem.take(np.sort(drawn[size // 2 :]))
+
+    changed = replaced(changed, "l_comment", pa.array(["merged"] * changed.num_rows))
+    changed = replaced(changed, "l_quantity", pc.add(changed["l_quantity"], 50))
+    new = replaced(new, "l_orderkey", pc.add(new["l_orderkey"], NEW_KEYS_FROM))
+    pq.write_table(pa.concat_tables([changed, new]), directory / MERGE_SOURCE, compression="zstd")
+
+
+def replaced(table, column, values):
+    """``table`` with other values in one column, its type kept."""
+    index = table.schema.get_field_index(column)
+    field = table.schema.field(index)
+    return table.set_column(index, field, values.cast(field.type))

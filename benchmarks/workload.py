@@ -1,0 +1,74 @@
+"""What is timed: the queries and statements, the same text for every engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+READS = ("q6", "q1", "full", "point")
+WRITES = ("delete", "update", "update_row", "merge")
+STEPS = ("load", *READS, *WRITES)
+READS_AFTER_DELETE = ("q6", "q1", "full")
+
+KEYS = ("l_orderkey", "l_linenumber")
+MERGE_ROWS = 60_000
+
+# Above every l_quantity of TPC-H, so that a lost update shows in the sums.
+SET_COLUMN, SET_VALUE = "l_quantity", "99"
+
+Q6 = """
+SELECT sum(l_extendedprice * l_discount) AS revenue
+FROM {table}
+WHERE l_shipdate >= DATE '1994-01-01' AND l_shipdate < DATE '1995-01-01'
+  AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24
+"""
+Q1 = """
+SELECT l_returnflag, l_linestatus, sum(l_quantity) AS sum_qty,
+  sum(l_extendedprice) AS sum_base_price,
+  sum(l_extendedprice * (1 - l_discount)) AS sum_disc_price,
+  sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)) AS sum_charge,
+  avg(l_quantity) AS avg_qty, avg(l_extendedprice) AS avg_price, avg(l_discount) AS avg_disc,
+  count(*) AS count_order
+FROM {table}
+WHERE l_shipdate <= DATE '1998-09-02'
+GROUP BY l_returnflag, l_linestatus
+ORDER BY l_returnflag, l_linestatus
+"""
+CHECK = """
+SELECT count(*), sum(l_discount), sum(l_quantity), sum(l_orderkey) FROM {table}
+"""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The statements for lineitem of one scale factor."""
+
+    scale: float
+
+    @property
+    def point(self) -> str:
+        """One row in the middle of the table; TPC-H uses the order keys 0 to 7 of every 32."""
+        return f"l_orderkey = {32 * round(93_750 * self.scale) + 7} AND l_linenumber = 1"
+
+    def where(self, step: str) -> str:
+        conditions = {
+            "delete": "l_orderkey % 100 = 8",
+            "update": "l_orderkey % 100 = 7",
+            "update_row": self.point,
+        }
+        return conditions[step]
+
+    def query(self, kind: str, table: str) -> str:
+        queries = {"q6": Q6, "q1": Q1, "point": f"SELECT * FROM {{table}} WHERE {self.point}"}
+        return queries[kind].format(table=table).strip()
+
+    def statement(self, step: str, table: str, source: str) -> str:
+        """The write of ``step``; ``source`` is the table that MERGE reads."""
+        if step == "delete":
+            return f"DELETE FROM {table} WHERE {self.where(step)}"
+        if step == "merge":
+            on = " AND ".join(f"t.{key} = s.{key}" for key in KEYS)
+            return (
+                f"MERGE INTO {table} t USING {source} s ON {on} "
+                "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+            )
+        return f"UPDATE {table} SET {SET_COLUMN} = {SET_VALUE} WHERE {self.where(step)}"
