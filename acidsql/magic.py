@@ -27,7 +27,8 @@ from IPython.display import display
 import acidsql
 from acidsql.errors import AcidSqlError, ConfigError
 from acidsql.model.value_text import cell_text
-from acidsql.script import run_script, summary
+from acidsql.result import summary
+from acidsql.script import run_script
 
 if TYPE_CHECKING:
     from acidsql.session import Result, Session

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TextIO, get_args
 
 from acidsql.model.value_text import cell_text, json_object
-from acidsql.script import count_text, summary
+from acidsql.result import count_text, summary
 
 if TYPE_CHECKING:
     from acidsql.session import Result

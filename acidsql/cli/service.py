@@ -19,7 +19,7 @@ from acidsql.cli.connection import (
     fail,
 )
 from acidsql.errors import AcidSqlError
-from acidsql.script import count_text
+from acidsql.result import count_text
 
 if TYPE_CHECKING:
     from acidsql.session import Session

@@ -48,24 +48,21 @@ class Placement:
 def write_rows(
     output: Output,
     rows: pa.Table,
+    codes: np.ndarray,
     partitions: Sequence[str],
     placement: Placement,
     statement_id: StatementId,
     writer: int = 0,
 ) -> None:
-    """Write new rows, in their order within each partition and bucket."""
-    codes, names = _codes(partitions)
+    """Write new rows, in their order within each partition and bucket.
+
+    ``codes`` gives each row's index in ``partitions``, the texts of the partitions.
+    """
     buckets = placement.buckets(rows, writer)
     for code, bucket, part in _groups(rows, [codes, buckets]):
         for batch in part.to_batches():
-            output.insert(batch, names[code], bucket, statement_id)
-        output.finish_others(names[code], bucket)
-
-
-def _codes(partitions: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    names: dict[str, int] = {}
-    codes = [names.setdefault(p, len(names)) for p in partitions]
-    return np.asarray(codes, np.int64), list(names)
+            output.insert(batch, partitions[code], bucket, statement_id)
+        output.finish_others(partitions[code], bucket)
 
 
 def _groups(rows: pa.Table, keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int, pa.Table]]:

@@ -183,19 +183,30 @@ class _Choice:
         return self.valid_write_ids.is_valid(write_id)
 
     def select_deltas(self) -> list[_Candidate]:
-        """The deltas that reach beyond the base, each write id covered by as few as possible."""
+        """The deltas that reach beyond the base, each write id covered by as few as possible.
+
+        Deltas and delete deltas are chosen apart, where Hive chooses them in one pass. A minor
+        compaction keeps every event of both kinds, so on a finished one the answers are equal. But
+        its two directories appear one after the other, and whoever lists in between must not take
+        the first for a substitute of what only the second will replace.
+        """
+        inserts = [pair for pair in self.deltas if not pair[0].is_delete]
+        deletes = [pair for pair in self.deltas if pair[0].is_delete]
+        return self._select(inserts) + self._select(deletes)
+
+    def _select(self, deltas: Sequence[tuple[DeltaDir, str]]) -> list[_Candidate]:
         current = WriteId(0) if self.base is None else _write_id(self.base)
         last_statement = -1
         previous: DeltaDir | None = None
         chosen = []
-        for delta, path in sorted(self.deltas, key=lambda pair: _reading_order(*pair)):
+        for delta, path in sorted(deltas, key=lambda pair: _reading_order(*pair)):
             if delta.max_write_id > current:
                 rest = self.valid_write_ids.range_valid(WriteId(current + 1), delta.max_write_id)
                 if rest is Range.NONE:
                     continue
                 current, last_statement = delta.max_write_id, _statement(delta)
             elif not (
-                # Other statements of the same write id; or the twin of the one before.
+                # Other statements of the same write id; or the same numbers once more.
                 (delta.max_write_id == current and last_statement >= 0)
                 or (previous is not None and _numbers(delta) == _numbers(previous))
             ):

@@ -112,7 +112,7 @@ class Engine(Protocol):
         """Run a write. On any error nothing is left under a final name."""
         ...
 
-    def compact(self, plan: CompactPlan, snapshot: TableSnapshot) -> bool:
+    def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
         """Write what a compactor's snapshot selects; False if there was nothing to compact."""
         ...
 

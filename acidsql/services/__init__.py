@@ -1,1 +1,1 @@
-
+"""Background verbs against the ports."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from acidsql.errors import SqlSyntaxError, TableNotFoundError
-from acidsql.script import run_script, summary
+from acidsql.result import summary
+from acidsql.script import run_script
 from tests.unit.fakes import FakeResult
 
 

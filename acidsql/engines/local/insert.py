@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,10 +22,13 @@ def insert_literals(plan: InsertPlan, rows: LiteralRows, target: Target, context
     """Write the rows; their files, not yet published."""
     snapshot = context.read.tables[plan.table]
     table = literal_table(plan, rows, snapshot.table)
-    partitions = _partitions(plan, rows, snapshot)
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(p, len(numbers)) for p in _partitions(plan, rows, snapshot)]
+    placement = Placement.of(snapshot.table)
     with Output(target) as output:
-        placement = Placement.of(snapshot.table)
-        write_rows(output, table, partitions, placement, context.statement_id)
+        write_rows(
+            output, table, np.array(codes), list(numbers), placement, context.statement_id
+        )
     return output.files
 
 

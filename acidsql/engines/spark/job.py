@@ -71,7 +71,27 @@ def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.T
     task stops handing out rows at its share of it, and a task that reached it gives itself away.
     """
     splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
-    limit = max(1000, DRIVER_BYTES_MAX // width // splits)
+    return _collect_up_to(frame, max(1000, DRIVER_BYTES_MAX // width // splits))
+
+
+def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
+    """The rows of any query, if Spark expects them to be few and they are."""
+    size = _expected_bytes(frame)
+    if size is None or size > DRIVER_BYTES_MAX // 6:
+        return None
+    return _collect_up_to(frame, DRIVER_BYTES_MAX // row_width(range(columns)) // 8)
+
+
+def _expected_bytes(frame: DataFrame) -> int | None:
+    """Spark's own estimate; None without a gateway to ask through."""
+    plan = getattr(frame, "_jdf", None)
+    if plan is None:
+        return None
+    with clear_errors():
+        return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+
+
+def _collect_up_to(frame: DataFrame, limit: int) -> pa.Table | None:
     number = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
     numbered = frame.selectExpr("*", f"{number} as {_NUMBER}").where(f"{_NUMBER} <= {limit}")
     with clear_errors():

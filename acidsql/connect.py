@@ -1,0 +1,80 @@
+"""The wiring: settings → session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from acidsql.errors import ConfigError, UnsupportedStatementError
+from acidsql.filesystems import storage_for
+from acidsql.session import Session, Store
+from acidsql.settings import Settings
+from acidsql.storage import Storage
+from acidsql.txn.policy import TxnPolicy
+
+STORE_FILE = ".acidsql.db"
+"""The SQLite file inside a warehouse; hidden, so that no listing takes it for a table."""
+
+
+def connect(
+    warehouse: str,
+    *,
+    metastore: str | None = None,
+    spark: Any = None,
+    user: str | None = None,
+    config: Mapping[str, str] | None = None,
+) -> Session:
+    """A session. ConfigError for a bad setting, StorageError if the warehouse cannot be used."""
+    # Imported here so that what needs no engine, like --help, does not wait for one.
+    from acidsql.engines.spark.runner import SparkEngine  # noqa: PLC0415
+
+    settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
+    storage = storage_for(settings.warehouse)
+    policy = TxnPolicy(
+        timeout_s=settings.txn_timeout_s,
+        max_open_txns=settings.max_open_txns,
+        lock_retries=settings.lock_retries,
+        lock_sleep_s=settings.lock_sleep_s,
+    )
+    return Session(
+        store=_store(settings, storage, policy),
+        engine=SparkEngine(storage, spark, settings.spark),
+        storage=storage,
+        policy=policy,
+        warehouse=settings.warehouse,
+        user=settings.user,
+        host=settings.host,
+    )
+
+
+def _store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store:
+    url = settings.metastore
+    if url is None:
+        local = storage.local_path(settings.warehouse)
+        if local is None:
+            raise ConfigError(
+                f"the warehouse {settings.warehouse} cannot hold the SQLite store",
+                hint="Pass metastore='sqlite:///PATH' with a local path.",
+            )
+        storage.make_directory(settings.warehouse)
+        return _sqlite(f"{local}/{STORE_FILE}", settings, policy)
+    scheme, _, rest = url.partition(":")
+    if url == "memory:":
+        from acidsql.backends.memory.store import MemoryStore  # noqa: PLC0415
+
+        return MemoryStore(warehouse=settings.warehouse, policy=policy)
+    if scheme == "sqlite" and rest.startswith("///"):
+        return _sqlite(unquote(rest[2:]), settings, policy)
+    if scheme in ("postgresql", "thrift"):
+        raise UnsupportedStatementError(
+            f"metastore URLs of {scheme} are not supported yet",
+            hint="Use sqlite:///PATH; it may be shared by the processes of one machine.",
+        )
+    raise ConfigError(f'"{url}" is not a metastore URL', hint="Write sqlite:///PATH or memory:.")
+
+
+def _sqlite(path: str, settings: Settings, policy: TxnPolicy) -> Store:
+    from acidsql.backends.sqlite.store import SqliteStore  # noqa: PLC0415
+
+    return SqliteStore(path, warehouse=settings.warehouse, policy=policy)

@@ -1,0 +1,178 @@
+"""Compaction in this process: one bucket per thread, files merged with pyarrow."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import uuid
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from acidsql.engines.output import compression_of
+from acidsql.engines.selection import directory_state
+from acidsql.errors import UnsupportedStatementError
+from acidsql.layout.acid_state import AcidState, SelectedDir
+from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE, BaseDir, BucketFile, DeltaDir
+from acidsql.model.ids import BucketId, WriteId
+from acidsql.model.snapshot import ValidTxnList
+from acidsql.orc.merge import (
+    MergeInput,
+    MergeOutput,
+    merge_major,
+    merge_minor_deletes,
+    merge_minor_inserts,
+)
+from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.engine import TableSnapshot
+from acidsql.storage import Storage
+
+_COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
+
+Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
+
+
+def compact(
+    plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage
+) -> bool:
+    """Write what the compactor's snapshot selects of its one directory; False if that is too little.
+
+    Each directory is written whole under a hidden name and then renamed.
+    """
+    partition = snapshot.partitions[0]
+    state = directory_state(snapshot, partition, txns, storage)
+    _refuse_raw(snapshot, state)
+    if not _enough(plan, state):
+        return False
+    work = _Compaction(snapshot, partition.location, state, storage)
+    if plan.type == "major":
+        work.major()
+    else:
+        work.minor()
+    return True
+
+
+def _enough(plan: CompactPlan, state: AcidState) -> bool:
+    """Whether there is more than one thing to make one of (Hive CompactorMR)."""
+    deltas, deletes = len(state.deltas), len(state.delete_deltas)
+    if plan.type == "major":
+        return deltas + deletes + (state.base is not None) > 1
+    return deltas > 1 or deletes > 1
+
+
+def _refuse_raw(snapshot: TableSnapshot, state: AcidState) -> None:
+    raw = [d.path for d in (state.base, *state.deltas) if d is not None and d.raw]
+    found = raw + [f.path for f in state.originals]
+    if found:
+        raise UnsupportedStatementError(
+            f'table "{snapshot.table.name}" holds files from before it became ACID or of LOAD DATA,'
+            " which cannot be compacted yet",
+            detail=", ".join(found[:3]),
+        )
+
+
+class _Compaction:
+    def __init__(
+        self, snapshot: TableSnapshot, location: str, state: AcidState, storage: Storage
+    ) -> None:
+        self.snapshot = snapshot
+        self.location = location
+        self.state = state
+        self.storage = storage
+        self.attempt = f"_tmp_{uuid.uuid4().hex}"
+
+    def major(self) -> None:
+        """Everything into a base; what was deleted is left out."""
+        highest = max(_bounds(d.directory)[1] for d in self._directories)
+        valid = self.snapshot.write_ids
+
+        def merge(inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput) -> WrittenFile:
+            return merge_major(inserts, deletes, valid, output)
+
+        self._write(BaseDir(highest).name, self._buckets() or [BucketId(0)], merge, compacted=True)
+
+    def minor(self) -> None:
+        """Deltas into one, delete deltas into one; the base stays."""
+        bounds = [_bounds(d.directory) for d in (*self.state.deltas, *self.state.delete_deltas)]
+        low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+        valid = self.snapshot.write_ids
+
+        def deletes_only(_: object, deletes: list[MergeInput], output: MergeOutput) -> WrittenFile | None:
+            return merge_minor_deletes(deletes, valid, output)
+
+        def inserts_only(
+            inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput
+        ) -> WrittenFile | None:
+            return merge_minor_inserts(inserts, deletes, valid, output)
+
+        buckets = self._buckets(with_base=False)
+        self._write(DeltaDir(low, high, is_delete=True).name, buckets, deletes_only)
+        self._write(DeltaDir(low, high).name, buckets, inserts_only, with_base=False)
+
+    @property
+    def _directories(self) -> list[SelectedDir]:
+        base = [] if self.state.base is None else [self.state.base]
+        return [*base, *self.state.deltas, *self.state.delete_deltas]
+
+    def _buckets(self, *, with_base: bool = True) -> list[BucketId]:
+        directories = [d for d in self._directories if with_base or d is not self.state.base]
+        found = {f.bucket_id for d in directories for f in d.files}
+        return sorted(b for b in found if b is not None)
+
+    def _write(
+        self,
+        name: str,
+        buckets: Sequence[BucketId],
+        merge: Merge,
+        *,
+        compacted: bool = False,
+        with_base: bool = True,
+    ) -> None:
+        """One output directory; none at all if no bucket has an event left."""
+        hidden = f"{self.location}/{self.attempt}_{name}"
+        self.storage.make_directory(hidden)
+        try:
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                written = list(
+                    pool.map(lambda b: self._write_bucket(hidden, b, merge, with_base), buckets)
+                )
+            if any(written):
+                self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
+                if compacted:
+                    # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
+                    self.storage.write_file(f"{hidden}/{METADATA_FILE}", _COMPACTED.encode())
+                self.storage.rename(hidden, f"{self.location}/{name}")
+        finally:
+            self.storage.remove(hidden)
+
+    def _write_bucket(self, hidden: str, bucket: BucketId, merge: Merge, with_base: bool) -> bool:
+        name = BucketFile(bucket).name
+        path = self.storage.local_path(f"{hidden}/{name}")
+        local = path or os.path.join(tempfile.gettempdir(), f"{self.attempt}_{name}")
+        table = self.snapshot.table
+        output = MergeOutput(local, table.columns, compression_of(table))
+        bases = [self.state.base] if self.state.base is not None and with_base else []
+        inserts = self._inputs([*bases, *self.state.deltas], bucket)
+        deletes = self._inputs(self.state.delete_deltas, bucket)
+        if merge(inserts, deletes, output) is None:
+            return False
+        self.storage.put_file(local, f"{hidden}/{name}")
+        return True
+
+    def _inputs(self, directories: Sequence[SelectedDir], bucket: BucketId) -> list[MergeInput]:
+        paths = [
+            f"{self.location}/{d.path}/{f.path}"
+            for d in directories
+            for f in d.files
+            if f.bucket_id == bucket
+        ]
+        return [
+            MergeInput(self.storage.local_path(p) or self.storage.open_input(p), p) for p in paths
+        ]
+
+
+def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:
+    if isinstance(directory, BaseDir):
+        return directory.write_id, directory.write_id
+    return directory.min_write_id, directory.max_write_id

@@ -1,0 +1,182 @@
+"""INSERT … SELECT: rows to their partitions and buckets, each bucket file by one writer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.rows import Placement, write_rows
+from acidsql.engines.spark.job import Job, collect_rows, files_batch, run_writers
+from acidsql.engines.spark.sql import ansi
+from acidsql.engines.spark.values import stored
+from acidsql.errors import AnalysisError
+from acidsql.model.ids import StatementId
+from acidsql.model.names import PartitionName, quote_identifier
+from acidsql.model.row_id import BUCKET_ID_MAX
+from acidsql.model.table import Column, Table
+from acidsql.model.types import spark_type
+from acidsql.plans.insert import InsertPlan
+from acidsql.plans.sql_text import InputSource, SqlText
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pyspark.sql import DataFrame
+
+_ROWS = InputSource(name="rows")
+_BUCKET = "__bucket"
+
+
+def run_insert(
+    plan: InsertPlan, rows: SqlText, job: Job, target: Target, statement_id: StatementId
+) -> list[OutputFile]:
+    """A delta, not yet published."""
+    table = job.context.tables[plan.table].table
+    with ansi(job.spark):
+        frame = job.sql(rows)
+        if len(frame.columns) != len(plan.columns):
+            raise AnalysisError(
+                f"{len(frame.columns)} values for {len(plan.columns)} columns",
+                detail=f"The columns are {', '.join(plan.columns)}.",
+                code=10044,
+            )
+        numbered = frame.toDF(*(f"__c{i}" for i in range(len(plan.columns))))
+        values = {name: SqlText.of(f"__c{i}") for i, name in enumerate(plan.columns)}
+        placed = placed_rows(job, table, numbered, values, dict(plan.static_partition))
+    return write_inserted_rows(placed, table, target, statement_id)
+
+
+def placed_rows(
+    job: Job,
+    table: Table,
+    frame: DataFrame,
+    values: Mapping[str, SqlText],
+    static: Mapping[str, str | None],
+) -> DataFrame:
+    """The rows as their files hold them, with the texts of their partition values behind."""
+    null = SqlText.of("NULL")
+    columns = [SqlText.of(stored(values.get(c.name, null), c), f" AS {quote_identifier(c.name)}") for c in table.columns]
+    columns += [
+        SqlText.of(_partition_text(c, values, static), f" AS {partition_column(i)}")
+        for i, c in enumerate(table.partition_columns)
+    ]
+    job.inputs[_ROWS.name] = frame
+    return job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _ROWS))
+
+
+def _partition_text(
+    column: Column, values: Mapping[str, SqlText], static: Mapping[str, str | None]
+) -> SqlText:
+    if column.name in static:
+        text = static[column.name]
+        escaped = "" if text is None else text.replace("\\", "\\\\").replace("'", "\\'")
+        return SqlText.of("CAST(NULL AS string)" if text is None else f"'{escaped}'")
+    typed = SqlText.of("CAST((", values[column.name], f"\n) AS {spark_type(column.type)})")
+    return SqlText.of("CAST(", typed, " AS string)")
+
+
+def partition_column(index: int) -> str:
+    """The name under which a partition value's text travels with the row."""
+    return f"__p{index}"
+
+
+def write_inserted_rows(
+    rows: DataFrame, table: Table, target: Target, statement_id: StatementId
+) -> list[OutputFile]:
+    """Write new rows: by the driver if they are few, else by tasks."""
+    small = collect_rows(rows, len(rows.columns))
+    if small is not None:
+        return write_collected_rows(small, table, target, statement_id)
+    placement = Placement.of(table)
+    partitions = [partition_column(i) for i in range(len(table.partition_columns))]
+    if placement.count:
+        rows = _by_bucket(rows, table, placement, partitions)
+    else:
+        rows = rows.coalesce(_writers(rows))
+    if partitions or placement.count:
+        rows = rows.sortWithinPartitions(*partitions, *([_BUCKET] if placement.count else []))
+    return run_writers(rows, _row_writer(table, target, statement_id))
+
+
+def write_collected_rows(
+    rows: pa.Table, table: Table, target: Target, statement_id: StatementId
+) -> list[OutputFile]:
+    """Write new rows that the driver holds, as the writer 0 of an unbucketed table."""
+    with Output(target) as output:
+        _write(output, rows, table, statement_id, 0)
+    return output.files
+
+
+def _write(
+    output: Output, rows: pa.Table, table: Table, statement_id: StatementId, writer: int
+) -> None:
+    codes, texts = partition_codes(rows, [c.name for c in table.partition_columns])
+    data = rows.select([c.name for c in table.columns])
+    write_rows(output, data, codes, texts, Placement.of(table), statement_id, writer)
+
+
+def _row_writer(table: Table, target: Target, statement_id: StatementId) -> Any:
+    def write(batches: Any) -> Any:
+        from pyspark import TaskContext  # noqa: PLC0415 - inside a task
+
+        context = TaskContext.get()
+        writer = context.partitionId() if context else 0
+        with Output(target) as output:
+            for batch in batches:
+                if batch.num_rows:
+                    _write(output, pa.Table.from_batches([batch]), table, statement_id, writer)
+        yield files_batch(output.files)
+
+    return write
+
+
+def partition_codes(rows: pa.Table, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+    """The number of each row's partition, and the text of each partition."""
+    if not names:
+        return np.zeros(rows.num_rows, np.int64), [TABLE_ITSELF]
+    codes = np.zeros(rows.num_rows, np.int64)
+    dictionaries = []
+    for index in range(len(names)):
+        column = rows.column(partition_column(index)).combine_chunks().cast(pa.string())
+        encoded = column.dictionary_encode(null_encoding="encode")
+        dictionaries.append(encoded.dictionary.to_pylist())
+        codes = codes * max(1, len(dictionaries[-1])) + encoded.indices.to_numpy()
+    found, codes = np.unique(codes, return_inverse=True)
+    return codes, [_text(int(code), names, dictionaries) for code in found]
+
+
+def _text(code: int, names: Sequence[str], dictionaries: Sequence[Sequence[str | None]]) -> str:
+    values: list[tuple[str, str | None]] = []
+    for name, dictionary in zip(reversed(names), reversed(dictionaries), strict=True):
+        code, index = divmod(code, max(1, len(dictionary)))
+        values.insert(0, (name, dictionary[index]))
+    return str(PartitionName.of(values))
+
+
+def _by_bucket(
+    rows: DataFrame, table: Table, placement: Placement, partitions: Sequence[str]
+) -> DataFrame:
+    """The rows with their bucket number, all of one bucket of a partition in one task."""
+    from pyspark.sql.types import IntegerType, StructField, StructType  # noqa: PLC0415
+
+    schema = StructType([*rows.schema.fields, StructField(_BUCKET, IntegerType())])
+
+    def number(batches: Any) -> Any:
+        for batch in batches:
+            buckets = pa.array(placement.buckets(batch), pa.int32())
+            yield batch.append_column(_BUCKET, buckets)
+
+    numbered = rows.mapInArrow(number, schema)
+    return numbered.repartition(*partitions, _BUCKET)
+
+
+def _writers(rows: DataFrame) -> int:
+    """How many files an unbucketed write may leave in a directory: one per core at work."""
+    try:
+        parallelism = rows.sparkSession.sparkContext.defaultParallelism
+    except Exception:  # noqa: BLE001 - a Spark Connect session has no context
+        parallelism = 200
+    return min(parallelism, BUCKET_ID_MAX + 1)

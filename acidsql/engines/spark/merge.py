@@ -1,0 +1,356 @@
+"""MERGE: one join of target and source yields what every leg does.
+
+A source that fits into the driver is collected first, which also fixes it: its rows are numbered,
+the join tells which of them matched, and the others are inserted without a second scan. A larger
+one is joined from the outer side, and the joined rows are kept until every leg has written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
+from acidsql.engines.output import OutputFile, Target
+from acidsql.engines.rows import ROW_ID_COLUMNS, stretches
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.insert import placed_rows, write_collected_rows, write_inserted_rows
+from acidsql.engines.spark.job import (
+    Job,
+    collect_if_small,
+    collect_rows,
+    row_width,
+    write_changed_rows,
+    write_collected,
+)
+from acidsql.engines.spark.read import Scan, ScanRequest
+from acidsql.engines.spark.sql import ansi
+from acidsql.engines.spark.update import new_value
+from acidsql.errors import CardinalityError
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.table import Column, Table
+from acidsql.model.types import INTEGER_BITS, DecimalType, PrimitiveType
+from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.predicate import Predicate
+from acidsql.plans.sql_text import InputSource, SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TARGET = InputSource(name="target")
+_SOURCE = InputSource(name="source")
+_NUMBER = "__source"
+_KEY = "__key"
+_SAMPLES = 5
+
+
+def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
+    """The legs' deltas, not yet published."""
+    with ansi(job.spark):
+        source = job.sql(plan.source)
+        rows = collect_rows(source, len(source.columns)) if _collectable(source) else None
+        merge = _Merge(plan, job, target)
+        return merge.with_collected(source, rows) if rows is not None else merge.with_large(source)
+
+
+def _collectable(source: DataFrame) -> bool:
+    """Whether the source survives a round trip through Arrow: distinct names, known types."""
+    from pyspark.sql.types import NullType  # noqa: PLC0415
+
+    names = [name.lower() for name in source.columns]
+    plain = not any(isinstance(f.dataType, NullType) for f in source.schema.fields)
+    return plain and len(set(names)) == len(names)
+
+
+class _Merge:
+    def __init__(self, plan: MergePlan, job: Job, target: Target) -> None:
+        self.plan = plan
+        self.job = job
+        self.target = target
+        self.table: Table = job.context.tables[plan.table].table
+        self.updates = [leg for leg in plan.matched if isinstance(leg, UpdateLeg)]
+        self.legs = [
+            ChangeLeg(leg.statement_id, is_update=isinstance(leg, UpdateLeg)) for leg in plan.matched
+        ]
+
+    # -- a source the driver can hold --------------------------------------------------------------
+
+    def with_collected(self, source: DataFrame, rows: pa.Table) -> list[OutputFile]:
+        """One scan of the target, pruned by the source's keys and joined with its rows."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        numbered = rows.append_column(_NUMBER, pa.array(np.arange(rows.num_rows)))
+        frame = self._local(source, numbered)
+        scan = self._scan(tuple(_key_predicates(self.plan, self.table, rows)))
+        files: list[OutputFile] = []
+        matched = np.zeros(rows.num_rows, bool)
+        if scan.selection.inserts and rows.num_rows:
+            self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: F.broadcast(frame)}
+            changes = self.job.sql(self._joined("JOIN", [f"{self._source}.{_NUMBER}"]))
+            files, hits = self._change(changes, scan)
+            matched[hits] = True
+        leg = self.plan.not_matched
+        if leg is None or matched.all():
+            return files
+        left = self._local(source, numbered.filter(pa.array(~matched)))
+        return files + self._insert(leg, left, collected=True)
+
+    def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
+        from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
+
+        schema = StructType([*source.schema.fields, StructField(_NUMBER, LongType())])
+        with clear_errors():
+            return self.job.spark.createDataFrame(rows, schema)
+
+    def _change(self, changes: DataFrame, scan: Scan) -> tuple[list[OutputFile], np.ndarray]:
+        """Write the matched legs; the numbers of the source rows that matched at all."""
+        width = row_width(changes.columns)
+        table = collect_if_small(changes, width, scan.selection)
+        if table is not None:
+            hits = table.column(_NUMBER).to_numpy()
+            acting = _acting_once(table, self)
+            files = write_collected(acting, scan, self.target, self.legs) if acting.num_rows else []
+            return files, hits
+        kept = changes.persist()
+        try:
+            files = self._write_distributed(kept, scan, width)
+            with clear_errors():
+                hits = kept.select(_NUMBER).distinct().toArrow().column(0).to_numpy()
+        finally:
+            kept.unpersist()
+        return files, hits
+
+    # -- a source of any size ----------------------------------------------------------------------
+
+    def with_large(self, source: DataFrame) -> list[OutputFile]:
+        """One join from the source's side, kept until all legs have written."""
+        scan = self._scan(())
+        self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: source}
+        leg = self.plan.not_matched
+        if leg is None:
+            changes = self.job.sql(self._joined("JOIN", []))
+            return self._keep_and_write(changes, scan, row_width(changes.columns))
+        fresh = "__fresh"
+        values = [SqlText.of(v.value, "\n") for v in leg.values]
+        kept = self.job.sql(self._joined("RIGHT JOIN", [], values)).persist()
+        try:
+            width = row_width(kept.columns)
+            files = self._write_distributed(kept.where(f"{PARTITION} is not null"), scan, width)
+            unmatched = kept.where(f"{PARTITION} is null and {fresh}")
+            inserted = {
+                v.column: SqlText.of(f"{fresh}_{i}") for i, v in enumerate(leg.values)
+            }
+            placed = placed_rows(self.job, self.table, unmatched, inserted, {})
+            return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
+        finally:
+            kept.unpersist()
+
+    def _keep_and_write(self, changes: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
+        kept = changes.persist()
+        try:
+            return self._write_distributed(kept, scan, width)
+        finally:
+            kept.unpersist()
+
+    def _write_distributed(self, kept: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
+        acting = kept.where(f"{LEG} >= 0")
+        ids = [PARTITION, *ROW_ID_COLUMNS]
+        keys = [f"any_value({_KEY}{i}) as {_KEY}{i}" for i in range(len(self.plan.keys))]
+        several = (
+            acting.groupBy(*ids)
+            .agg(*_expressions(["count(*) as hits", f"max({LEG}) as last", *keys]))
+            .where("hits > 1")
+        )
+        deletes = [i for i, leg in enumerate(self.legs) if not leg.is_update]
+        ambiguous = several.where(f"last not in ({', '.join(map(str, deletes)) or '-1'})")
+        if self.updates:
+            with clear_errors():
+                sample = ambiguous.limit(_SAMPLES).toArrow()
+            if sample.num_rows:
+                raise _ambiguous(sample, sample.column("hits").to_pylist(), self, None)
+        acting = acting.dropDuplicates(ids)
+        wanted = [*ids, LEG, *([c.name for c in self.table.columns] if self.updates else [])]
+        return write_changed_rows(acting.select(*map(quote, wanted)), scan, self.target, self.legs, width)
+
+    # -- texts -------------------------------------------------------------------------------------
+
+    @property
+    def _source(self) -> str:
+        return quote(self.plan.source_alias)
+
+    def _scan(self, predicates: tuple[Predicate, ...]) -> Scan:
+        request = ScanRequest(
+            row_id=self.plan.row_id, key=True, predicates=self.plan.predicates + predicates
+        )
+        return self.job.scan(self.plan.table, request)
+
+    def _joined(
+        self, join: str, extra: Sequence[str], fresh: Sequence[SqlText] = ()
+    ) -> SqlText:
+        """The joined rows: row ids, the acting leg or -1, new values, and keys for an error."""
+        alias = quote(self.plan.alias)
+        leg = self._acting_leg()
+        columns: list[SqlText] = [
+            SqlText.of(f"{alias}.{name}") for name in (PARTITION, *ROW_ID_COLUMNS)
+        ]
+        columns += [SqlText.of(leg, f" AS {LEG}"), *map(SqlText.of, extra)]
+        if self.updates:
+            columns += [self._new_value(c) for c in self.table.columns]
+        columns += [
+            SqlText.of(f"{alias}.{quote(k.target)} AS {_KEY}{i}")
+            for i, k in enumerate(self.plan.keys)
+        ]
+        if fresh:
+            columns += self._fresh_columns(fresh)
+        keep = SqlText.of("")
+        if self.plan.not_matched is None:
+            keep = SqlText.of(" WHERE ", leg, " >= 0")
+        return SqlText.of(
+            "SELECT ", SqlText.join(", ", columns), " FROM ", _TARGET, f" AS {alias} {join} ",
+            _SOURCE, f" AS {self._source} ON (", self.plan.on, "\n)", keep,
+        )  # fmt: skip
+
+    def _fresh_columns(self, values: Sequence[SqlText]) -> list[SqlText]:
+        leg = self.plan.not_matched
+        assert leg is not None
+        matched = f"{quote(self.plan.alias)}.{PARTITION} IS NOT NULL"
+        condition = leg.condition or SqlText.of("true")
+        flag = SqlText.of(f"CASE WHEN {matched} THEN false WHEN (", condition, "\n) THEN true ELSE false END")
+        columns = [SqlText.of(flag, " AS __fresh")]
+        for index, value in enumerate(values):
+            columns.append(SqlText.of("CASE WHEN ", flag, " THEN (", value, f") END AS __fresh_{index}"))
+        return columns
+
+    def _acting_leg(self) -> SqlText:
+        whens = [
+            SqlText.of(" WHEN (", leg.condition or SqlText.of("true"), f"\n) THEN {index}")
+            for index, leg in enumerate(self.plan.matched)
+        ]
+        if not whens:
+            return SqlText.of("-1")
+        return SqlText.of("CASE", *whens, " ELSE -1 END")
+
+    def _new_value(self, column: Column) -> SqlText:
+        leg = self.updates[0]
+        value = next((a.value for a in leg.assignments if a.column == column.name), None)
+        if value is None or (len(self.plan.matched) == 1 and leg.condition is None):
+            return new_value(value, column, self.plan.alias)
+        # Evaluated only where the leg acts: elsewhere the value might not even fit.
+        number = self.plan.matched.index(leg)
+        kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
+        chosen = SqlText.of(
+            "CASE WHEN ", self._acting_leg(), f" = {number} THEN (", value, f"\n) ELSE {kept} END"
+        )
+        return new_value(chosen, column, self.plan.alias)
+
+    def _insert(self, leg: InsertLeg, left: DataFrame, *, collected: bool) -> list[OutputFile]:
+        """Write the source rows without a match."""
+        self.job.inputs[_SOURCE.name] = left
+        condition = SqlText.of(" WHERE ", leg.condition) if leg.condition else SqlText.of("")
+        columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
+        rows = self.job.sql(
+            SqlText.of(
+                "SELECT ", SqlText.join(", ", columns), " FROM ", _SOURCE,
+                f" AS {self._source}", condition,
+            )  # fmt: skip
+        )
+        values = {v.column: SqlText.of(f"__v{i}") for i, v in enumerate(leg.values)}
+        placed = placed_rows(self.job, self.table, rows, values, {})
+        if not collected:
+            return write_inserted_rows(placed, self.table, self.target, leg.statement_id)
+        with clear_errors():
+            table = placed.toArrow()
+        if not table.num_rows:
+            return []
+        return write_collected_rows(table, self.table, self.target, leg.statement_id)
+
+
+def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[Predicate]:
+    """The least and greatest source key bound the target rows that can match."""
+    names = {name.lower(): name for name in rows.column_names}
+    for key in plan.keys:
+        column, name = table.column(key.target), names.get(key.source.lower())
+        if column is None or name is None or not _bounded(column, rows.column(name).type):
+            continue
+        bounds = pc.min_max(rows.column(name))
+        low, high = bounds["min"].as_py(), bounds["max"].as_py()
+        if low is not None:
+            text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
+            yield Predicate(column=column.name, operator=">=", values=(text(low),))
+            yield Predicate(column=column.name, operator="<=", values=(text(high),))
+
+
+def _bounded(column: Column, kind: pa.DataType) -> bool:
+    """Whether target and source compare as the same kind of value, without a conversion."""
+    match column.type:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return bool(pa.types.is_integer(kind))
+        case PrimitiveType("date"):
+            return bool(pa.types.is_date32(kind))
+        case PrimitiveType("string"):
+            return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+        case DecimalType():
+            return bool(pa.types.is_decimal(kind))
+    return False
+
+
+def _acting_once(changes: pa.Table, merge: _Merge) -> pa.Table:
+    """The rows some leg acts on, each once. CardinalityError where it is not clear what to write.
+
+    A row that every one of its matches deletes is deleted, whichever of them does it.
+    """
+    acting = changes.filter(pc.greater_equal(changes.column(LEG), 0))
+    acting = acting.sort_by([(n, "ascending") for n in (PARTITION, *ROW_ID_COLUMNS)])
+    bounds = list(_same_row(acting))
+    if len(bounds) == acting.num_rows:
+        return acting
+    legs = acting.column(LEG).to_numpy()
+    ambiguous = [
+        (start, end)
+        for start, end in bounds
+        if end - start > 1 and any(merge.legs[leg].is_update for leg in legs[start:end])
+    ]
+    if ambiguous:
+        first = acting.take([start for start, _ in ambiguous[:_SAMPLES]])
+        raise _ambiguous(first, [end - start for start, end in ambiguous], merge, len(ambiguous))
+    return acting.take([start for start, _ in bounds])
+
+
+def _same_row(rows: pa.Table) -> Iterator[tuple[int, int]]:
+    return stretches([rows.column(n).to_numpy() for n in (PARTITION, *ROW_ID_COLUMNS)])
+
+
+def _ambiguous(
+    sample: pa.Table, hits: Sequence[int], merge: _Merge, count: int | None
+) -> CardinalityError:
+    keys = merge.plan.keys
+    rows = []
+    for row, matches in zip(sample.to_pylist(), hits, strict=False):
+        if keys:
+            what = ", ".join(f"{k.target} = {row[f'{_KEY}{i}']}" for i, k in enumerate(keys))
+        else:
+            ids = ("writeid", "bucketid", "rowid")
+            what = ", ".join(f"{i} {row[n]}" for i, n in zip(ids, ROW_ID_COLUMNS, strict=True))
+        rows.append(f"{what} ({matches} source rows)")
+    columns = ", ".join(k.source for k in keys) or "…"
+    alias = merge.plan.source_alias
+    total = f"{count} " if count is not None else ""
+    return CardinalityError(
+        f"Cardinality Violation in Merge statement: {total}rows of {merge.plan.table} are to be"
+        " updated by more than one source row",
+        detail=f"For example {'; '.join(rows)}.",
+        hint=(
+            f"Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY"
+            f" {columns} ORDER BY …) AS n FROM {alias}) WHERE n = 1."
+        ),
+    )
+
+
+def _expressions(texts: Sequence[str]) -> list[object]:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    return [F.expr(text) for text in texts]

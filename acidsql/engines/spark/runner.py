@@ -1,0 +1,161 @@
+"""The Engine over Spark; what needs no Spark is done in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from typing_extensions import assert_never
+
+from acidsql.engines.cleanup import discard_write
+from acidsql.engines.local.compact import compact
+from acidsql.engines.local.insert import insert_literals
+from acidsql.engines.output import OutputFile, Target, discard, partition_name, publish
+from acidsql.engines.spark.frame import SparkFrame
+from acidsql.engines.spark.insert import run_insert
+from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.merge import run_merge
+from acidsql.engines.spark.read import ScanRequest
+from acidsql.engines.spark.session import SparkHolder
+from acidsql.engines.spark.update import run_delete, run_update
+from acidsql.errors import AnalysisError
+from acidsql.model.access import Operation
+from acidsql.model.ids import StatementId
+from acidsql.model.snapshot import ValidTxnList
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.delete import DeletePlan
+from acidsql.plans.engine import JobResult, ReadContext, TableSnapshot, Touched, WriteContext
+from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.merge import MergePlan, UpdateLeg
+from acidsql.plans.plan import WritePlan
+from acidsql.plans.query import QueryPlan
+from acidsql.plans.update import UpdatePlan
+from acidsql.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class SparkEngine:
+    """Runs plans as Spark jobs.
+
+    ``spark`` is a session to use, else one is started when a plan first needs it, with the keys
+    of ``conf`` that begin with "spark.".
+    """
+
+    def __init__(
+        self, storage: Storage, spark: SparkSession | None, conf: Mapping[str, str]
+    ) -> None:
+        self._storage = storage
+        self._spark = SparkHolder(spark, conf)
+        self._frames: dict[str, DataFrame] = {}
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
+        return SparkFrame(self._job(context).sql(plan.rows))
+
+    def table(self, snapshot: TableSnapshot, txns: ValidTxnList) -> SparkFrame:
+        context = ReadContext(txns, {snapshot.table.name: snapshot})
+        return SparkFrame(self._job(context).scan(snapshot.table.name, ScanRequest()).frame)
+
+    def _job(self, context: ReadContext) -> Job:
+        return Job(self._spark.get(), self._storage, context, self._frames)
+
+    # -- writing -----------------------------------------------------------------------------------
+
+    def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
+        snapshot = context.read.tables[plan.table]
+        target = Target.of(snapshot, context.write_id, self._storage)
+        try:
+            files = self._run(plan, context, target)
+            publish(files, self._storage)
+        except BaseException:
+            discard_write(target, self._storage)
+            raise
+        return _result(plan, files, target)
+
+    def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
+        match plan:
+            case InsertPlan():
+                if isinstance(plan.rows, LiteralRows):
+                    return insert_literals(plan, plan.rows, target, context)
+                job = self._job(context.read)
+                return run_insert(plan, plan.rows, job, target, context.statement_id)
+            case UpdatePlan():
+                return run_update(plan, self._job(context.read), target, context.statement_id)
+            case DeletePlan():
+                return run_delete(plan, self._job(context.read), target, context.statement_id)
+            case MergePlan():
+                return run_merge(plan, self._job(context.read), target)
+            case _:
+                assert_never(plan)
+
+    def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
+        return compact(plan, snapshot, txns, self._storage)
+
+    def discard(self, directories: Sequence[str]) -> None:
+        discard(directories, self._storage)
+
+    # -- names -------------------------------------------------------------------------------------
+
+    def register(self, name: str, frame: Any) -> None:
+        if not hasattr(frame, "toArrow") or not hasattr(frame, "columns"):
+            raise AnalysisError(
+                f'cannot register a {type(frame).__name__} as "{name}"',
+                hint="Pass a Spark DataFrame; spark.createDataFrame makes one of a pandas frame.",
+            )
+        self._frames[name.lower()] = frame
+
+    def frame_names(self) -> frozenset[str]:
+        return frozenset(self._frames)
+
+    def has_view(self, name: str) -> bool:
+        # A session that is not started yet has no views.
+        if not self._spark.started:
+            return False
+        return any(
+            t.isTemporary and t.name.lower() == name.lower()
+            for t in self._spark.get().catalog.listTables()
+        )
+
+    def close(self) -> None:
+        self._frames.clear()
+        self._spark.close()
+
+
+def _result(plan: WritePlan, files: Sequence[OutputFile], target: Target) -> JobResult:
+    counts = {"inserted": 0, "updated": 0, "deleted": 0}
+    touched: dict[Touched, None] = {}
+    for file in files:
+        operation = _operation(plan, StatementId(file.statement_id))
+        location = target.directory(file.partition)
+        touched[Touched(partition_name(file.partition), location, operation)] = None
+        if operation is Operation.INSERT:
+            counts["inserted"] += file.rows
+        elif operation is Operation.DELETE:
+            counts["deleted"] += file.rows
+        elif not file.is_delete:
+            counts["updated"] += file.rows
+    return JobResult(
+        rows_inserted=counts["inserted"],
+        rows_updated=counts["updated"],
+        rows_deleted=counts["deleted"],
+        touched=tuple(touched),
+        directories=tuple(dict.fromkeys(f.directory for f in files)),
+    )
+
+
+def _operation(plan: WritePlan, statement_id: StatementId) -> Operation:
+    match plan:
+        case InsertPlan():
+            return Operation.INSERT
+        case UpdatePlan():
+            return Operation.UPDATE
+        case DeletePlan():
+            return Operation.DELETE
+        case MergePlan():
+            for leg in plan.matched:
+                if leg.statement_id == statement_id:
+                    return Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE
+            return Operation.INSERT

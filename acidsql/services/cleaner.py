@@ -1,0 +1,85 @@
+"""The cleaner: removes directories that no reader can need any more."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from acidsql.catalog import Catalog
+from acidsql.errors import AcidSqlError
+from acidsql.layout.dir_names import METADATA_FILE
+from acidsql.layout.obsolete import obsolete
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.services.snapshots import table_directories
+from acidsql.storage import Storage
+from acidsql.txn.entities import Compaction
+from acidsql.txn.manager import TxnManager
+
+_log = logging.getLogger(__name__)
+
+
+def run_cleaner(txns: TxnManager, catalog: Catalog, storage: Storage) -> int:
+    """Clean up after every compaction that is due; how many were cleaned.
+
+    One that fails stays ready for cleaning and is tried again in the next round.
+    """
+    cleaned = 0
+    for compaction in txns.ready_to_clean():
+        try:
+            _clean(compaction, txns, catalog, storage)
+        except AcidSqlError:
+            _log.warning("cleaning %s failed", compaction.compaction_id, exc_info=True)
+            continue
+        cleaned += 1
+    return cleaned
+
+
+def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: Storage) -> None:
+    name = TableName(compaction.database, compaction.table)
+    table = catalog.find_table(name)
+    if table is not None:
+        valid_txns = txns.valid_txns()
+        write_ids = _capped(txns.valid_write_ids([name], valid_txns)[name], compaction)
+        for directory in table_directories(catalog, table):
+            if (str(directory.name) if directory.name else None) == compaction.partition:
+                _remove_obsolete(directory.location, write_ids, _settled(valid_txns), storage)
+    txns.mark_cleaned(compaction.compaction_id)
+
+
+def _remove_obsolete(
+    location: str, write_ids: ValidWriteIdList, txns: ValidTxnList, storage: Storage
+) -> None:
+    files = storage.list_files(location)
+    markers = {}
+    for file in files:
+        directory, _, file_name = file.path.rpartition("/")
+        if file_name == METADATA_FILE:
+            with storage.open_input(f"{location}/{file.path}") as stream:
+                markers[directory] = stream.read().decode("utf-8", "replace")
+    for path in obsolete(files, write_ids, txns, markers):
+        storage.remove(f"{location}/{path}")
+
+
+def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteIdList:
+    """Nothing above what the compaction covered, or at an open write id, is looked at."""
+    highest = compaction.highest_write_id
+    mark = min(write_ids.high_watermark, write_ids.min_open - 1)
+    if highest is not None:
+        mark = min(mark, highest)
+    return replace(
+        write_ids,
+        high_watermark=WriteId(mark),
+        open=frozenset(w for w in write_ids.open if w <= mark),
+        aborted=frozenset(w for w in write_ids.aborted if w <= mark),
+    )
+
+
+def _settled(txns: ValidTxnList) -> ValidTxnList:
+    """The transactions below the least open one."""
+    mark = min(txns.high_watermark, txns.min_open - 1)
+    return ValidTxnList(
+        TxnId(mark),
+        aborted=frozenset(t for t in txns.aborted if t <= mark),
+    )

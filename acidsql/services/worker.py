@@ -1,0 +1,95 @@
+"""The worker: carries out one compaction of the queue."""
+
+from __future__ import annotations
+
+import logging
+from typing import Literal
+
+from acidsql.catalog import Catalog
+from acidsql.errors import AcidSqlError, TableNotFoundError
+from acidsql.model.ids import WriteId
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.table import TableKind
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.engine import Engine, TableSnapshot
+from acidsql.services.snapshots import table_directories
+from acidsql.txn.entities import Compaction, CompactionType, TxnType
+from acidsql.txn.manager import TxnManager
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import OpenTxn
+
+_log = logging.getLogger(__name__)
+
+NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refused!"
+"""Hive's words for a compaction that would change nothing."""
+
+
+def run_worker(
+    txns: TxnManager, catalog: Catalog, engine: Engine, *, user: str, host: str, policy: TxnPolicy
+) -> int:
+    """Carry out what is queued, one after the other; how many compactions were done.
+
+    A compaction that fails is marked with its reason and does not stop the others.
+    """
+    done = 0
+    while (compaction := txns.next_compaction(f"{host}-acidsql")) is not None:
+        txn = OpenTxn(txns, user=user, host=host, type=TxnType.COMPACTION, policy=policy)
+        try:
+            done += _compact(compaction, txn, txns, catalog, engine)
+        except AcidSqlError as error:
+            _log.warning("compaction %s failed", compaction.compaction_id, exc_info=True)
+            txn.abort_after(error)
+            txns.mark_failed(compaction.compaction_id, str(error).splitlines()[0])
+        except BaseException as error:
+            txn.abort_after(error)
+            txns.mark_failed(compaction.compaction_id, f"{type(error).__name__}: {error}")
+            raise
+    return done
+
+
+def _compact(
+    compaction: Compaction, txn: OpenTxn, txns: TxnManager, catalog: Catalog, engine: Engine
+) -> bool:
+    name = TableName(compaction.database, compaction.table)
+    snapshot = _snapshot(compaction, name, txn, catalog)
+    if snapshot is None:
+        txn.abort("nothing to compact")
+        txns.mark_refused(compaction.compaction_id, f"{name} is gone, or cannot be compacted")
+        return False
+    highest = WriteId(max(0, snapshot.write_ids.high_watermark))
+    # Recorded before anything is written, so that a crash is traceable (Hive Worker).
+    txns.compaction_started(compaction.compaction_id, txn.txn_id, highest)
+    if not engine.compact(_plan(compaction, name), snapshot, txn.valid_txns):
+        txn.abort("nothing to compact")
+        txns.mark_refused(compaction.compaction_id, NOT_ENOUGH)
+        return False
+    txn.check()
+    txns.mark_compacted(compaction.compaction_id)
+    txn.close()
+    return True
+
+
+def _plan(compaction: Compaction, name: TableName) -> CompactPlan:
+    kind: Literal["minor", "major"] = (
+        "major" if compaction.type is CompactionType.MAJOR else "minor"
+    )
+    partition = PartitionName.parse(compaction.partition) if compaction.partition else None
+    return CompactPlan(table=name, partition=partition, type=kind)
+
+
+def _snapshot(
+    compaction: Compaction, name: TableName, txn: OpenTxn, catalog: Catalog
+) -> TableSnapshot | None:
+    """The one directory to compact, at the compactor's write ids; None if it is gone."""
+    try:
+        table = catalog.table(name)
+    except TableNotFoundError:
+        return None
+    wanted = compaction.partition
+    directories = tuple(
+        d for d in table_directories(catalog, table) if (str(d.name) if d.name else None) == wanted
+    )
+    if table.kind is not TableKind.FULL_ACID or not directories:
+        return None
+    write_ids = txn.snapshot([name])[name].for_compactor()
+    return TableSnapshot(table, directories, write_ids)

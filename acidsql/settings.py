@@ -1,0 +1,95 @@
+"""Settings: Hive's property names in, one frozen value out."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import re
+import socket
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from acidsql.errors import ConfigError
+
+_UNITS = {"": 1.0, "ms": 0.001, "msec": 0.001, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
+
+_TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
+_COUNTS = {"hive.max.open.txns": "max_open_txns", "hive.lock.numretries": "lock_retries"}
+KNOWN = frozenset(_TIMES) | frozenset(_COUNTS)
+"""The properties of Hive that have a meaning here."""
+
+
+class Settings(BaseModel):
+    """What a session is made with. ``spark`` holds the keys that begin with "spark."."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    warehouse: str
+    metastore: str | None = None
+    user: str
+    host: str
+    txn_timeout_s: float = Field(default=300.0, gt=0)
+    max_open_txns: int = Field(default=100_000, gt=0)
+    lock_retries: int = Field(default=100, ge=0)
+    lock_sleep_s: float = Field(default=60.0, gt=0)
+    spark: Mapping[str, str] = Field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        warehouse: str,
+        *,
+        metastore: str | None = None,
+        user: str | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> Settings:
+        """From the arguments of connect. ConfigError for a property that is unknown or no value."""
+        values: dict[str, object] = {}
+        spark: dict[str, str] = {}
+        for key, value in (config or {}).items():
+            if key.startswith("spark."):
+                spark[key] = str(value)
+            elif key in _TIMES:
+                values[_TIMES[key]] = duration_s(key, str(value))
+            elif key in _COUNTS:
+                values[_COUNTS[key]] = value
+            else:
+                known = ", ".join(sorted(KNOWN))
+                raise ConfigError(f'unknown property "{key}"', hint=f"Known are {known}, spark.*.")
+        try:
+            return cls(
+                warehouse=_absolute(warehouse),
+                metastore=metastore,
+                user=user or _user(),
+                host=socket.gethostname(),
+                spark=spark,
+                **values,  # type: ignore[arg-type]
+            )
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ConfigError(f"{first['loc'][0]}: {first['msg']}") from error
+
+
+def duration_s(key: str, text: str) -> float:
+    """Seconds from Hive's time texts.
+
+    >>> duration_s("hive.txn.timeout", "5min"), duration_s("hive.txn.timeout", "1500ms")
+    (300.0, 1.5)
+    """
+    match = _DURATION.fullmatch(text.lower())
+    if match is None or match[2] not in _UNITS:
+        raise ConfigError(f'"{text}" is not a time for {key}', hint='Write it like "300s" or "5min".')
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def _absolute(warehouse: str) -> str:
+    return warehouse.rstrip("/") if "://" in warehouse else os.path.abspath(warehouse)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
