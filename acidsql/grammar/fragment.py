@@ -31,6 +31,9 @@ def query(cursor: Cursor) -> Fragment:
     if cursor.done:
         cursor.unexpected("expected a query")
     if not starts_query(cursor):
+        if cursor.sees_any(*_QUERY_WORDS):
+            cursor.step()
+            cursor.unexpected("expected the rest of a query")
         cursor.unexpected("expected SELECT, WITH, VALUES, FROM or TABLE")
     for ahead in range(cursor.end - cursor.at):
         token = cursor.peek(ahead)
