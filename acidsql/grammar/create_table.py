@@ -156,7 +156,7 @@ def _type(inside: Cursor) -> str:
     if not tokens:
         inside.unexpected("expected a type")
     first, last = tokens[0], tokens[-1]
-    text = " ".join(inside.source.code[first.start : last.end].split())
+    text = inside.source.code[first.start : last.end]
     try:
         parse_type(text)
     except ValueError as error:

@@ -13,6 +13,8 @@ from acidsql.grammar.lexer import Kind, Source
 from acidsql.statements.fragment import Fragment, Parameter, Star, TableRef
 
 ROW_ID = "row__id"
+_NO_FUNCTIONS = ("IDENTIFIER", "STREAM", "TABLE")
+"""What stands where a function could but names a table."""
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 _UNPLAIN_STAR = ("except_", "except", "replace", "rename", "ilike")
 
@@ -244,7 +246,7 @@ class _Walk:
             node, exp.Query
         ):
             self._refuse(node, f"no plan for {node.key.upper()}", "See docs/statements.md.")
-        if isinstance(node, exp.Anonymous) and node.name.upper() in ("IDENTIFIER", "TABLE"):
+        if isinstance(node, exp.Anonymous) and node.name.upper() in _NO_FUNCTIONS:
             self._refuse(
                 node, f"{node.name.upper()}(…) is not supported", "Write the table's name itself."
             )
@@ -271,6 +273,12 @@ class _Walk:
             refuse_catalog(self.source, self.base + self._start(node))
         if not isinstance(name, exp.Identifier) or "start" not in name.meta:
             self._refuse(node, "a table name is expected here", "Parameters stand for values only.")
+        if not name.quoted and name.name.upper() in ("STREAM", "TABLE") and node.alias:
+            self._refuse(
+                node,
+                f"FROM {name.name.upper()} … is not supported",
+                "Quote a name with back quotes.",
+            )
         start, end = first.meta["start"], name.meta["end"] + 1
         if self.code[start] in "'\"":
             self.source.syntax_error("a table name stands in back quotes", self.base + start)
