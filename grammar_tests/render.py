@@ -17,8 +17,9 @@ def _lines(value: Any) -> list[str]:
     """A dataclass: its kind, then its fields."""
     lines = [type(value).__name__]
     for field in dataclasses.fields(value):
-        if field.name not in ("line", "column"):
-            lines += _field(field.name, getattr(value, field.name))
+        part = getattr(value, field.name)
+        if not (field.name in ("line", "column") and isinstance(part, int)):
+            lines += _field(field.name, part)
     return lines
 
 

@@ -44,12 +44,12 @@ def parse_create_table(cursor: Cursor) -> CreateTable:
     if cursor.peek().word in _REFUSED_KINDS:
         word = cursor.peek().word
         cursor.source.refuse(
-            f"CREATE {word} is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
+            f"CREATE {word} TABLE is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
         )
     transactional = cursor.accept("TRANSACTIONAL")
     if cursor.peek().word in _REFUSED_KINDS:
         cursor.source.refuse(
-            f"CREATE TRANSACTIONAL {cursor.peek().word} is not supported",
+            f"CREATE TRANSACTIONAL {cursor.peek().word} TABLE is not supported",
             cursor.offset,
             hint=_REFUSED_KINDS[cursor.peek().word],
         )
@@ -58,6 +58,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable:
     target = cursor.table()
     _refuse_clause(cursor)
     if not cursor.sees("("):
+        _refuse_query(cursor)
         cursor.unexpected("expected the columns in parentheses")
     columns = _columns(cursor.parenthesised(), "column")
     clauses: dict[str, Any] = {}
@@ -68,6 +69,15 @@ def parse_create_table(cursor: Cursor) -> CreateTable:
         properties = _with_transactional(cursor, properties)
     clauses["properties"] = properties
     return CreateTable(target, columns, if_not_exists, **clauses)
+
+
+def _refuse_query(cursor: Cursor) -> None:
+    """Raise for CREATE TABLE AS SELECT with clauses before AS."""
+    rest = Cursor(cursor.source, cursor.at, cursor.end)
+    while not rest.done:
+        if rest.sees("AS") and rest.peek(1).word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE"):
+            _refuse_clause(rest)
+        rest.skip()
 
 
 def parse_drop_table(cursor: Cursor) -> DropTable:
@@ -146,7 +156,7 @@ def _type(inside: Cursor) -> str:
     if not tokens:
         inside.unexpected("expected a type")
     first, last = tokens[0], tokens[-1]
-    text = " ".join(inside.source.code[first.start : last.end].split())
+    text = inside.source.code[first.start : last.end]
     try:
         parse_type(text)
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.grammar.cursor import Cursor, refuse_catalog
+from acidsql.grammar.cursor import Cursor
 from acidsql.statements.database import CreateDatabase, DropDatabase, Use
 from acidsql.statements.fragment import Identifier
 
@@ -56,5 +56,7 @@ def database_name(cursor: Cursor) -> Identifier:
     start = cursor.offset
     name = cursor.name("a database name")
     if cursor.sees("."):
-        refuse_catalog(cursor.source, start)
+        cursor.source.refuse(
+            "a database name has one part", start, hint="Catalogs are not supported."
+        )
     return name

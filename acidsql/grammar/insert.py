@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from itertools import chain
 
 from sqlglot import exp
 
 from acidsql.errors import AnalysisError
-from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.cursor import Cursor, string_value
+from acidsql.grammar.dialect import parse_expression_tree
 from acidsql.grammar.fragment import (
     expression,
     query,
@@ -20,7 +22,18 @@ from acidsql.grammar.lexer import Kind
 from acidsql.statements.fragment import Fragment, Identifier, Parameter, Star, TableRef
 from acidsql.statements.insert import Insert, PartitionValue
 
+_CONSTANT_NODES = (
+    exp.Literal,
+    exp.Neg,
+    exp.Null,
+    exp.Boolean,
+    exp.Cast,
+    exp.DataType,
+    exp.Placeholder,
+)
 _PLAIN_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
+
+_LITERAL_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 
 _Row = list[tuple[int, Fragment]]
 """The values of one row, each with its place in the statement."""
@@ -79,7 +92,7 @@ def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
         if inside.accept("="):
             part = inside.until(",")
             value = expression(part)
-            if value.tree.find(exp.Column, exp.Query) is not None:
+            if not all(isinstance(node, _CONSTANT_NODES) for node in value.tree.walk()):
                 cursor.source.syntax_error(
                     "a partition value is a constant",
                     cursor.source.tokens[part.at].start,
@@ -189,23 +202,44 @@ def _is_row(part: Cursor) -> bool:
 
 
 def _constant(cursor: Cursor) -> Fragment | None:
-    """The fragment of a one-token constant without looking further: VALUES lists are long."""
-    token = cursor.peek()
-    if cursor.peek(1).text not in (",", ""):
+    """The fragment of a plain constant without looking further: VALUES lists are long."""
+    first = cursor.peek()
+    prefix = first.word in _LITERAL_TYPES or (first.kind is Kind.SYMBOL and first.text == "-")
+    token = cursor.peek(1) if prefix else first
+    if cursor.peek(2 if prefix else 1).text not in (",", ""):
         return None
+    tree: exp.Expr
     if token.kind is Kind.NUMBER and _PLAIN_NUMBER.fullmatch(token.text):
-        tree: exp.Expr = exp.Literal(this=token.text, is_string=False)
-    elif token.kind is Kind.STRING and token.text[0] == "'" and "\\" not in token.text:
-        tree = exp.Literal(this=token.text[1:-1], is_string=True)
+        tree = exp.Literal(this=token.text, is_string=False)
+    elif token.kind is Kind.STRING:
+        tree = exp.Literal(this=string_value(token.text), is_string=True)
     elif token.word == "NULL":
         tree = exp.Null()
     elif token.word in ("TRUE", "FALSE"):
         tree = exp.Boolean(this=token.word == "TRUE")
     else:
         return None
-    cursor.at += 1
-    line, column = cursor.source.place(token.start)
-    return Fragment(token.text, tree, line, column)
+    if first.text == "-" and token.kind is Kind.NUMBER:
+        tree = exp.Neg(this=tree)
+    elif prefix and first.word and token.kind is Kind.STRING:
+        tree = exp.Cast(this=tree, to=_literal_type(first.word))
+    elif prefix:
+        return None
+    cursor.at += 1 + prefix
+    line, column = cursor.source.place(first.start)
+    return Fragment(cursor.source.text[first.start : token.end], tree, line, column)
+
+
+def _literal_type(word: str) -> exp.Expr:
+    """The type of ``DATE '…'`` and its like, as sqlglot names it."""
+    return _literal_cast(word).to.copy()
+
+
+@cache
+def _literal_cast(word: str) -> exp.Cast:
+    tree = parse_expression_tree(f"{word} ''")
+    assert isinstance(tree, exp.Cast)
+    return tree
 
 
 def _values_source(cursor: Cursor, rows: list[_Row]) -> Fragment:

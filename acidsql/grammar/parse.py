@@ -77,7 +77,7 @@ def _statement(cursor: Cursor) -> Statement:
         return _explain(cursor)
     if word == "WITH":
         return _with(cursor)
-    if starts_query(cursor):
+    if starts_query(cursor) or word in ("SELECT", "VALUES", "FROM", "TABLE"):
         return parse_query(cursor)
     if word == "CREATE" and second in DATABASE_WORDS:
         return parse_create_database(cursor)

@@ -58,9 +58,8 @@ _REFUSED: dict[str, tuple[str, str]] = {
 }
 _REFUSED_CREATE = {
     "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
-    "MATERIALIZED": "CREATE TABLE, then INSERT INTO … SELECT.",
     "FUNCTION": "Register the function on the Spark session.",
-    "OR": "DROP what is there, then CREATE it.",
+    "OR REPLACE": "DROP what is there, then CREATE it.",
     "INDEX": "Leave it out.",
     "ROLE": "Rights are those of the files and of the catalog.",
 }
@@ -73,8 +72,10 @@ def refuse(cursor: Cursor) -> NoReturn:
     if known is not None:
         cursor.source.refuse(known[0], first.start, hint=known[1])
     if first.word == "CREATE":
-        words = [cursor.peek(n).word for n in (1, 2, 3, 4)]
+        words = [cursor.peek(n).word for n in (1, 2, 3, 4, 5)]
+        replaces = words[:2] == ["OR", "REPLACE"]
         kind = next((w for w in words if w in ("VIEW", "FUNCTION")), second)
+        kind = "OR REPLACE" if kind == "OR" and replaces else kind
         hint = _REFUSED_CREATE.get(kind, _CREATE)
         cursor.source.refuse(f"CREATE {kind} is not supported", first.start, hint=hint)
     if first.word == "DROP":

@@ -59,7 +59,9 @@ class Star:
     """A ``*`` or ``x.*`` in a select list, at ``start:end`` of the fragment.
 
     ``sources`` are the indexes in ``Fragment.tables`` of the tables it stands for, directly in the
-    FROM clause of its SELECT; ``qualifier`` is the x, or None.
+    FROM clause of its SELECT; ``qualifier`` is the x, or None. The star may also stand for
+    subqueries and functions beside them, and joins with USING merge columns: leave columns out
+    with EXCEPT, never list those of the sources instead.
     """
 
     start: int
@@ -72,7 +74,9 @@ class Star:
 class Fragment:
     """A query or an expression: its text, its tree, and what is to be filled in, in text order.
 
-    ``tables`` holds neither names of common table expressions nor table functions.
+    ``tables`` holds neither names of common table expressions nor table functions. ``stars`` holds
+    neither ``count(*)`` nor stars inside expressions or before EXCEPT; where these could show
+    ``row__id``, a fragment that mentions it is refused.
     ``line`` and ``column`` are those of its first character in the statement.
     """
 

@@ -20,7 +20,8 @@ class Insert:
     """INSERT INTO ``target`` [PARTITION (…)] [(columns)] source.
 
     ``rows`` holds the values when the source is a bare VALUES list, else None; ``source`` is the
-    whole source as a query in both cases.
+    whole source as a query in both cases. The text of ``WITH … INSERT INTO … SELECT …`` has spaces
+    in the place of ``INSERT INTO …``.
     """
 
     target: TableRef

@@ -1,0 +1,275 @@
+"""A walk over the tree of a query or expression: tables, parameters and stars with their places."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from sqlglot import exp
+
+from acidsql.grammar.cursor import refuse_catalog
+from acidsql.grammar.lexer import Kind, Source
+from acidsql.statements.fragment import Parameter, Star, TableRef
+
+_NO_FUNCTIONS = ("IDENTIFIER", "STREAM", "TABLE")
+"""What stands where a function could but names a table."""
+_UNPLAIN_STAR = ("except_", "except", "replace", "rename", "ilike")
+_NOT_SPARK = (exp.Connect, exp.Fetch, exp.Final, exp.HistoricalData, exp.MatchRecognize)
+"""What sqlglot reads in a Spark query though Spark has no such clause."""
+
+_Scope = frozenset[str]
+
+
+@dataclass
+class TreeWalk:
+    """Finds tables, parameters and stars in a tree; places are relative to the fragment."""
+
+    source: Source
+    base: int
+    code: str
+    tables: dict[int, TableRef] = field(default_factory=dict)
+    parameters: list[Parameter] = field(default_factory=list)
+    stars: list[tuple[int, int, str | None, tuple[int, ...]]] = field(default_factory=list)
+    hidden: list[tuple[int, str]] = field(default_factory=list)
+
+    def run(self, tree: exp.Expr) -> None:
+        """Visit every node with the names of the common table expressions it can see."""
+        stack: list[tuple[exp.Expr, _Scope]] = [(tree, frozenset())]
+        selects: list[exp.Select] = []
+        while stack:
+            node, scope = stack.pop()
+            if isinstance(node, exp.Hint):
+                continue
+            self._visit(node, scope)
+            if isinstance(node, exp.Select):
+                selects.append(node)
+            with_ = node.args.get("with_")
+            if with_ is not None:
+                bodies, scope = _cte_scopes(with_, scope)
+                stack += bodies
+            stack += [(child, scope) for child in node.iter_expressions() if child is not with_]
+        for select in selects:
+            self._select(select)
+
+    def sorted_tables(self) -> list[TableRef]:
+        return sorted(self.tables.values(), key=lambda ref: ref.start)
+
+    def sorted_stars(self) -> list[Star]:
+        index = {ref.start: i for i, ref in enumerate(self.sorted_tables())}
+        stars = []
+        for start, end, qualifier, sources in sorted(self.stars):
+            stars.append(Star(start, end, qualifier, tuple(sorted(index[s] for s in sources))))
+        return stars
+
+    def refuse_hidden_row_id(self) -> None:
+        """Raise for a place whose meaning would change when a table shows its row__id."""
+        for offset, what in sorted(self.hidden):
+            self.source.refuse(
+                f"{what} cannot be used together with row__id",
+                self.base + offset,
+                hint="List the columns by name.",
+            )
+
+    def check_parameters(self, tokens: list[tuple[Kind, str, int]]) -> None:
+        """Raise SqlSyntaxError for a ``?`` or ``:`` that is neither a parameter nor understood."""
+        known = {p.start for p in self.parameters}
+        for index, (kind, text, start) in enumerate(tokens):
+            if kind is not Kind.SYMBOL or text not in "?:" or start in known:
+                continue
+            if text == ":" and _colon_is_known(tokens, index):
+                continue
+            self.source.syntax_error(f'unexpected "{text}"', self.base + start)
+
+    def _visit(self, node: exp.Expr, scope: _Scope) -> None:
+        self._refuse_unknown(node)
+        match node:
+            case exp.Table():
+                self._table(node, scope)
+            case exp.Placeholder():
+                self._parameter(node)
+            case exp.Star():
+                self._star_elsewhere(node)
+            case exp.Join() if node.args.get("method") == "NATURAL":
+                self.hidden.append((self._start(node), "NATURAL JOIN"))
+            case exp.Pivot():
+                what = "UNPIVOT" if node.args.get("unpivot") else "PIVOT"
+                self.hidden.append((self._start(node), what))
+            case _:
+                pass
+
+    def _refuse_unknown(self, node: exp.Expr) -> None:
+        if isinstance(node, exp.Into):
+            self._refuse(node, "SELECT … INTO is not supported", "Write INSERT INTO … SELECT.")
+        if isinstance(node, exp.QueryTransform):
+            self._refuse(node, "SELECT TRANSFORM is not supported", "Use Spark SQL functions.")
+        if isinstance(node, _NOT_SPARK):
+            self._refuse(node, f"no plan for {node.key.upper()}", "See docs/statements.md.")
+        if isinstance(node, exp.Lock):
+            self._refuse(node, "SELECT … FOR UPDATE is not supported", "Leave it out.")
+        if isinstance(node, (exp.Command, exp.DML, exp.DDL, exp.Parameter)) and not isinstance(
+            node, exp.Query
+        ):
+            self._refuse(node, f"no plan for {node.key.upper()}", "See docs/statements.md.")
+        if isinstance(node, exp.Anonymous) and node.name.upper() in _NO_FUNCTIONS:
+            self._refuse(
+                node, f"{node.name.upper()}(…) is not supported", "Write the table's name itself."
+            )
+
+    def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
+        self.source.refuse(message, self.base + self._start(node), hint=hint)
+
+    def _start(self, node: exp.Expr) -> int:
+        starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
+        return min(starts, default=0)
+
+    def _table(self, node: exp.Table, scope: _Scope) -> None:
+        name, database = node.this, node.args.get("db")
+        if node.args.get("version") or node.args.get("when"):
+            self._refuse(
+                node,
+                "VERSION AS OF and TIMESTAMP AS OF are not supported",
+                "A query reads the snapshot of its own transaction.",
+            )
+        if isinstance(name, exp.Func):
+            return
+        first = database if isinstance(database, exp.Identifier) else name
+        if node.args.get("catalog") is not None or isinstance(name, exp.Dot):
+            refuse_catalog(self.source, self.base + self._start(node))
+        if not isinstance(name, exp.Identifier) or "start" not in name.meta:
+            self._refuse(node, "a table name is expected here", "Parameters stand for values only.")
+        if not name.quoted and name.name.upper() in ("STREAM", "TABLE") and node.alias:
+            self._refuse(
+                node,
+                f"FROM {name.name.upper()} … is not supported",
+                "Quote a name with back quotes.",
+            )
+        start, end = first.meta["start"], name.meta["end"] + 1
+        if self.code[start] in "'\"":
+            self.source.syntax_error("a table name stands in back quotes", self.base + start)
+        if database is None and name.name.lower() in scope:
+            return
+        line, column = self.source.place(self.base + start)
+        self.tables[id(node)] = TableRef(
+            database=database.name if database is not None else None,
+            table=name.name,
+            alias=node.alias or None,
+            start=start,
+            end=end,
+            line=line,
+            column=column,
+        )
+
+    def _parameter(self, node: exp.Placeholder) -> None:
+        start, end = node.meta["start"], node.meta["end"] + 1
+        if node.arg_key == "alias" or isinstance(
+            node.parent, (exp.Table, exp.TableAlias, exp.Column, exp.Dot, exp.ColumnDef)
+        ):
+            self.source.syntax_error("a parameter stands for a value only", self.base + start)
+        number = self.source.question_marks.get(self.base + start)
+        name = node.name if number is None else f"_{number}"
+        self.parameters.append(Parameter(name, start, end))
+
+    def _star_elsewhere(self, star: exp.Star) -> None:
+        """Note a star that is not plainly in a select list; ``count(*)`` is none."""
+        node: exp.Expr = star.parent if isinstance(star.parent, exp.Column) else star
+        parent = node.parent
+        plain = isinstance(parent, exp.Select) and node.arg_key == "expressions"
+        counts = isinstance(parent, exp.Count) and node is star
+        if not plain and not counts:
+            self.hidden.append((star.meta.get("start", 0), "a star inside an expression"))
+
+    def _select(self, select: exp.Select) -> None:
+        direct = list(_direct_sources(select))
+        for node in select.expressions:
+            star = node.this if isinstance(node, exp.Column) else node
+            if not isinstance(star, exp.Star):
+                continue
+            start, end = star.meta.get("start", -1), star.meta.get("end", -1) + 1
+            if start < 0 or self.code[start:end] != "*":
+                where = max(start, self._start(select))
+                self.hidden.append((where, "TABLE or FROM without a select list"))
+            elif any(star.args.get(key) for key in _UNPLAIN_STAR):
+                self.hidden.append((start, "a star with EXCEPT"))
+            elif isinstance(node, exp.Column):
+                self._qualified_star(node, direct)
+            else:
+                sources = tuple(
+                    self.tables[id(table)].start
+                    for table, shown in direct
+                    if shown and id(table) in self.tables
+                )
+                self.stars.append((start, end, None, sources))
+
+    def _qualified_star(self, node: exp.Column, direct: list[tuple[exp.Expr, bool]]) -> None:
+        parts = [part.name for part in node.parts[:-1]]
+        start, end = self._start(node), node.this.meta["end"] + 1
+        sources, found = [], False
+        for source, _ in direct:
+            named = (
+                [source.alias]
+                if source.alias
+                else [p.name for p in source.parts]
+                if isinstance(source, exp.Table)
+                else []
+            )
+            if [p.lower() for p in parts] in (
+                [n.lower() for n in named],
+                [n.lower() for n in named[-1:]],
+            ):
+                found = True
+                if id(source) in self.tables:
+                    sources.append(self.tables[id(source)].start)
+        if not found:
+            self.hidden.append((start, f"the star of {'.'.join(parts)}"))
+        self.stars.append((start, end, parts[-1], tuple(sources)))
+
+
+def _cte_scopes(with_: exp.Expr, scope: _Scope) -> tuple[list[tuple[exp.Expr, _Scope]], _Scope]:
+    """The bodies with what each can see, and what the query itself can see.
+
+    A body sees the expressions before it, and itself if the WITH is RECURSIVE.
+    """
+    bodies = []
+    for cte in with_.expressions:
+        inner = scope | {cte.alias.lower()}
+        bodies.append((cte.this, inner if with_.args.get("recursive") else scope))
+        scope = inner
+    return bodies, scope
+
+
+def _direct_sources(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
+    """What stands in FROM and JOIN, and whether an unqualified star shows it."""
+    found: list[tuple[exp.Expr, bool]] = []
+    from_ = node.args.get("from_")
+    if from_ is not None:
+        found += _source(from_.this, shown=True)
+    for join in node.args.get("joins") or ():
+        shown = join.args.get("kind") not in ("SEMI", "ANTI")
+        found += _source(join.this, shown=shown)
+    for lateral in node.args.get("laterals") or ():
+        found.append((lateral, True))
+    return found
+
+
+def _source(node: exp.Expr, *, shown: bool) -> list[tuple[exp.Expr, bool]]:
+    inner = node.this
+    if (
+        isinstance(node, exp.Subquery)
+        and isinstance(inner, (exp.Table, exp.Subquery))
+        and not node.alias
+    ):
+        found = _source(inner, shown=shown)
+    else:
+        found = [(node, shown)]
+    if isinstance(node, (exp.Table, exp.Subquery)):
+        found += [(source, shown and inside) for source, inside in _direct_sources(node)]
+    return found
+
+
+def _colon_is_known(tokens: list[tuple[Kind, str, int]], index: int) -> bool:
+    """Whether this colon is half of ``::`` or stands between a struct's field and its type."""
+    start = tokens[index][2]
+    neighbours = [t for t in tokens[max(0, index - 1) : index + 2] if t[1] == ":"]
+    if any(abs(t[2] - start) == 1 for t in neighbours):
+        return True
+    return index >= 2 and tokens[index - 2][1] in "<,"

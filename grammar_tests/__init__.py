@@ -1,0 +1,1 @@
+"""Goldens in text files, and what runs them."""
