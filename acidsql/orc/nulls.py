@@ -1,7 +1,7 @@
 """Nested arrays in the one form that pyarrow's ORC writer stores right.
 
 pyarrow (seen with 26.0) takes what a struct holds beneath its nulls for values: after a null struct
-inside another one the following rows get their neighbours' values, and a slice of a struct loses its
+inside another one the following rows get their neighbours' values. A slice of a struct loses its
 offset. Both go well when every child is null itself where its parent is, and nothing is a slice.
 """
 

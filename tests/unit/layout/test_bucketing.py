@@ -33,8 +33,8 @@ def nanoseconds(text: str) -> int:
     return int(np.datetime64(text.replace(" ", "T"), "ns").astype(np.int64))
 
 
-# Values, then the hashes of versions 1 and 2. From Trino's TestHiveBucketing, which also checks them
-# against Hive 3.1's classes, and computed with Hive's own jars.
+# Values, then the hashes of versions 1 and 2: from Trino's TestHiveBucketing, which also checks
+# them against Hive 3.1's classes, and computed with Hive's own jars.
 VECTORS = [
     ("boolean", [(True, 1, 1), (False, 0, 0), (None, 0, 0)]),
     ("tinyint", [(5, 5, 5), (-128, -128, -128)]),
@@ -248,9 +248,9 @@ def test_buckets_of_several_columns() -> None:
     assert bucket_numbers(columns, types, 16, 1).tolist() == [6]
     pair = [pa.array([1], pa.int32()), pa.array(["a"])]
     assert bucket_numbers(pair, types[:2], 8, 2).tolist() == [5]
-    assert bucket_numbers(
-        [pa.array([0, 1, 2, 3, 7, 42, -1, 100], pa.int32())], types[:1], 32, 2
-    ).tolist() == [9, 29, 4, 6, 8, 27, 13, 21]
+    several = pa.array([0, 1, 2, 3, 7, 42, -1, 100], pa.int32())
+    numbers = bucket_numbers([several], types[:1], 32, 2)
+    assert numbers.tolist() == [9, 29, 4, 6, 8, 27, 13, 21]
 
 
 def test_binary_has_no_version_2() -> None:

@@ -81,6 +81,12 @@ def test_no_rows(tmp_path: Path) -> None:
     assert read_events(path).num_rows == read_row_ids(path).num_rows == 0
 
 
+def write_deletes(path: Path, batches: list[list[tuple[int, int, int]]]) -> None:
+    with EventWriter(str(path), AB) as writer:
+        for batch in batches:
+            writer.write_deletes(id_batch(batch), 5)
+
+
 @pytest.mark.parametrize(
     "ids",
     [
@@ -93,9 +99,8 @@ def test_no_rows(tmp_path: Path) -> None:
 def test_order_is_asserted(tmp_path: Path, ids: list[tuple[int, int, int]]) -> None:
     path = tmp_path / "f"
     for batches in ([ids], [ids[:1], ids[1:]]):
-        with pytest.raises(UnsortedEventsError), EventWriter(str(path), AB) as writer:
-            for batch in batches:
-                writer.write_deletes(id_batch(batch), 5)
+        with pytest.raises(UnsortedEventsError):
+            write_deletes(path, batches)
         assert not path.exists()
 
 
