@@ -1,7 +1,8 @@
 """Hive's bucket hash, versions 1 and 2, over Arrow arrays.
 
 As ObjectInspectorUtils.hashCode and hashCodeMurmur have it. Version 1 is Java's hashing, version 2
-(tables made by Hive 3 and later) murmur3 for most primitive types. A null hashes to 0 in both. All sums wrap at 32 bits.
+(tables made by Hive 3 and later) murmur3 for most primitive types. A null hashes to 0 in both, and
+all sums wrap at 32 bits.
 """
 
 from __future__ import annotations
@@ -159,7 +160,8 @@ def _fixed_murmur(values: NDArray[Any]) -> Hashes:
 def _numpy(array: Array, dtype: Any) -> NDArray[Any]:
     """The values as a numpy array, 0 at nulls, safely cast."""
     filled = array.fill_null(0) if array.null_count else array
-    return filled.to_numpy(zero_copy_only=False).astype(dtype)
+    values: NDArray[Any] = filled.to_numpy(zero_copy_only=False).astype(dtype)
+    return values
 
 
 def _ranges(array: Array) -> tuple[Positions, Positions]:

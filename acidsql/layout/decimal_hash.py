@@ -85,4 +85,5 @@ def _minimal_lengths(buffer: NDArray[np.uint8], negative: NDArray[np.bool_]) -> 
     leading = np.where(differs.any(axis=1), differs.argmax(axis=1), 16)
     first = buffer[np.arange(len(buffer)), np.minimum(leading, 15)]
     sign_lost = (leading < 16) & ((first >= 128) != negative)
-    return np.maximum(16 - leading + sign_lost, 1).astype(np.int64)
+    lengths: NDArray[np.int64] = np.maximum(16 - leading + sign_lost, 1).astype(np.int64)
+    return lengths

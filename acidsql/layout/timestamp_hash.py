@@ -18,10 +18,19 @@ def timestamp_hashes(array: Array, version: int) -> Hashes:
     per_second = _UNITS_PER_SECOND[array.type.unit]
     ticks = np.asarray(array.cast(pa.int64()).fill_null(0), dtype=np.int64)
     seconds, rest = np.divmod(ticks, per_second)
-    nanos = rest * (10**9 // per_second)
+    return hash_seconds(seconds, rest * (10**9 // per_second), version)
+
+
+def hash_seconds(seconds: _Longs, nanos: _Longs, version: int) -> Hashes:
+    """The hash of whole seconds since 1970 and the nanoseconds after them.
+
+    >>> hash_seconds(np.array([1]), np.array([0]), 1).tolist()
+    [1073741824]
+    """
     if version == 1:
         mixed = (seconds << 30) | nanos
-        return ((mixed >> 32) ^ mixed).astype(np.uint32)
+        hashes: Hashes = ((mixed >> 32) ^ mixed).astype(np.uint32)
+        return hashes
     return _compact_murmur(seconds, nanos)
 
 

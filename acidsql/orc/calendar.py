@@ -39,7 +39,8 @@ def _from_julian(days: NDArray[np.int64]) -> NDArray[np.int64]:
     year = (4 * since + 3) // _DAYS_OF_FOUR_YEARS
     day_of_year = since - _DAYS_OF_FOUR_YEARS * year // 4
     leap_days = year // 4 - year // 100 + year // 400
-    return 365 * year + leap_days + day_of_year - _GREGORIAN_OFFSET - _EPOCH
+    result: NDArray[np.int64] = 365 * year + leap_days + day_of_year - _GREGORIAN_OFFSET - _EPOCH
+    return result
 
 
 def proleptic(array: Array) -> Array:
@@ -50,17 +51,20 @@ def proleptic(array: Array) -> Array:
         moved = proleptic_days(days)
         if moved is days:
             return array
-        mask = np.asarray(array.is_null())
-        return pa.array(moved.astype(np.int32), mask=mask).cast(pa.date32())
+        nulls = np.asarray(array.is_null())
+        return pa.array(moved.astype(np.int32), mask=nulls).cast(pa.date32())
+    mask: Array = array.is_null()
     if isinstance(array, pa.StructArray):
         children = [proleptic(child) for child in array.flatten()]
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=array.is_null())
+        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
     if isinstance(array, pa.MapArray):
         keys, items = proleptic(array.keys), proleptic(array.items)
-        return pa.MapArray.from_arrays(array.offsets, keys, items, kind, mask=array.is_null())
+        maps: Array = pa.MapArray
+        return maps.from_arrays(array.offsets, keys, items, kind, mask=mask)
     if isinstance(array, pa.ListArray):
         values = proleptic(array.values)
-        return pa.ListArray.from_arrays(array.offsets, values, kind, mask=array.is_null())
+        lists: Array = pa.ListArray
+        return lists.from_arrays(array.offsets, values, kind, mask=mask)
     return array
 
 

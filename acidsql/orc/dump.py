@@ -45,9 +45,9 @@ def _value_texts(array: Array) -> list[str]:
     if isinstance(array, pa.MapArray):
         pairs = zip(json_texts(array.keys), json_texts(array.items), strict=True)
         entries = [f'{{"_key":{key},"_value":{value}}}' for key, value in pairs]
-        return _lists(array.offsets.to_pylist(), entries)
+        return _lists(np.asarray(array.offsets).tolist(), entries)
     if isinstance(array, pa.ListArray):
-        return _lists(array.offsets.to_pylist(), json_texts(array.values))
+        return _lists(np.asarray(array.offsets).tolist(), json_texts(array.values))
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         shown = array.cast(pa.string()).to_pylist()
         trim = _trim_fraction if pa.types.is_timestamp(kind) else str

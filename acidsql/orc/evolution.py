@@ -22,7 +22,7 @@ def current_rows(
     only the latter keeps the old data. StorageError for a value the current type cannot hold.
     """
     children = rows.flatten()
-    found: dict[str, pa.Array] = {}
+    found: dict[str, Array] = {}
     for at, (field, child) in enumerate(zip(rows.type, children, strict=True)):
         if not by_position:
             found.setdefault(field.name.lower(), child)

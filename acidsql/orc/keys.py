@@ -58,7 +58,8 @@ class RowIds:
         """Whether each row id but the first is greater than the one before."""
         w, b, r = self.write_ids, self.bucket_properties, self.row_numbers
         later_bucket = (b[:-1] < b[1:]) | ((b[:-1] == b[1:]) & (r[:-1] < r[1:]))
-        return (w[:-1] < w[1:]) | ((w[:-1] == w[1:]) & later_bucket)
+        result: Flags = (w[:-1] < w[1:]) | ((w[:-1] == w[1:]) & later_bucket)
+        return result
 
     def groups(self) -> Iterator[tuple[tuple[int, int], int, int]]:
         """Each stretch of one write id and bucket property: the two, its start and its end."""

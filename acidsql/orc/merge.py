@@ -21,6 +21,7 @@ from acidsql.model.table import Column
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.keys import (
     DeletedRows,
+    Longs,
     RowIds,
     UnsortedEventsError,
     longs,
@@ -229,7 +230,7 @@ def _sorted(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _delete_events(
     deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList
-) -> tuple[RowIds, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+) -> tuple[RowIds, Longs]:
     """Row ids and current write ids of all valid delete events."""
     tables = [read_row_ids(d.source, d.path, length=d.length) for d in deletes]
     empty = pa.schema([f for f in KEY_FIELDS if f.name != OPERATION]).empty_table()
@@ -239,12 +240,12 @@ def _delete_events(
     return RowIds.of(events).where(valid), current[valid]
 
 
-def _events(keys: Sequence[np.ndarray], rows: Array) -> pa.RecordBatch:  # type: ignore[type-arg]
+def _events(keys: Sequence[Longs], rows: Array) -> pa.RecordBatch:
     arrays = [pa.array(k).cast(f.type) for k, f in zip(keys, KEY_FIELDS, strict=True)]
     return pa.RecordBatch.from_arrays([*arrays, rows], names=list(EVENT_COLUMNS))
 
 
-def _parts(row_ids: RowIds) -> tuple[np.ndarray, ...]:  # type: ignore[type-arg]
+def _parts(row_ids: RowIds) -> tuple[Longs, ...]:
     return row_ids.write_ids, row_ids.bucket_properties, row_ids.row_numbers
 
 

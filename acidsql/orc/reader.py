@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
@@ -57,7 +57,8 @@ class OrcInput:
         if batches:
             return pa.Table.from_batches(batches)
         with _named(self.path):
-            return self.file.read(columns=None if names is None else list(names))
+            table: pa.Table = self.file.read(columns=None if names is None else list(names))
+            return table
 
     def names(self, columns: Sequence[str] | None) -> list[str] | None:
         """The names to read for the event columns and these columns of ``row``, as far as there."""
@@ -94,9 +95,9 @@ def open_orc(source: Source, path: str = "", length: int | None = None) -> Itera
     with _named(path):
         source.seek(0)
         # Part of a file is only ever a streamed one, which is small.
-        handle = (
-            pa.PythonFile(source, "r") if length is None else pa.BufferReader(source.read(length))
-        )
+        handle: Any = pa.PythonFile(cast("Any", source), "r")
+        if length is not None:
+            handle = pa.BufferReader(source.read(length))
         file = pa_orc.ORCFile(handle)
     yield OrcInput(path, tail, file)
 

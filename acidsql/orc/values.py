@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.errors import InvalidValueError
-from acidsql.layout.arrow import Array
+from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
 from acidsql.model.types import PrimitiveType, walk_types
+from acidsql.orc.nulls import settled
 from acidsql.orc.schema import TimestampUnit, arrow_type
 
 _PER_SECOND = {"us": 10**6, "ns": 10**9}
@@ -36,7 +37,7 @@ def storable(array: Array, column: Column, timestamp_unit: TimestampUnit = "us")
     """One column's values in the type its files hold."""
     wanted = arrow_type(column.type, timestamp_unit)
     try:
-        result = array if array.type.equals(wanted) else pc.cast(array, wanted, safe=True)
+        result = array if array.type.equals(wanted) else _cast(array, wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise InvalidValueError(
             f'a value does not fit column "{column.name}" of type {column.type}',
@@ -45,7 +46,14 @@ def storable(array: Array, column: Column, timestamp_unit: TimestampUnit = "us")
     if any(kind == PrimitiveType("timestamp") for kind in walk_types(column.type)):
         _refuse_fractions_before_epoch(result, column)
     _refuse_wide_decimals(array, result, column)
-    return result
+    return settled(result)
+
+
+def _cast(array: Array, wanted: DataType) -> Array:
+    if pa.types.is_decimal(wanted) and pa.types.is_integer(array.type):
+        # By way of a decimal that holds every integer, so that the values decide, not their type.
+        array = pc.cast(array, pa.decimal256(76, wanted.scale), safe=True)
+    return pc.cast(array, wanted, safe=True)
 
 
 def _refuse_fractions_before_epoch(array: Array, column: Column) -> None:

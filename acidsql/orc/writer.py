@@ -24,6 +24,7 @@ from acidsql.model.row_id import RowId
 from acidsql.model.table import Column
 from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, STATS, append_metadata, read_tail
 from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
+from acidsql.orc.nulls import settled
 from acidsql.orc.schema import (
     BUCKET,
     DELETE,
@@ -42,12 +43,12 @@ ACID_FORMAT_VERSION = "2"
 VERSION_FILE_CONTENT = b"2"
 """What ``_orc_acid_version`` holds: the format of Hive 3 and later, without a newline."""
 
-_CODECS = {
-    "none": "uncompressed",
-    "zlib": "zlib",
-    "snappy": "snappy",
-    "lz4": "lz4",
-    "zstd": "zstd",
+_CODECS: Mapping[str, Any] = {
+    "none": "UNCOMPRESSED",
+    "zlib": "ZLIB",
+    "snappy": "SNAPPY",
+    "lz4": "LZ4",
+    "zstd": "ZSTD",
 }
 
 
@@ -209,9 +210,8 @@ class EventWriter:
         stored = storable_rows(batch, self._columns, self._unit)
         if deletes == 0:
             return stored
-        return pa.StructArray.from_arrays(
-            stored.flatten(), fields=list(kind), mask=pa.array(~is_insert)
-        )
+        mask = pa.array(~is_insert)
+        return settled(pa.StructArray.from_arrays(stored.flatten(), fields=list(kind), mask=mask))
 
     def _write(self, arrays: Sequence[Array]) -> None:
         table = pa.Table.from_arrays(list(arrays), schema=self._schema)

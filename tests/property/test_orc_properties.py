@@ -1,0 +1,56 @@
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from acidsql.model.row_id import RowId
+from acidsql.orc.chunks import decompress_section, original_chunks
+from acidsql.orc.keys import DeletedRows, KeyTrack, RowIds
+
+row_ids = st.tuples(st.integers(1, 3), st.integers(0, 2), st.integers(0, 6))
+CODECS = {"snappy": "snappy", "lz4": "lz4_raw", "zstd": "zstd"}
+
+
+def arrays(ids: list[tuple[int, int, int]]) -> RowIds:
+    parts = np.array(ids, np.int64).reshape(-1, 3)
+    return RowIds(parts[:, 0], parts[:, 1], parts[:, 2])
+
+
+@given(st.lists(row_ids), st.lists(row_ids))
+def test_lookup_is_set_membership(deleted: list[tuple[int, int, int]], asked: list) -> None:  # type: ignore[type-arg]
+    found = DeletedRows(arrays(deleted)).find(arrays(asked))
+    assert found.tolist() == [row_id in set(deleted) for row_id in asked]
+
+
+@given(st.lists(row_ids, min_size=1))
+def test_ascends_is_tuple_order(ids: list[tuple[int, int, int]]) -> None:
+    expected = [one < other for one, other in pairwise(ids)]
+    assert arrays(ids).ascends().tolist() == expected
+    in_order = arrays(ids).where(arrays(ids).order())
+    assert [tuple(vars_of(in_order[at])) for at in range(len(ids))] == sorted(ids)
+
+
+@given(st.sets(row_ids, min_size=1), st.data())
+def test_track_remembers_every_row_id(ids: set[tuple[int, int, int]], data: st.DataObject) -> None:
+    ordered = sorted(ids)
+    cut = data.draw(st.integers(0, len(ordered)))
+    track = KeyTrack()
+    track.add(arrays(ordered[:cut]))
+    track.add(arrays(ordered[cut:]))
+    assert [tuple(vars_of(track.at(row))) for row in range(len(ordered))] == ordered
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(sorted(CODECS)), st.binary(max_size=40), st.integers(1, 40))
+def test_sections_come_back(codec: str, unit: bytes, times: int) -> None:
+    data = unit * times
+    chunk = pa.Codec(CODECS[codec]).compress(data, asbytes=True)
+    section = (len(chunk) << 1).to_bytes(3, "little") + chunk
+    assert decompress_section(section, codec, 4096) == data
+    assert decompress_section(original_chunks(data, codec, 7), codec, 4096) == data
+
+
+def vars_of(row_id: RowId) -> tuple[int, int, int]:
+    return row_id.write_id, row_id.bucket_property, row_id.row_number

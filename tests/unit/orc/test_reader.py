@@ -1,0 +1,106 @@
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+import pytest
+
+from acidsql.errors import CorruptFileError, MissingFileError, StorageError
+from acidsql.orc.calendar import proleptic
+from acidsql.orc.footer import append_metadata, read_tail
+from acidsql.orc.reader import iter_stripes, read_events, read_row_ids
+from acidsql.orc.schema import EVENT_COLUMNS
+from acidsql.orc.writer import EventWriter
+from tests.unit.orc.events import AB, P0, columns, insert_file
+
+DATA = Path(__file__).parents[2] / "data" / "hive-written"
+
+
+def test_files_of_a_real_hive() -> None:
+    files = sorted(DATA.glob("**/bucket_*"))
+    assert len(files) > 30
+    for file in files:
+        events = read_events(str(file))
+        assert tuple(events.schema.names) == EVENT_COLUMNS
+        assert events.num_rows == read_tail(str(file)).rows == read_row_ids(str(file)).num_rows
+
+
+def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
+    insert_file(tmp_path / "f", 1, [(1, 10)])
+    path = str(tmp_path / "f")
+    assert read_events(path, columns=["b", "missing"])["row"].to_pylist() == [{"b": 10}]
+    assert "row" not in read_events(path, columns=[]).schema.names
+    assert [batch.num_rows for batch in iter_stripes(path)] == [1]
+    stream = io.BytesIO((tmp_path / "f").read_bytes())
+    assert read_events(stream, "s").equals(read_events(path))
+
+
+def test_part_of_a_file(tmp_path: Path) -> None:
+    insert_file(tmp_path / "f", 1, [(1, 10)])
+    content = (tmp_path / "f").read_bytes()
+    (tmp_path / "f").write_bytes(content + b"half a strip")
+    path = str(tmp_path / "f")
+    assert read_events(path, length=len(content)).num_rows == 1
+    with pytest.raises(CorruptFileError):
+        read_events(path)
+
+
+def test_errors_name_the_file(tmp_path: Path) -> None:
+    with pytest.raises(MissingFileError, match="gone"):
+        read_events(str(tmp_path / "gone"))
+    insert_file(tmp_path / "f", 1, [(1, 10)])
+    content = (tmp_path / "f").read_bytes()
+    for end in range(0, len(content), 7):
+        with pytest.raises(CorruptFileError, match='"cut"'):
+            read_events(io.BytesIO(content[:end]), "cut")
+    pa_orc.write_table(pa.table({"a": [1]}), str(tmp_path / "plain"))
+    with pytest.raises(CorruptFileError, match="not an ACID file"):
+        read_row_ids(str(tmp_path / "plain"))
+
+
+def test_years_pyarrow_cannot_read(tmp_path: Path) -> None:
+    path = str(tmp_path / "f")
+    with EventWriter(path, columns(t="timestamp")) as writer:
+        far = pa.array([np.datetime64("9999-12-31", "us")])
+        writer.write_inserts(pa.record_batch({"t": far}), 1, P0)
+    with pytest.raises(StorageError, match="1677"):
+        read_events(path)
+    assert read_row_ids(path).num_rows == 1
+
+
+def test_dates_of_the_julian_calendar(tmp_path: Path) -> None:
+    path = str(tmp_path / "f")
+    dates = pa.array([-719164, -141428, -141427, None, 0], pa.int32()).cast(pa.date32())
+    with EventWriter(path, columns(d="date")) as writer:
+        writer.write_inserts(pa.record_batch({"d": dates}), 1, P0)
+    as_written = read_events(path)["row"].combine_chunks().field("d")
+    assert as_written.equals(dates)
+    append_metadata(path, read_tail(path), {}, calendar=1)
+    shown = read_events(path)["row"].combine_chunks().field("d").cast(pa.string()).to_pylist()
+    assert shown == ["0001-01-01", "1582-10-04", "1582-10-15", None, "1970-01-01"]
+
+
+def test_nested_dates() -> None:
+    old = pa.array([-141428, 5, None], pa.int32()).cast(pa.date32())
+    new = pa.array([-141438, 5, None], pa.int32()).cast(pa.date32())
+    for wrap in (
+        lambda a: pa.StructArray.from_arrays([a], ["d"]),
+        lambda a: pa.ListArray.from_arrays(pa.array([0, None, 3], pa.int32()), a),
+        lambda a: pa.MapArray.from_arrays(pa.array([0, 2, 3], pa.int32()), pa.array([1, 2, 3]), a),
+    ):
+        assert proleptic(wrap(old)).to_pylist() == wrap(new).to_pylist()
+
+
+def test_leap_days_only_one_calendar_has(tmp_path: Path) -> None:
+    # 1500-02-29 of the Julian calendar, as Spark's rebasing has it too.
+    day = pa.array([-171596], pa.int32()).cast(pa.date32())
+    assert proleptic(day).cast(pa.string()).to_pylist() == ["1500-03-01"]
+
+
+def test_empty_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "f")
+    with EventWriter(path, AB):
+        pass
+    assert read_events(path, columns=["a"]).num_rows == 0
+    assert list(iter_stripes(path)) == []
