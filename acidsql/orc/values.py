@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from acidsql.errors import InvalidValueError
 from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
-from acidsql.model.types import PrimitiveType, walk_types
+from acidsql.model.types import CharType, PrimitiveType, walk_types
 from acidsql.orc.nulls import settled
 from acidsql.orc.schema import TimestampUnit, arrow_type
 
@@ -54,6 +54,23 @@ def _cast(array: Array, wanted: DataType) -> Array:
         # By way of a decimal that holds every integer, so that the values decide, not their type.
         array = pc.cast(array, pa.decimal256(76, wanted.scale), safe=True)
     return pc.cast(array, wanted, safe=True)
+
+
+def _bounded(array: pa.Array, column: Column) -> pa.Array:
+    """A varchar's values; what is too long may only be so by trailing spaces."""
+    if not isinstance(column.type, CharType):
+        return array
+    length = column.type.length
+    too_long = pc.greater(pc.utf8_length(array), length)
+    if not pc.any(too_long).as_py():
+        return array
+    trimmed = pc.utf8_rtrim(array, " ")
+    if pc.any(pc.greater(pc.utf8_length(trimmed), length)).as_py():
+        raise InvalidValueError(
+            f'a value does not fit column "{column.name}" of type {column.type}',
+            detail=f"It has more than {length} characters.",
+        )
+    return pc.utf8_slice_codeunits(array, 0, length)
 
 
 def _refuse_fractions_before_epoch(array: Array, column: Column) -> None:

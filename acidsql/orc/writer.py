@@ -43,7 +43,7 @@ ACID_FORMAT_VERSION = "2"
 VERSION_FILE_CONTENT = b"2"
 """What ``_orc_acid_version`` holds: the format of Hive 3 and later, without a newline."""
 
-_CODECS: Mapping[str, Any] = {
+CODECS: Mapping[str, Any] = {
     "none": "UNCOMPRESSED",
     "zlib": "ZLIB",
     "snappy": "SNAPPY",
@@ -84,11 +84,11 @@ class EventWriter:
         compression: str = "snappy",
         timestamp_unit: TimestampUnit = "us",
     ) -> None:
-        codec = _CODECS.get(compression.lower())
+        codec = CODECS.get(compression.lower())
         if codec is None:
             raise ConfigError(
                 f'ORC compression "{compression}" is not supported',
-                hint=f"Use one of {', '.join(_CODECS)}.",
+                hint=f"Use one of {', '.join(CODECS)}.",
             )
         self.path = path
         self.written: WrittenFile | None = None

@@ -14,6 +14,7 @@ from acidsql.errors import (
     LockTimeoutError,
     NoSuchLockError,
     StorageError,
+    TxnAbortedError,
     TxnError,
 )
 from acidsql.model.ids import TxnId, WriteId
@@ -46,6 +47,8 @@ class OpenTxn:
         self._sleep = sleep
         self._guard = threading.RLock()
         self._ended = False
+        self.aborted = False
+        """Whether it is known to have been rolled back."""
         self._error: TxnError | None = None
         self._txns: ValidTxnList | None = None
         self._write_ids: dict[TableName, WriteId] = {}
@@ -136,8 +139,9 @@ class OpenTxn:
             self._heart.stop()
             try:
                 self._commit()
-            except AcidSqlError:
+            except AcidSqlError as error:
                 self._ended = True
+                self.aborted = isinstance(error, TxnAbortedError)
                 raise
             self._ended = True
             _log.info("committed", extra={"txn_id": self.txn_id, "write_ids": self._write_ids})
@@ -163,7 +167,7 @@ class OpenTxn:
                 return
             self._heart.stop()
             self._manager.abort_txn(self.txn_id, reason)
-            self._ended = True
+            self._ended = self.aborted = True
             _log.info("aborted", extra={"txn_id": self.txn_id, "reason": reason})
 
     def close(self) -> None:

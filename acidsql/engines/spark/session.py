@@ -54,7 +54,7 @@ class SparkHolder:
             self._start()
         assert self._session is not None
         if not self._ready:
-            _forbid_nested_pushdown(self._session)
+            _prepare(self._session)
             self._ready = True
         return self._session
 
@@ -95,12 +95,14 @@ def require_java() -> None:
         )
 
 
-def _forbid_nested_pushdown(session: SparkSession) -> None:
-    """Keep Spark from pushing filters on ``row.x`` into ORC.
+def _prepare(session: SparkSession) -> None:
+    """What reading rightly needs of any session, a given one too.
 
-    ORC resolves a search argument's columns inside ``row``, so a filter on a user column called
-    like another one's field could prune by the wrong column; and it would overwrite ours.
+    Spark must not push filters on ``row.x`` into ORC. ORC resolves a search argument's columns inside ``row``, so a filter on a user column called
+    like another one's field could prune by the wrong column; and it would overwrite ours. And it
+    must not replace ``${…}``, which it does even inside string literals.
     """
     sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
     kept = [s for s in sources.split(",") if s.strip().lower() != "orc"]
     session.conf.set(PUSHED_NESTED, ",".join(kept))
+    session.conf.set("spark.sql.variable.substitute", "false")

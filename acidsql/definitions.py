@@ -1,0 +1,230 @@
+"""CREATE, DROP and USE: statements that change the catalog."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from acidsql.catalog import Catalog, Database
+from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
+from acidsql.layout.dir_names import parse_directory
+from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.table import Bucketing, Column, Table, TableKind
+from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
+from acidsql.orc.writer import CODECS
+from acidsql.statements.create_table import ColumnDefinition, CreateTable
+from acidsql.statements.database import CreateDatabase, DropDatabase
+from acidsql.storage import Storage
+
+_RESERVED = frozenset({"row__id"})
+
+
+def table_of(statement: CreateTable, name: TableName, location: str, owner: str) -> Table:
+    """The table a CREATE TABLE describes. AnalysisError and friends for what does not fit."""
+    columns = [_column(c) for c in statement.columns]
+    partition_columns = [_partition_column(c) for c in statement.partition_columns]
+    _refuse_bad_columns(statement, columns, partition_columns)
+    table = Table(
+        name=name,
+        columns=tuple(columns),
+        partition_columns=tuple(partition_columns),
+        location=statement.location or location,
+        bucketing=_bucketing(statement, columns),
+        parameters=_parameters(statement),
+        comment=statement.comment,
+        owner=owner,
+        created_s=int(time.time()),
+    )
+    _refuse_other_kinds(statement, table)
+    return table
+
+
+def create_table(
+    catalog: Catalog, storage: Storage, table: Table, *, if_not_exists: bool
+) -> bool:
+    """Create the table and its directory; False if it was there and that is fine."""
+    if catalog.find_table(table.name) is not None:
+        if if_not_exists:
+            return False
+        raise TableExistsError(f"Table already exists: {table.name}", code=10073)
+    _refuse_used_location(storage, table)
+    storage.make_directory(table.location)
+    catalog.create_table(table)
+    return True
+
+
+def create_database(
+    catalog: Catalog, storage: Storage, statement: CreateDatabase, warehouse: str, owner: str
+) -> bool:
+    """Create the database and its directory; False if it was there and that is fine."""
+    name = statement.name.name.lower()
+    if statement.if_not_exists and name in catalog.databases():
+        return False
+    location = statement.location or f"{warehouse}/{name}.db"
+    catalog.create_database(Database(name, location, statement.comment, owner))
+    storage.make_directory(location)
+    return True
+
+
+def drop_database(catalog: Catalog, storage: Storage, statement: DropDatabase) -> bool:
+    """Drop the database, with CASCADE its tables too; False if it is not there and that is fine."""
+    name = statement.name.name.lower()
+    if statement.if_exists and name not in catalog.databases():
+        return False
+    database = catalog.database(name)
+    if statement.cascade:
+        if name == DEFAULT_DATABASE:
+            raise AnalysisError("the database default cannot be dropped")
+        for table in catalog.tables(name):
+            drop_table(catalog, storage, catalog.table(TableName(name, table)))
+    catalog.drop_database(name)
+    storage.remove(database.location)
+    return True
+
+
+def drop_table(catalog: Catalog, storage: Storage, table: Table) -> None:
+    """Forget the table, then remove its files: what is forgotten cannot be half there."""
+    partitions = catalog.partitions(table.name)
+    catalog.drop_table(table.name)
+    for partition in partitions:
+        if not partition.location.startswith(f"{table.location}/"):
+            storage.remove(partition.location)
+    storage.remove(table.location)
+
+
+def database_location(database: Database, warehouse: str) -> str:
+    """Where the tables of a database lie."""
+    return warehouse if database.name == DEFAULT_DATABASE else database.location
+
+
+def _column(definition: ColumnDefinition) -> Column:
+    try:
+        kind = parse_type(definition.type)
+    except ValueError as error:
+        raise _at(definition, str(error)) from None
+    if any(isinstance(k, CharType) and k.name == "char" for k in walk_types(kind)):
+        raise _at(definition, "char(n) is not supported yet: use varchar(n) or string")
+    if any(isinstance(k, CharType) for k in walk_types(kind)) and not isinstance(kind, CharType):
+        raise _at(definition, "varchar(n) inside an array, map or struct is not supported yet")
+    return Column(definition.name.name.lower(), kind, definition.comment)
+
+
+def _partition_column(definition: ColumnDefinition) -> Column:
+    column = _column(definition)
+    kinds = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
+    plain = isinstance(column.type, PrimitiveType) and column.type.name in kinds
+    if not plain and not isinstance(column.type, CharType) and "decimal" not in str(column.type):
+        raise _at(definition, f"a partition column cannot be of type {column.type}")
+    return column
+
+
+def _at(definition: ColumnDefinition, message: str) -> UnsupportedStatementError:
+    return UnsupportedStatementError(
+        f'column "{definition.name.name}": {message}',
+        line=definition.name.line,
+        column=definition.name.column,
+    )
+
+
+def _refuse_bad_columns(
+    statement: CreateTable, columns: Sequence[Column], partition_columns: Sequence[Column]
+) -> None:
+    seen: set[str] = set()
+    for definition, column in zip(
+        (*statement.columns, *statement.partition_columns),
+        (*columns, *partition_columns),
+        strict=True,
+    ):
+        if column.name in seen or column.name in _RESERVED:
+            what = "is reserved" if column.name in _RESERVED else "is defined twice"
+            raise AnalysisError(
+                f'column "{column.name}" {what}',
+                line=definition.name.line,
+                column=definition.name.column,
+            )
+        seen.add(column.name)
+    if not columns:
+        raise AnalysisError(
+            "a table needs at least one column",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+
+
+def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing | None:
+    if not statement.bucket_columns or statement.bucket_count is None:
+        return None
+    by_name = {c.name: c for c in columns}
+    for identifier in statement.bucket_columns:
+        found = by_name.get(identifier.name.lower())
+        if found is None or found.type == PrimitiveType("binary"):
+            why = "is not a column to bucket by" if found is None else "is binary"
+            raise AnalysisError(
+                f'CLUSTERED BY: "{identifier.name}" {why}',
+                line=identifier.line,
+                column=identifier.column,
+            )
+    if not 1 <= statement.bucket_count <= 4096:
+        raise AnalysisError(
+            f"{statement.bucket_count} buckets: between 1 and 4096 are possible",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    version = dict(statement.properties).get("bucketing_version", "2")
+    names = tuple(i.name.lower() for i in statement.bucket_columns)
+    return Bucketing(names, statement.bucket_count, int(version) if version in ("1", "2") else 2)
+
+
+def _parameters(statement: CreateTable) -> dict[str, str]:
+    """As Hive stores them: transactional keys in lower case, transactional_properties filled in."""
+    parameters = dict(statement.properties)
+    for key in list(parameters):
+        if key.lower() in ("transactional", "transactional_properties"):
+            parameters[key.lower()] = parameters.pop(key)
+    if parameters.get("transactional", "").lower() == "true":
+        parameters["transactional"] = "true"
+        parameters.setdefault("transactional_properties", "default")
+    parameters.setdefault("bucketing_version", "2")
+    return parameters
+
+
+def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
+    place = {"line": statement.target.line, "column": statement.target.column}
+    transactional = table.parameters.get("transactional")
+    if transactional is not None and transactional.lower() not in ("true", "false"):
+        raise AnalysisError(
+            f"'transactional' property of TBLPROPERTIES may only have value 'true': {table.name}",
+            **place,
+        )
+    if table.kind is not TableKind.FULL_ACID:
+        what = "insert-only tables" if table.kind is TableKind.INSERT_ONLY else "plain tables"
+        raise UnsupportedStatementError(
+            f"{what} are not supported yet",
+            hint="Add TBLPROPERTIES ('transactional' = 'true').",
+            **place,
+        )
+    properties = table.parameters["transactional_properties"]
+    if properties.lower() != "default":
+        raise AnalysisError(
+            f"Invalid transactional properties specified for {table.name} with the error unknown"
+            f" value {properties} for transactional_properties",
+            **place,
+        )
+    codec = table.parameters.get("orc.compress", "snappy").lower()
+    if codec not in CODECS:
+        raise AnalysisError(
+            f'orc.compress: "{codec}" is not supported',
+            hint=f"Use one of {', '.join(CODECS)}.",
+            **place,
+        )
+
+
+def _refuse_used_location(storage: Storage, table: Table) -> None:
+    """A new table must not come with rows: its write ids start at 1."""
+    for file in storage.list_files(table.location):
+        parts = file.path.split("/")
+        if any(map(parse_directory, parts)) or not parts[0].startswith((".", "_")):
+            raise UnsupportedStatementError(
+                f"the directory {table.location} is not empty: it holds {file.path}",
+                hint="A directory with data cannot become a table yet.",
+            )

@@ -1,0 +1,506 @@
+"""One statement's life, from its text to its commit."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol
+
+from acidsql import definitions, shows
+from acidsql.catalog import Catalog, Partition
+from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, PartitionNotFoundError, SqlError
+from acidsql.grammar.parse import parse
+from acidsql.model.access import Access, Operation
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.table import Table, TableKind
+from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.literals import NotLiteral, cell_text
+from acidsql.planner.names import find_column, find_target, table_name
+from acidsql.planner.planner import make_plan
+from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
+from acidsql.plans.explain import explain
+from acidsql.plans.plan import WritePlan, tables_read
+from acidsql.plans.query import QueryPlan
+from acidsql.result import Result, text_rows
+from acidsql.script import run_script
+from acidsql.services.cleaner import run_cleaner
+from acidsql.services.housekeeper import run_housekeeper
+from acidsql.services.snapshots import table_snapshots
+from acidsql.services.worker import run_worker
+from acidsql.statements import (
+    Compact,
+    CreateDatabase,
+    CreateTable,
+    Delete,
+    Describe,
+    DropDatabase,
+    DropTable,
+    Explain,
+    Insert,
+    Merge,
+    Query,
+    ShowCompactions,
+    ShowDatabases,
+    ShowLocks,
+    ShowPartitions,
+    ShowTables,
+    ShowTransactions,
+    Statement,
+    Update,
+    Use,
+)
+from acidsql.storage import Storage
+from acidsql.txn.entities import CompactionType, TxnType, WriteOperation
+from acidsql.txn.locks import lock_components
+from acidsql.txn.manager import TxnManager
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import OpenTxn, transaction
+
+Args = Mapping[str, Any] | Sequence[Any] | None
+
+_SNAPSHOT_RETRIES = 5
+"""hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
+
+
+class Store(TxnManager, Catalog, Protocol):
+    """One store for both ports, so that a catalog change and a commit cannot disagree."""
+
+
+class Session:
+    """A warehouse, its store and an engine; runs statements. A context manager.
+
+    Made by `acidsql.connect`. Statements may come from several threads.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        engine: Engine,
+        storage: Storage,
+        policy: TxnPolicy,
+        warehouse: str,
+        user: str,
+        host: str,
+    ) -> None:
+        self._store = store
+        self._engine = engine
+        self._storage = storage
+        self._policy = policy
+        self._warehouse = warehouse
+        self._user, self._host = user, host
+        self._database = DEFAULT_DATABASE
+        self._leases: dict[OpenTxn, frozenset[TableName]] = {}
+        self._guard = threading.Lock()
+        self._closed = False
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def execute(self, sql: str, args: Args = None, *, line: int = 1, column: int = 1) -> Result:
+        """Run one statement.
+
+        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. ``line`` and ``column``
+        say where the statement begins in a script. Raises AcidSqlError.
+        """
+        self._check_open()
+        started_s = time.perf_counter()
+        try:
+            statement = parse(sql, line, column)
+            result = self._run(statement, _arguments(args))
+        except SqlError as error:
+            if error.line is None:
+                error.line, error.column = line, column
+            raise
+        result.statement, result.line, result.column = sql, line, column
+        result.elapsed_s = time.perf_counter() - started_s
+        return result
+
+    def execute_script(self, text: str) -> Iterator[Result]:
+        """Run many statements, each when its result is asked for; the first error ends it."""
+        return run_script(text, lambda sql, line, column: self.execute(sql, line=line, column=column))
+
+    def table(self, name: str) -> Any:
+        """A full-ACID table as a lazy Spark DataFrame under one snapshot.
+
+        The snapshot is kept, and its files with it, until the session is closed.
+        """
+        self._check_open()
+        full_name = TableName.parse(name, self._database)
+        table = self._store.table(full_name)
+        txn = self._read_txn([Access.of(full_name, Operation.SELECT)])
+        try:
+            context = self._read_context(txn, [table], {})
+            frame = self._engine.table(context.tables[full_name], context.txns).data_frame
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        self._keep(txn, [full_name])
+        return frame
+
+    def register(self, name: str, frame: Any) -> None:
+        """Make a Spark DataFrame usable as a source under a name, before any table of that name."""
+        self._check_open()
+        self._engine.register(name, frame)
+
+    def run_worker(self) -> int:
+        """Carry out the queued compactions; how many were done."""
+        self._check_open()
+        return run_worker(
+            self._store, self._store, self._engine,
+            user=self._user, host=self._host, policy=self._policy,
+        )  # fmt: skip
+
+    def run_cleaner(self) -> int:
+        """Remove directories no open reader can need any more; how many compactions were cleaned."""
+        self._check_open()
+        return run_cleaner(self._store, self._store, self._storage)
+
+    def run_housekeeper(self) -> list[int]:
+        """Abort transactions without a heartbeat, trim the transaction tables; the ids aborted."""
+        self._check_open()
+        return list(map(int, run_housekeeper(self._store)))
+
+    def close(self) -> None:
+        """Let go of every snapshot, the engine and the store. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        for txn in list(self._leases):
+            self._release(txn)
+        self._engine.close()
+        self._store.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # -- what the planner asks (planner.names.Names) -----------------------------------------------
+
+    @property
+    def database(self) -> str:
+        """The current database."""
+        return self._database
+
+    def find_table(self, name: TableName) -> Table | None:
+        """The catalog's table, or None."""
+        return self._store.find_table(name)
+
+    def is_frame(self, name: str) -> bool:
+        """Whether a DataFrame is registered under this name."""
+        return name.lower() in self._engine.frame_names()
+
+    def is_view(self, name: str) -> bool:
+        """Whether Spark has a temporary view of this name."""
+        return self._engine.has_view(name)
+
+    def table_names(self, database: str) -> list[str]:
+        """The tables of a database, if it exists, to suggest from."""
+        return self._store.tables(database) if database in self._store.databases() else []
+
+    # -- one match over statements -----------------------------------------------------------------
+
+    def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
+        match statement:
+            case Query():
+                return self._query(statement, arguments)
+            case Insert() | Update() | Delete() | Merge():
+                return self._write(statement, arguments)
+            case Explain():
+                plan = make_plan(statement.statement, self, arguments)
+                return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
+            case Compact():
+                return self._compact(statement, arguments)
+            case CreateTable() | DropTable() | CreateDatabase() | DropDatabase() | Use():
+                return self._define(statement)
+            case _:
+                return self._show(statement)
+
+    def _query(self, statement: Query, arguments: dict[str, Any]) -> Result:
+        plan = make_plan(statement, self, arguments)
+        assert isinstance(plan, QueryPlan)
+        names = tables_read(plan)
+        txn = self._read_txn(query_accesses(plan))
+        try:
+            context = self._read_context(txn, [self._store.table(n) for n in names], arguments)
+            frame = self._engine.query(plan, context)
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        self._keep(txn, names)
+        result = Result("select", frame, txn_id=txn.txn_id, release=lambda: self._release(txn))
+        weakref.finalize(result, self._release, txn)
+        return result
+
+    def _write(
+        self, statement: Insert | Update | Delete | Merge, arguments: dict[str, Any]
+    ) -> Result:
+        plan = make_plan(statement, self, arguments)
+        assert not isinstance(plan, QueryPlan)
+        target = self._store.table(plan.table)
+        for attempt in itertools.count(1):
+            with self._transaction() as txn:
+                write_id = txn.write_id(target.name)
+                txn.lock(lock_components(write_accesses(plan, target)))
+                # Who waited for a lock may have been overtaken: its snapshot could never commit.
+                stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
+                if stale and attempt < _SNAPSHOT_RETRIES:
+                    txn.abort("snapshot was outdated when locks were acquired")
+                    continue
+                tables = [self._store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
+                context = WriteContext(self._read_context(txn, tables, arguments), write_id)
+                job = self._run_job(plan, context, txn)
+            return _write_result(plan, job, txn, write_id)
+        raise AssertionError("the loop ends by returning or raising")
+
+    def _run_job(self, plan: WritePlan, context: WriteContext, txn: OpenTxn) -> JobResult:
+        """Write, record what was reached, and commit; an aborted write leaves no files."""
+        job = self._engine.write(plan, context)
+        try:
+            txn.check()
+            self._record(plan, context, job, txn)
+            txn.commit()
+        except AcidSqlError as error:
+            txn.abort_after(error)
+            if txn.aborted:
+                self._engine.discard(job.directories)
+            raise
+        return job
+
+    def _record(
+        self, plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn
+    ) -> None:
+        """New partitions into the catalog, and every partition reached into the write set."""
+        table = context.read.tables[plan.table].table
+        if not table.partition_columns:
+            return
+        reached: dict[Operation, list[str]] = {}
+        new = {t.partition: Partition(t.partition, t.location) for t in job.touched if t.partition}
+        known = {p.name for p in context.read.tables[plan.table].partitions}
+        fresh = [p for name, p in new.items() if name not in known]
+        if fresh:
+            self._store.add_partitions(plan.table, fresh)
+        for touched in job.touched:
+            reached.setdefault(touched.operation, []).append(str(touched.partition))
+        for operation, partitions in reached.items():
+            self._store.add_dynamic_partitions(
+                txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
+                WriteOperation(operation.value),
+            )  # fmt: skip
+
+    # -- compaction --------------------------------------------------------------------------------
+
+    def _compact(self, statement: Compact, arguments: dict[str, Any]) -> Result:
+        table = find_target(statement.target, self)
+        place = {"line": statement.target.line, "column": statement.target.column}
+        if table.kind is not TableKind.FULL_ACID:
+            raise AnalysisError(
+                f"Compaction is not allowed on non-ACID table {table.name}", code=10286, **place
+            )
+        partition = self._partition(statement, table, arguments)
+        if table.partition_columns and partition is None:
+            raise AnalysisError(
+                f"table {table.name} is partitioned: say which partition to compact",
+                hint="ALTER TABLE … PARTITION (…) COMPACT …; SHOW PARTITIONS lists them.",
+                code=10283,
+                **place,
+            )
+        kind = CompactionType.MAJOR if statement.type == "major" else CompactionType.MINOR
+        text = str(partition) if partition else None
+        number = self._store.compact(table.name, text, kind, host=self._host)
+        message = f"Compaction enqueued with id {number}"
+        if statement.wait:
+            self.run_worker()
+            state = next(
+                (c.state.word for c in self._store.show_compactions() if c.compaction_id == number),
+                "unknown",
+            )
+            message += f"\nCompaction with id {number} finished with status: {state}"
+        return Result("compact", message=message)
+
+    def _partition(
+        self, statement: Compact, table: Table, arguments: dict[str, Any]
+    ) -> PartitionName | None:
+        if not statement.partition:
+            return None
+        values: dict[str, str | None] = {}
+        for item in statement.partition:
+            column = find_column(table, item.column)
+            assert item.value is not None
+            try:
+                values[column.name] = cell_text(item.value, column.type, arguments, column.name)
+            except NotLiteral:
+                raise AnalysisError(
+                    f'the value of partition column "{column.name}" must be a literal',
+                    line=item.value.line,
+                    column=item.value.column,
+                ) from None
+        wanted = [(c.name, values.get(c.name)) for c in table.partition_columns]
+        name = PartitionName.of(wanted)
+        if len(values) != len(wanted) or name not in {p.name for p in self._store.partitions(table.name)}:
+            raise PartitionNotFoundError(
+                f"table {table.name} has no partition {name}",
+                code=10006,
+                line=statement.target.line,
+                column=statement.target.column,
+            )
+        return name
+
+    # -- definitions and shows ---------------------------------------------------------------------
+
+    def _define(
+        self, statement: CreateTable | DropTable | CreateDatabase | DropDatabase | Use
+    ) -> Result:
+        match statement:
+            case CreateTable():
+                return self._create_table(statement)
+            case DropTable():
+                return self._drop_table(statement)
+            case CreateDatabase():
+                made = definitions.create_database(
+                    self._store, self._storage, statement, self._warehouse, self._user
+                )
+                return Result("create", message="OK" if made else "it exists already")
+            case DropDatabase():
+                access = Access(statement.name.name.lower(), None, Operation.DROP)
+                with self._transaction() as txn:
+                    self._let_go(lambda name: name.database == access.database)
+                    txn.lock(lock_components([access]))
+                    there = definitions.drop_database(self._store, self._storage, statement)
+                if self._database == access.database:
+                    self._database = DEFAULT_DATABASE
+                return Result("drop", message="OK" if there else "it does not exist")
+            case Use():
+                self._database = self._store.database(statement.name.name).name
+                return Result("use", message="OK")
+
+    def _create_table(self, statement: CreateTable) -> Result:
+        name = table_name(statement.target, self)
+        database = self._store.database(name.database)
+        parent = definitions.database_location(database, self._warehouse)
+        table = definitions.table_of(statement, name, f"{parent}/{name.table}", self._user)
+        with self._transaction() as txn:
+            txn.lock(lock_components([Access(name.database, None, Operation.CREATE)]))
+            made = definitions.create_table(
+                self._store, self._storage, table, if_not_exists=statement.if_not_exists
+            )
+        return Result("create", message="OK" if made else "it exists already")
+
+    def _drop_table(self, statement: DropTable) -> Result:
+        name = table_name(statement.target, self)
+        if statement.if_exists and self._store.find_table(name) is None:
+            return Result("drop", message="it does not exist")
+        table = find_target(statement.target, self)
+        with self._transaction() as txn:
+            # This session's own unfinished results would make it wait for itself.
+            self._let_go(lambda held: held == name)
+            txn.lock(lock_components([Access.of(name, Operation.DROP)]))
+            definitions.drop_table(self._store, self._storage, table)
+        return Result("drop", message="OK")
+
+    def _show(
+        self,
+        statement: Describe
+        | ShowTables
+        | ShowDatabases
+        | ShowPartitions
+        | ShowCompactions
+        | ShowTransactions
+        | ShowLocks,
+    ) -> Result:
+        match statement:
+            case Describe():
+                table = find_target(statement.target, self)
+                return (shows.describe_formatted if statement.formatted else shows.describe)(table)
+            case ShowTables():
+                database = statement.database.name.lower() if statement.database else self._database
+                return shows.show_tables(self._store, database, statement.pattern)
+            case ShowDatabases():
+                return shows.show_databases(self._store, statement.pattern)
+            case ShowPartitions():
+                return shows.show_partitions(self._store, find_target(statement.target, self))
+            case ShowCompactions():
+                return shows.show_compactions(self._store)
+            case ShowTransactions():
+                return shows.show_transactions(self._store)
+            case ShowLocks():
+                target = statement.target
+                name = find_target(target, self).name if target is not None else None
+                return shows.show_locks(self._store, name)
+
+    # -- transactions ------------------------------------------------------------------------------
+
+    def _transaction(self) -> Any:
+        return transaction(self._store, user=self._user, host=self._host, policy=self._policy)
+
+    def _read_txn(self, accesses: Sequence[Access]) -> OpenTxn:
+        txn = OpenTxn(
+            self._store,
+            user=self._user,
+            host=self._host,
+            type=TxnType.READ_ONLY,
+            policy=self._policy,
+        )
+        try:
+            txn.lock(lock_components(accesses))
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        return txn
+
+    def _read_context(
+        self, txn: OpenTxn, tables: Sequence[Table], arguments: Mapping[str, Any]
+    ) -> ReadContext:
+        write_ids = txn.snapshot([t.name for t in tables])
+        snapshots = table_snapshots(self._store, tables, write_ids)
+        return ReadContext(txn.valid_txns, snapshots, arguments)
+
+    def _keep(self, txn: OpenTxn, names: Sequence[TableName]) -> None:
+        with self._guard:
+            self._leases[txn] = frozenset(names)
+
+    def _release(self, txn: OpenTxn) -> None:
+        with self._guard:
+            self._leases.pop(txn, None)
+        txn.close()
+
+    def _let_go(self, holds: Any) -> None:
+        for txn, names in list(self._leases.items()):
+            if any(map(holds, names)):
+                self._release(txn)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _arguments(args: Args) -> dict[str, Any]:
+    """Parameters by name; the n-th ``?`` is called ``_n``."""
+    if args is None:
+        return {}
+    if isinstance(args, Mapping):
+        return dict(args)
+    if isinstance(args, str | bytes):
+        raise AnalysisError("args is a list or a dict, not a text", hint="Write [value].")
+    return {f"_{number}": value for number, value in enumerate(args, 1)}
+
+
+def _write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
+    return Result(
+        plan.kind,
+        rows_inserted=job.rows_inserted,
+        rows_updated=job.rows_updated,
+        rows_deleted=job.rows_deleted,
+        txn_id=txn.txn_id,
+        write_ids={str(plan.table): write_id},
+    )

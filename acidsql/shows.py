@@ -1,0 +1,189 @@
+"""SHOW and DESCRIBE: what catalog and transaction manager know, as rows with Hive's columns."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Sequence
+
+from acidsql.catalog import Catalog
+from acidsql.errors import AnalysisError
+from acidsql.model.names import TableName
+from acidsql.model.table import Table, TableKind
+from acidsql.result import Result, text_rows
+from acidsql.txn.entities import Compaction, Lock, Txn
+from acidsql.txn.manager import TxnManager
+
+_MISSING = " --- "
+_TRANSACTION_COLUMNS = ("txnid", "state", "startedtime", "lastheartbeattime", "user", "host")
+_LOCK_COLUMNS = (
+    "lockid", "database", "table", "partition", "lock_state", "blocked_by", "lock_type",
+    "transaction_id", "last_heartbeat", "acquired_at", "user", "hostname", "agent_info",
+)  # fmt: skip
+_COMPACTION_COLUMNS = (
+    "compactionid", "dbname", "tabname", "partname", "type", "state", "workerhost", "workerid",
+    "enqueuetime", "starttime", "duration", "hadoopjobid", "errormessage", "initiatorhost",
+    "initiatorid", "poolname", "txnid", "nexttxnid", "committime", "hightestwriteid",
+)  # fmt: skip
+_ORC = "org.apache.hadoop.hive.ql.io.orc."
+
+
+def show_databases(catalog: Catalog, pattern: str | None) -> Result:
+    """The names of the databases."""
+    return text_rows("show", ["database_name"], [(n,) for n in _like(catalog.databases(), pattern)])
+
+
+def show_tables(catalog: Catalog, database: str, pattern: str | None) -> Result:
+    """The names of the tables of a database."""
+    return text_rows("show", ["tab_name"], [(n,) for n in _like(catalog.tables(database), pattern)])
+
+
+def show_partitions(catalog: Catalog, table: Table) -> Result:
+    """The names of a table's partitions. AnalysisError for a table without partition columns."""
+    if not table.partition_columns:
+        raise AnalysisError(f"table {table.name} is not a partitioned table", code=10241)
+    rows = [(str(p.name),) for p in catalog.partitions(table.name)]
+    return text_rows("show", ["partition"], rows)
+
+
+def show_transactions(txns: TxnManager) -> Result:
+    """Open and aborted transactions."""
+    return text_rows("show", _TRANSACTION_COLUMNS, [_txn_row(t) for t in txns.show_txns()])
+
+
+def show_locks(txns: TxnManager, name: TableName | None) -> Result:
+    """All locks, or those on one table."""
+    locks = [
+        lock
+        for lock in txns.show_locks()
+        if name is None or (lock.database, lock.table) == (name.database, name.table)
+    ]
+    return text_rows("show", _LOCK_COLUMNS, [_lock_row(lock) for lock in locks])
+
+
+def show_compactions(txns: TxnManager) -> Result:
+    """The compaction queue and its history."""
+    rows = [_compaction_row(c) for c in txns.show_compactions()]
+    return text_rows("show", _COMPACTION_COLUMNS, rows)
+
+
+def describe(table: Table) -> Result:
+    """Columns, and partition columns once more under their own head."""
+    rows = [(c.name, str(c.type), c.comment or "") for c in table.all_columns]
+    if table.partition_columns:
+        rows += [("", "", ""), ("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
+    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+
+
+def describe_formatted(table: Table) -> Result:
+    """Everything, in the sections of Hive's DESCRIBE FORMATTED."""
+    head = ("# col_name", "data_type", "comment")
+    rows: list[tuple[str, str, str]] = [head]
+    rows += [(c.name, str(c.type), c.comment or "") for c in table.columns]
+    if table.partition_columns:
+        rows += [("", "", ""), ("# Partition Information", "", ""), head]
+        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
+    created = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(table.created_s))
+    rows += [
+        ("", "", ""),
+        ("# Detailed Table Information", "", ""),
+        ("Database:", table.name.database, ""),
+        ("OwnerType:", "USER", ""),
+        ("Owner:", table.owner, ""),
+        ("CreateTime:", created, ""),
+        ("Location:", table.location, ""),
+        ("Table Type:", "MANAGED_TABLE", ""),
+        *([("Comment:", table.comment, "")] if table.comment else []),
+        ("Table Parameters:", "", ""),
+        *(("", key, value) for key, value in sorted(table.parameters.items())),
+        ("", "", ""),
+        *_storage_rows(table),
+    ]
+    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+
+
+def _storage_rows(table: Table) -> list[tuple[str, str, str]]:
+    bucketing = table.bucketing
+    columns = ", ".join(bucketing.columns) if bucketing else ""
+    acid = table.kind is TableKind.FULL_ACID
+    return [
+        ("# Storage Information", "", ""),
+        ("SerDe Library:", f"{_ORC}OrcSerde", ""),
+        ("InputFormat:", f"{_ORC}OrcInputFormat", ""),
+        ("OutputFormat:", f"{_ORC}OrcOutputFormat", ""),
+        ("Compressed:", "No", ""),
+        ("Num Buckets:", str(bucketing.count if bucketing else (-1 if not acid else 0)), ""),
+        ("Bucket Columns:", f"[{columns}]", ""),
+        ("Sort Columns:", "[]", ""),
+    ]
+
+
+def _txn_row(txn: Txn) -> tuple[str, ...]:
+    times = (str(txn.started_ms), str(txn.last_heartbeat_ms))
+    return (str(txn.txn_id), txn.state.name, *times, txn.user, txn.host)
+
+
+def _lock_row(lock: Lock) -> tuple[str, ...]:
+    blocked = " " * 12
+    if lock.blocked_by_lock_id is not None:
+        blocked = f"{lock.blocked_by_lock_id}.{lock.blocked_by_internal_id}"
+    return (
+        f"{lock.lock_id}.{lock.internal_id}",
+        lock.database,
+        lock.table or "NULL",
+        lock.partition or "NULL",
+        lock.state.name,
+        blocked,
+        lock.type.name,
+        str(lock.txn_id) if lock.txn_id else "NULL",
+        str(lock.last_heartbeat_ms),
+        str(lock.acquired_at_ms) if lock.acquired_at_ms else "NULL",
+        lock.user,
+        lock.host,
+        lock.agent_info,
+    )
+
+
+def _compaction_row(entry: Compaction) -> tuple[str, ...]:
+    def text(value: object) -> str:
+        return _MISSING if value is None or value == "" else str(value)
+
+    duration = None
+    if entry.started_ms is not None and entry.ended_ms is not None:
+        duration = entry.ended_ms - entry.started_ms
+    host, _, worker = (entry.worker_id or "").rpartition("-")
+    return (
+        str(entry.compaction_id),
+        entry.database,
+        entry.table,
+        text(entry.partition),
+        entry.type.name,
+        entry.state.word,
+        text(host),
+        text(worker),
+        text(entry.enqueued_ms),
+        text(entry.started_ms),
+        text(duration),
+        _MISSING,
+        text(entry.error_message),
+        text(entry.initiator_host),
+        text(entry.initiator),
+        "default",
+        str(entry.txn_id or 0),
+        str(entry.next_txn_id or 0),
+        str(entry.commit_ms or 0),
+        text(entry.highest_write_id),
+    )
+
+
+def _like(names: Sequence[str], pattern: str | None) -> list[str]:
+    """Names that match Hive's pattern: * or % for any text, | between alternatives.
+
+    >>> _like(["orders", "lines", "order_log"], "order*")
+    ['orders', 'order_log']
+    """
+    if pattern is None:
+        return list(names)
+    alternatives = [p.lower().replace("%", "*") for p in pattern.split("|")]
+    return [n for n in names if any(fnmatch.fnmatchcase(n, p) for p in alternatives)]
