@@ -92,7 +92,7 @@ def read_markers(
 
 def _files(index: int, partition: PartitionLocation, directory: SelectedDir) -> list[SelectedFile]:
     def selected(file: DataFile) -> SelectedFile:
-        path = f"{partition.location}/{directory.path}/{file.path}"
+        path = f"{partition.location}/{file.path}"
         return SelectedFile(index, path, file.size, file.bucket_id, directory.needs_row_filter)
 
     return [selected(f) for f in directory.files]

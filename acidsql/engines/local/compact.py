@@ -162,7 +162,7 @@ class _Compaction:
 
     def _inputs(self, directories: Sequence[SelectedDir], bucket: BucketId) -> list[MergeInput]:
         paths = [
-            f"{self.location}/{d.path}/{f.path}"
+            f"{self.location}/{f.path}"
             for d in directories
             for f in d.files
             if f.bucket_id == bucket

@@ -88,7 +88,7 @@ def _expected_bytes(frame: DataFrame) -> int | None:
     if plan is None:
         return None
     with clear_errors():
-        return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+        return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
 def _collect_up_to(frame: DataFrame, limit: int) -> pa.Table | None:
