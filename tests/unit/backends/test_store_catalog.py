@@ -123,9 +123,7 @@ def test_partitions_are_added_once_and_listed_by_name(store):
 def write(store):
     txn = store.open_txn("ann", "host1")
     write_id = store.allocate_write_id(txn, T)
-    component = LockComponent(
-        LockType.SHARED_WRITE, "default", "t", None, WriteOperation.UPDATE
-    )
+    component = LockComponent(LockType.SHARED_WRITE, "default", "t", None, WriteOperation.UPDATE)
     store.lock(txn, [component], "ann", "host1")
     return txn, write_id
 

@@ -115,9 +115,7 @@ def test_the_first_blocker_is_named(store):
     ask(store, on(X))
     ask(store, on(X))
     asked = ask(store, on(X))
-    assert asked.blocked_by == (
-        "lockid:1 of txnid:1 (ann@host1), EXCL_WRITE acquired on default/t"
-    )
+    assert asked.blocked_by == ("lockid:1 of txnid:1 (ann@host1), EXCL_WRITE acquired on default/t")
     assert store.show_locks()[-1].blocked_by_lock_id == 1
 
 

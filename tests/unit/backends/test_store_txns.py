@@ -27,7 +27,7 @@ def begin(store, type=TxnType.DEFAULT):
 
 
 def change(store, txn_id, operation=WriteOperation.UPDATE, table="t", partition=None):
-    """Allocate and lock as a writer does; SHARED_WRITE, so that conflicts are left to the commit."""
+    """Allocate and lock as a writer does; SHARED_WRITE leaves conflicts to the commit."""
     store.allocate_write_id(txn_id, TableName("default", table))
     component = LockComponent(LockType.SHARED_WRITE, "default", table, partition, operation)
     store.lock(txn_id, [component], "ann", "host1")

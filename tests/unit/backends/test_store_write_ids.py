@@ -47,7 +47,7 @@ def test_only_open_txns_that_may_write_get_ids(store):
         store.allocate_write_id(ended, T)
     with pytest.raises(NoSuchTxnError):
         store.allocate_write_id(TxnId(8), T)
-    with pytest.raises(TxnError, match="Write ID allocation failed on default.t"):
+    with pytest.raises(TxnError, match=r"Write ID allocation failed on default\.t"):
         store.allocate_write_id(begin(store, TxnType.READ_ONLY), T)
     assert store.allocate_write_id(begin(store), T) == 1
 
