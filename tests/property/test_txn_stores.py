@@ -30,7 +30,7 @@ from acidsql.txn.policy import TxnPolicy
 TABLES = [TableName("default", "a"), TableName("default", "b")]
 POLICY = TxnPolicy(timeout_s=10, max_open_txns=6)
 
-ids = st.integers(0, 9)
+ids = st.integers(0, 4)
 tables = st.sampled_from(TABLES)
 partitions = st.sampled_from([None, "p=1", "p=2"])
 changes = st.sampled_from([WriteOperation.INSERT, WriteOperation.UPDATE, WriteOperation.DELETE])
@@ -112,6 +112,11 @@ class Stores(RuleBasedStateMachine):
             LockType.SHARED_WRITE, table.database, table.table, partition, operation
         )
         self._asked(self.both("lock", txn, [lock], "ann", "host1"))
+
+    @rule(back=ids, table=tables, operation=changes)
+    def write_and_commit(self, back, table, operation):
+        self.write(back, table, None, operation)
+        self.commit(back)
 
     @rule(back=ids, table=tables)
     def allocate(self, back, table):
