@@ -153,8 +153,9 @@ def test_a_dropped_table_leaves_no_conflicts(store):
     store.commit_txn(fast)
     store.drop_table(T)
     store.create_table(WHOLE)
-    write_id = store.allocate_write_id(slow, T)
-    assert write_id == 1
+    assert store.allocate_write_id(slow, T) == 1
+    again = LockComponent(LockType.SHARED_WRITE, "default", "t", None, WriteOperation.UPDATE)
+    store.lock(slow, [again], "ann", "host1")
     store.commit_txn(slow)
     assert store.show_txns() == []
 
