@@ -1,0 +1,227 @@
+"""Random verbs on both stores: the answers and the errors are always the same."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import hypothesis.strategies as st
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+
+from acidsql.backends.memory import MemoryStore
+from acidsql.backends.sqlite import SqliteStore
+from acidsql.errors import AcidSqlError
+from acidsql.model.names import TableName
+from acidsql.model.table import Column, Table
+from acidsql.model.types import parse_type
+from acidsql.txn.entities import (
+    CompactionType,
+    LockComponent,
+    LockType,
+    TxnState,
+    TxnType,
+    WriteOperation,
+)
+from acidsql.txn.locks import blocks
+from acidsql.txn.policy import TxnPolicy
+
+TABLES = [TableName("default", "a"), TableName("default", "b")]
+POLICY = TxnPolicy(timeout_s=10, max_open_txns=6)
+
+ids = st.integers(0, 4)
+tables = st.sampled_from(TABLES)
+partitions = st.sampled_from([None, "p=1", "p=2"])
+changes = st.sampled_from([WriteOperation.INSERT, WriteOperation.UPDATE, WriteOperation.DELETE])
+components = st.builds(
+    LockComponent,
+    st.sampled_from(list(LockType)),
+    st.just("default"),
+    st.sampled_from([None, "a", "b"]),
+    partitions,
+    st.sampled_from([o for o in WriteOperation if o is not WriteOperation.COMPACT]),
+    st.booleans(),
+    st.booleans(),
+)
+
+
+def answer(store, verb, *arguments):
+    """What the verb gives back, or the error as a caller meets it."""
+    try:
+        return getattr(store, verb)(*arguments)
+    except AcidSqlError as error:
+        return type(error), str(error), error.code
+
+
+class Stores(RuleBasedStateMachine):
+    """The SQLite store against the model. Ids are counted back from the newest one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now_ms = 1_000_000
+        self.directory = tempfile.mkdtemp()
+        self.model = MemoryStore(lambda: self.now_ms, POLICY, "/w")
+        self.store = SqliteStore(
+            str(Path(self.directory) / "store.db"),
+            warehouse="/w",
+            policy=POLICY,
+            clock_ms=lambda: self.now_ms,
+        )
+        self.txns = self.locks = self.compactions = 1
+        self.snapshots = [self.model.valid_txns()]
+        self.written = {}
+        self.ended = {}
+
+    def teardown(self) -> None:
+        self.store.close()
+        shutil.rmtree(self.directory)
+
+    def both(self, verb, *arguments):
+        expected = answer(self.model, verb, *arguments)
+        assert answer(self.store, verb, *arguments) == expected
+        return expected
+
+    def txn(self, back):
+        return self.txns - back
+
+    @rule(type=st.sampled_from([*TxnType, TxnType.DEFAULT, TxnType.DEFAULT]))
+    def open_txn(self, type):
+        txn_id = self.both("open_txn", "ann", "host1", type)
+        self.txns = txn_id if isinstance(txn_id, int) else self.txns
+
+    @rule(back=ids, verb=st.sampled_from(["heartbeat", "latest_txn_in_conflict"]))
+    def touch(self, back, verb):
+        self.both(verb, self.txn(back))
+
+    @rule(back=ids)
+    def commit(self, back):
+        if self.both("commit_txn", self.txn(back)) is None:
+            self.ended[self.txn(back)] = "committed"
+
+    @rule(back=ids)
+    def abort(self, back):
+        if self.both("abort_txn", self.txn(back), f"reason {back}") is None:
+            self.ended[self.txn(back)] = "aborted"
+
+    @rule(back=ids, table=tables, partition=partitions, operation=changes)
+    def write(self, back, table, partition, operation):
+        txn = self.txn(back)
+        self.allocate(back, table)
+        lock = LockComponent(
+            LockType.SHARED_WRITE, table.database, table.table, partition, operation
+        )
+        self._asked(self.both("lock", txn, [lock], "ann", "host1"))
+
+    @rule(back=ids, table=tables, operation=changes)
+    def write_and_commit(self, back, table, operation):
+        self.write(back, table, None, operation)
+        self.commit(back)
+
+    @rule(back=ids, table=tables)
+    def allocate(self, back, table):
+        write_id = self.both("allocate_write_id", self.txn(back), table)
+        if isinstance(write_id, int):
+            self.written[table, write_id] = self.txn(back)
+
+    @rule(
+        back=ids,
+        write_id=st.integers(1, 4),
+        table=tables,
+        reached=st.lists(st.sampled_from(["p=1", "p=2"]), max_size=3),
+        operation=changes,
+    )
+    def reach(self, back, write_id, table, reached, operation):
+        self.both("add_dynamic_partitions", self.txn(back), write_id, table, reached, operation)
+
+    @rule(back=ids, request=st.lists(components, max_size=3))
+    def lock(self, back, request):
+        self._asked(self.both("lock", self.txn(back), request, "ann", "host1", "q"))
+
+    def _asked(self, response):
+        self.locks = getattr(response, "lock_id", self.locks)
+
+    @rule(back=st.integers(0, 4), verb=st.sampled_from(["check_lock", "unlock"]))
+    def look(self, back, verb):
+        self.both(verb, self.locks - back)
+
+    @rule(back=st.none() | ids)
+    def snapshot(self, back):
+        txns = self.both("valid_txns", None if back is None else self.txn(back))
+        self.snapshots = [*self.snapshots[-4:], txns]
+
+    @rule(table=tables, partition=partitions, type=st.sampled_from(list(CompactionType)))
+    def compact(self, table, partition, type):
+        queued = self.both("compact", table, partition, type, "ann", "host1")
+        self.compactions = queued if isinstance(queued, int) else self.compactions
+
+    @rule(highest=st.integers(1, 4))
+    def work(self, highest):
+        entry = self.both("next_compaction", "worker 1")
+        if entry is not None:
+            self.open_txn(TxnType.COMPACTION)
+            self.both("compaction_started", entry.compaction_id, self.txns, highest)
+
+    @rule(back=st.integers(0, 3), txn_back=ids, highest=st.integers(1, 4))
+    def start(self, back, txn_back, highest):
+        self.both("compaction_started", self.compactions - back, self.txn(txn_back), highest)
+
+    @rule(back=st.integers(0, 3), verb=st.sampled_from(["mark_compacted", "mark_cleaned"]))
+    def advance(self, back, verb):
+        self.both(verb, self.compactions - back)
+
+    @rule(back=st.integers(0, 3), verb=st.sampled_from(["mark_refused", "mark_failed"]))
+    def give_up(self, back, verb):
+        self.both(verb, self.compactions - back, f"reason {back}")
+
+    @rule(seconds=st.sampled_from([1, 6, 25]))
+    def pass_time(self, seconds):
+        self.now_ms += seconds * 1000
+
+    @rule(verb=st.sampled_from(["time_out_txns", "trim"]))
+    def keep_house(self, verb):
+        self.both(verb)
+
+    @rule(table=tables)
+    def create(self, table):
+        column = Column("a", parse_type("int"))
+        self.both("create_table", Table(table, (column,), f"/w/{table.table}"))
+
+    @rule(table=tables)
+    def drop(self, table):
+        if self.both("drop_table", table) is None:
+            self.written = {place: t for place, t in self.written.items() if place[0] != table}
+
+    @invariant()
+    def show_the_same(self):
+        for verb in ("show_txns", "show_locks", "show_compactions", "ready_to_clean"):
+            self.both(verb)
+        self.both("tables", "default")
+        for txns in (*self.snapshots, self.model.valid_txns()):
+            self.both("valid_write_ids", TABLES, txns)
+
+    @invariant()
+    def committed_writes_are_seen_and_open_ones_hidden(self):
+        lists = self.store.valid_write_ids(TABLES, self.store.valid_txns())
+        opened = {t.txn_id for t in self.store.show_txns() if t.state is TxnState.OPEN}
+        for (table, write_id), txn in self.written.items():
+            if self.ended.get(txn) == "committed":
+                assert lists[table].is_valid(write_id)
+            elif txn in opened:
+                assert not lists[table].is_valid(write_id)
+
+    @invariant()
+    def no_two_acquired_locks_meet(self):
+        held = [k for k in self.store.show_locks() if k.state.name == "ACQUIRED"]
+        for a in held:
+            for b in held:
+                assert a.txn_id == b.txn_id or not blocks(a, b)
+
+
+TestStores = Stores.TestCase
+TestStores.settings = settings(
+    max_examples=60,
+    stateful_step_count=40,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)

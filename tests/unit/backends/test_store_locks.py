@@ -1,0 +1,192 @@
+"""Locks: who waits for whom, in which order, and what becomes of requests."""
+
+import pytest
+
+from acidsql.errors import NoSuchLockError, NoSuchTxnError, TxnAbortedError, TxnError
+from acidsql.model.ids import LockId, TxnId
+from acidsql.txn.entities import LockComponent, LockState, LockType, TxnType
+
+R, W, X, E = (
+    LockType.SHARED_READ,
+    LockType.SHARED_WRITE,
+    LockType.EXCL_WRITE,
+    LockType.EXCLUSIVE,
+)
+
+
+def on(type, table="t", partition=None, database="default"):
+    return LockComponent(type, database, table, partition)
+
+
+def ask(store, *components, txn=None):
+    """A request, of a new transaction unless one is given."""
+    txn = txn or store.open_txn("ann", "host1")
+    return store.lock(txn, components, "ann", "host1", "query 1")
+
+
+def granted(response):
+    return response.state is LockState.ACQUIRED
+
+
+@pytest.mark.parametrize(
+    ("requested", "row"),
+    [(R, "ok ok ok wait"), (W, "ok ok wait wait"), (X, "ok wait wait wait"), (E, "wait " * 4)],
+    ids=["r", "w", "x", "e"],
+)
+def test_the_compatibility_matrix(store, requested, row):
+    for number, (existing, answer) in enumerate(zip((R, W, X, E), row.split(), strict=True)):
+        ask(store, on(existing, f"t{number}"))
+        asked = ask(store, on(requested, f"t{number}"))
+        assert granted(asked) is (answer == "ok"), (requested, existing)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "answer"),
+    [
+        (on(E), on(R, "other"), "ok"),
+        (on(E), on(R, database="elsewhere"), "ok"),
+        (on(E, partition="p=1"), on(R, partition="p=2"), "ok"),
+        (on(E, partition="p=1"), on(R, partition="p=1"), "wait"),
+        (on(E, partition="p=1"), on(R), "wait"),
+        (on(R), on(E, partition="p=1"), "wait"),
+        (on(E, None), on(R), "wait"),
+        (on(R), on(E, None), "wait"),
+        (on(E), on(R, None), "ok"),
+        (on(R, None), on(E), "ok"),
+        (on(R, None), on(E, partition="p=1"), "ok"),
+        (on(E, None), on(R, None), "wait"),
+        (on(R, None), on(E, None), "wait"),
+    ],
+)
+def test_which_resources_meet(store, first, second, answer):
+    ask(store, first)
+    assert granted(ask(store, second)) is (answer == "ok")
+
+
+def test_nobody_overtakes_a_waiting_request(store):
+    """Otherwise readers that keep coming would starve a writer."""
+    reader = store.open_txn("ann", "host1")
+    ask(store, on(R), txn=reader)
+    writer = ask(store, on(E))
+    late_reader = ask(store, on(R))
+    assert not granted(writer)
+    assert not granted(late_reader)
+    store.commit_txn(reader)
+    assert not granted(store.check_lock(late_reader.lock_id))
+    assert granted(store.check_lock(writer.lock_id))
+    assert not granted(store.check_lock(late_reader.lock_id))
+
+
+def test_a_withdrawn_request_blocks_nobody(store):
+    ask(store, on(R))
+    writer = ask(store, on(E))
+    late_reader = ask(store, on(R))
+    store.unlock(writer.lock_id)
+    assert granted(store.check_lock(late_reader.lock_id))
+    with pytest.raises(NoSuchLockError, match=f"lockid:{writer.lock_id}"):
+        store.check_lock(writer.lock_id)
+
+
+def test_later_requests_do_not_block_earlier_ones(store):
+    holder = store.open_txn("ann", "host1")
+    ask(store, on(X), txn=holder)
+    first, second = ask(store, on(X)), ask(store, on(X))
+    store.commit_txn(holder)
+    assert granted(store.check_lock(first.lock_id))
+    assert not granted(store.check_lock(second.lock_id))
+
+
+def test_all_components_or_none(store):
+    holder = store.open_txn("ann", "host1")
+    ask(store, on(E, "b"), txn=holder)
+    asked = ask(store, on(R, "a"), on(R, "b"), on(R, "c"))
+    rows = [lock for lock in store.show_locks() if lock.lock_id == asked.lock_id]
+    assert [r.state for r in rows] == [LockState.WAITING] * 3
+    assert [r.blocked_by_lock_id for r in rows] == [None, 1, None]
+    assert [r.blocked_by_internal_id for r in rows] == [None, 1, None]
+    store.commit_txn(holder)
+    assert granted(store.check_lock(asked.lock_id))
+    rows = store.show_locks()
+    assert [r.state for r in rows] == [LockState.ACQUIRED] * 3
+    assert [r.blocked_by_lock_id for r in rows] == [None] * 3
+
+
+def test_the_first_blocker_is_named(store):
+    ask(store, on(X))
+    ask(store, on(X))
+    asked = ask(store, on(X))
+    assert asked.blocked_by == ("lockid:1 of txnid:1 (ann@host1), EXCL_WRITE acquired on default/t")
+    assert store.show_locks()[-1].blocked_by_lock_id == 1
+
+
+def test_locks_of_one_txn_do_not_meet(store):
+    txn = store.open_txn("ann", "host1")
+    assert granted(ask(store, on(E), txn=txn))
+    assert granted(ask(store, on(E), txn=txn))
+
+
+def test_a_lock_is_shown_whole(store, clock):
+    ask(store, on(X, "t", "p=1"))
+    (lock,) = store.show_locks()
+    assert (lock.lock_id, lock.internal_id, lock.txn_id) == (1, 1, 1)
+    assert (lock.database, lock.table, lock.partition) == ("default", "t", "p=1")
+    assert (lock.type, lock.state) == (X, LockState.ACQUIRED)
+    assert (lock.last_heartbeat_ms, lock.acquired_at_ms) == (0, clock.now_ms)
+    assert (lock.user, lock.host, lock.agent_info) == ("ann", "host1", "query 1")
+
+
+@pytest.mark.parametrize("end", ["commit_txn", "abort_txn"])
+def test_the_end_of_a_txn_releases_its_locks(store, end):
+    txn = store.open_txn("ann", "host1")
+    asked = ask(store, on(E), txn=txn)
+    getattr(store, end)(txn)
+    assert store.show_locks() == []
+    with pytest.raises(NoSuchLockError):
+        store.check_lock(asked.lock_id)
+
+
+def test_check_lock_is_a_heartbeat(store, clock):
+    ask(store, on(X))
+    waiting = ask(store, on(X))
+    clock.pass_s(100)
+    store.check_lock(waiting.lock_id)
+    beats = {t.txn_id: t.last_heartbeat_ms for t in store.show_txns()}
+    assert beats == {1: clock.now_ms - 100_000, 2: clock.now_ms}
+
+
+def test_check_lock_of_a_granted_request_stays_granted(store):
+    asked = ask(store, on(X))
+    assert granted(store.check_lock(asked.lock_id))
+
+
+def test_unlock_is_silent_about_missing_locks(store):
+    store.unlock(LockId(9))
+    assert store.show_locks() == []
+
+
+def test_granted_locks_of_a_txn_stay_until_its_end(store):
+    asked = ask(store, on(X))
+    with pytest.raises(TxnError, match="lockid:1 is granted and belongs to txnid:1"):
+        store.unlock(asked.lock_id)
+    assert len(store.show_locks()) == 1
+
+
+def test_asking_again_after_a_lost_answer_does_no_harm(store):
+    txn = store.open_txn("ann", "host1")
+    first, second = ask(store, on(X), txn=txn), ask(store, on(X), txn=txn)
+    assert granted(first)
+    assert granted(second)
+    store.commit_txn(txn)
+    assert store.show_locks() == []
+
+
+def test_locks_need_an_open_txn_and_a_component(store):
+    with pytest.raises(NoSuchTxnError):
+        ask(store, on(R), txn=TxnId(5))
+    txn = store.open_txn("ann", "host1", TxnType.READ_ONLY)
+    with pytest.raises(TxnError, match="at least one component"):
+        ask(store, txn=txn)
+    store.abort_txn(txn)
+    with pytest.raises(TxnAbortedError):
+        ask(store, on(R), txn=txn)
+    assert store.show_locks() == []
