@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
@@ -63,7 +64,7 @@ def _store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store:
     if url == "memory:":
         from acidsql.backends.memory.store import MemoryStore  # noqa: PLC0415
 
-        return MemoryStore(warehouse=settings.warehouse, policy=policy)
+        return MemoryStore(lambda: time.time_ns() // 1_000_000, policy, settings.warehouse)
     if scheme == "sqlite" and rest.startswith("///"):
         return _sqlite(unquote(rest[2:]), settings, policy)
     if scheme in ("postgresql", "thrift"):

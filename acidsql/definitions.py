@@ -39,9 +39,7 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
     return table
 
 
-def create_table(
-    catalog: Catalog, storage: Storage, table: Table, *, if_not_exists: bool
-) -> bool:
+def create_table(catalog: Catalog, storage: Storage, table: Table, *, if_not_exists: bool) -> bool:
     """Create the table and its directory; False if it was there and that is fine."""
     if catalog.find_table(table.name) is not None:
         if if_not_exists:

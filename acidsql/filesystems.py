@@ -210,4 +210,6 @@ class ArrowStorage:
 
     def _path(self, path: str) -> str:
         parts = urlsplit(path)
-        return f"{parts.netloc}{parts.path}" if parts.scheme not in ("hdfs", "viewfs") else parts.path
+        return (
+            f"{parts.netloc}{parts.path}" if parts.scheme not in ("hdfs", "viewfs") else parts.path
+        )

@@ -192,4 +192,3 @@ def count_text(count: int, noun: str) -> str:
 def text_rows(kind: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Result:
     """A result of rows that are already here."""
     return Result(kind, RowsFrame(list(columns), [tuple(row) for row in rows]))
-

@@ -18,4 +18,3 @@ def run_script(text: str, execute: Callable[[str, int, int], T]) -> Iterator[T]:
     """
     for statement in split(text):
         yield execute(statement.text, statement.line, statement.column)
-

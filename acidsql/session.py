@@ -12,7 +12,13 @@ from typing import Any, Protocol
 
 from acidsql import definitions, shows
 from acidsql.catalog import Catalog, Partition
-from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, PartitionNotFoundError, SqlError
+from acidsql.errors import (
+    AcidSqlError,
+    AnalysisError,
+    ConfigError,
+    PartitionNotFoundError,
+    SqlError,
+)
 from acidsql.grammar.parse import parse
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
@@ -121,7 +127,9 @@ class Session:
 
     def execute_script(self, text: str) -> Iterator[Result]:
         """Run many statements, each when its result is asked for; the first error ends it."""
-        return run_script(text, lambda sql, line, column: self.execute(sql, line=line, column=column))
+        return run_script(
+            text, lambda sql, line, column: self.execute(sql, line=line, column=column)
+        )
 
     def table(self, name: str) -> Any:
         """A full-ACID table as a lazy Spark DataFrame under one snapshot.
@@ -257,7 +265,9 @@ class Session:
                 if stale and attempt < _SNAPSHOT_RETRIES:
                     txn.abort("snapshot was outdated when locks were acquired")
                     continue
-                tables = [self._store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
+                tables = [
+                    self._store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))
+                ]
                 context = WriteContext(self._read_context(txn, tables, arguments), write_id)
                 job = self._run_job(plan, context, txn)
             return _write_result(plan, job, txn, write_id)
@@ -277,9 +287,7 @@ class Session:
             raise
         return job
 
-    def _record(
-        self, plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn
-    ) -> None:
+    def _record(self, plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn) -> None:
         """New partitions into the catalog, and every partition reached into the write set."""
         table = context.read.tables[plan.table].table
         if not table.partition_columns:
@@ -347,7 +355,9 @@ class Session:
                 ) from None
         wanted = [(c.name, values.get(c.name)) for c in table.partition_columns]
         name = PartitionName.of(wanted)
-        if len(values) != len(wanted) or name not in {p.name for p in self._store.partitions(table.name)}:
+        if len(values) != len(wanted) or name not in {
+            p.name for p in self._store.partitions(table.name)
+        }:
             raise PartitionNotFoundError(
                 f"table {table.name} has no partition {name}",
                 code=10006,

@@ -12,7 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acidsql.errors import ConfigError
 
-_UNITS = {"": 1.0, "ms": 0.001, "msec": 0.001, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_UNITS = {
+    "": 1.0,
+    "ms": 0.001,
+    "msec": 0.001,
+    "s": 1.0,
+    "sec": 1.0,
+    "m": 60.0,
+    "min": 60.0,
+    "h": 3600.0,
+}
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 _TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
@@ -80,7 +89,9 @@ def duration_s(key: str, text: str) -> float:
     """
     match = _DURATION.fullmatch(text.lower())
     if match is None or match[2] not in _UNITS:
-        raise ConfigError(f'"{text}" is not a time for {key}', hint='Write it like "300s" or "5min".')
+        raise ConfigError(
+            f'"{text}" is not a time for {key}', hint='Write it like "300s" or "5min".'
+        )
     return float(match[1]) * _UNITS[match[2]]
 
 

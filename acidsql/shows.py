@@ -71,7 +71,11 @@ def describe(table: Table) -> Result:
     """Columns, and partition columns once more under their own head."""
     rows = [(c.name, str(c.type), c.comment or "") for c in table.all_columns]
     if table.partition_columns:
-        rows += [("", "", ""), ("# Partition Information", "", ""), ("# col_name", "data_type", "comment")]
+        rows += [
+            ("", "", ""),
+            ("# Partition Information", "", ""),
+            ("# col_name", "data_type", "comment"),
+        ]
         rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
     return text_rows("describe", ["col_name", "data_type", "comment"], rows)
 

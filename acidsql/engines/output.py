@@ -103,8 +103,8 @@ class Output:
 
     target: Target
     files: list[OutputFile] = field(default_factory=list)
-    _open: dict[tuple[str, bool, int, int], tuple[EventWriter, OutputFile, str]] = (
-        field(default_factory=dict)
+    _open: dict[tuple[str, bool, int, int], tuple[EventWriter, OutputFile, str]] = field(
+        default_factory=dict
     )
     _attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -173,9 +173,7 @@ class Output:
         writer, file, path = self._open.pop(key)
         written = writer.close()
         self.target.storage.put_file(path, f"{file.directory}/{file.attempt}")
-        self.files.append(
-            OutputFile(**{**asdict(file), "rows": written.rows})
-        )
+        self.files.append(OutputFile(**{**asdict(file), "rows": written.rows}))
 
 
 def publish(files: Sequence[OutputFile], storage: Storage) -> None:

@@ -77,9 +77,7 @@ def directory_state(
     return acid_state(files, snapshot.write_ids, txns, markers, snapshot.table.kind)
 
 
-def read_markers(
-    files: Sequence[ListedFile], location: str, storage: Storage
-) -> Mapping[str, str]:
+def read_markers(files: Sequence[ListedFile], location: str, storage: Storage) -> Mapping[str, str]:
     """The text of each ``_metadata_acid`` of a listing, by its directory."""
     markers = {}
     for file in files:
@@ -103,9 +101,7 @@ def _refuse_foreign_files(
 ) -> None:
     """What is understood by the layout but not read yet must not be passed over in silence."""
     raw = [d.path for d in (state.base, *state.deltas) if d is not None and d.raw]
-    streamed = [
-        f.path for d in state.deltas for f in d.files if f.side_file is not None
-    ]
+    streamed = [f.path for d in state.deltas for f in d.files if f.side_file is not None]
     for what, found in (
         ("files from before the table became ACID", [f.path for f in state.originals]),
         ("files of LOAD DATA", raw),

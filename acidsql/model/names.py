@@ -11,7 +11,7 @@ DEFAULT_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """What stands for NULL and the empty string in a partition name (hive.exec.default.partition.name)."""
 
 # Hive's FileUtils.escapePathName: control characters, DEL and these.
-_ESCAPED = frozenset('"#%\'*/:=?\\{[]^' + "".join(map(chr, range(1, 32))) + "\x7f")
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^" + "".join(map(chr, range(1, 32))) + "\x7f")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -73,7 +73,9 @@ class PartitionName:
     items: tuple[tuple[str, str | None], ...]
 
     @classmethod
-    def of(cls, values: Mapping[str, str | None] | Sequence[tuple[str, str | None]]) -> PartitionName:
+    def of(
+        cls, values: Mapping[str, str | None] | Sequence[tuple[str, str | None]]
+    ) -> PartitionName:
         """From column → value text; column names are lowered, an empty value is NULL."""
         pairs = values.items() if isinstance(values, Mapping) else values
         return cls(tuple((k.lower(), v or None) for k, v in pairs))
@@ -91,7 +93,9 @@ class PartitionName:
             if not eq:
                 raise ValueError(f"not a partition name: {text!r}")
             value = unescape_path(value)
-            items.append((unescape_path(key).lower(), None if value == DEFAULT_PARTITION_VALUE else value))
+            items.append(
+                (unescape_path(key).lower(), None if value == DEFAULT_PARTITION_VALUE else value)
+            )
         return cls(tuple(items))
 
     @property

@@ -37,7 +37,9 @@ class ValidTxnList:
         """Whether the snapshot sees what this transaction wrote; txn 0 always counts as committed."""
         if txn_id == 0:
             return True
-        return txn_id <= self.high_watermark and txn_id not in self.open and txn_id not in self.aborted
+        return (
+            txn_id <= self.high_watermark and txn_id not in self.open and txn_id not in self.aborted
+        )
 
     def is_aborted(self, txn_id: TxnId) -> bool:
         """Whether the snapshot knows the transaction as aborted."""

@@ -217,7 +217,9 @@ class _TypeParser:
     def _word(self) -> str:
         self._skip()
         start = self.at
-        while self.at < len(self.text) and (self.text[self.at].isalnum() or self.text[self.at] in "_ "):
+        while self.at < len(self.text) and (
+            self.text[self.at].isalnum() or self.text[self.at] in "_ "
+        ):
             self.at += 1
         return " ".join(self.text[start : self.at].lower().split())
 

@@ -69,9 +69,7 @@ def _static_partition(
     return tuple((name, found[name]) for name in partition_names if name in found)
 
 
-def _columns(
-    statement: Insert, table: Table, static: dict[str, str | None]
-) -> tuple[Column, ...]:
+def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> tuple[Column, ...]:
     """The columns that the rows fill, in the order of the rows."""
     open_columns = tuple(c for c in table.all_columns if c.name not in static)
     if statement.columns is None:

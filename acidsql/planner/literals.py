@@ -32,7 +32,9 @@ class NotLiteral(Exception):  # noqa: N818 - not an error: the value is for Spar
     """The expression is no literal, or its conversion is left to Spark."""
 
 
-def cell_text(fragment: Fragment, kind: ColumnType, arguments: Arguments, column: str) -> str | None:
+def cell_text(
+    fragment: Fragment, kind: ColumnType, arguments: Arguments, column: str
+) -> str | None:
     """The text of one value for a column, None for null.
 
     Raises NotLiteral where Spark has to compute it, InvalidValueError where it does not fit.
@@ -78,7 +80,9 @@ def _argument(arguments: Arguments, name: str) -> Literal:
     value: Any = arguments.get(name, NotLiteral)
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         raise NotLiteral
-    if value is None or isinstance(value, bool | int | float | Decimal | str | bytes | datetime.date):
+    if value is None or isinstance(
+        value, bool | int | float | Decimal | str | bytes | datetime.date
+    ):
         return value
     raise NotLiteral
 

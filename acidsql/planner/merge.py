@@ -40,7 +40,11 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(table, statement.alias, keys, Lowering(names, arguments, row_id))
     ids = _statement_ids(statement.clauses)
-    matched = [planner.matched(c, ids[type(c)]) for c in statement.clauses if not isinstance(c, MergeInsert)]
+    matched = [
+        planner.matched(c, ids[type(c)])
+        for c in statement.clauses
+        if not isinstance(c, MergeInsert)
+    ]
     inserts = [c for c in statement.clauses if isinstance(c, MergeInsert)]
     return MergePlan(
         table=table.name,

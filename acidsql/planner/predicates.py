@@ -38,7 +38,11 @@ def scan_predicates(
     fragment: Fragment, ref: TableRef, table: Table, arguments: Arguments
 ) -> tuple[Predicate, ...]:
     """What the WHERE of the one SELECT that reads ``ref`` says about its columns."""
-    same = [r for r in fragment.tables if (r.database, r.table, r.alias) == (ref.database, ref.table, ref.alias)]
+    same = [
+        r
+        for r in fragment.tables
+        if (r.database, r.table, r.alias) == (ref.database, ref.table, ref.alias)
+    ]
     if len(same) != 1:
         return ()
     for select in fragment.tree.find_all(exp.Select):
@@ -110,7 +114,9 @@ def _predicates(
         name = column(node.this)
         texts = [value(e, name) for e in node.expressions] if name else []
         if name and texts and all(t is not None for t in texts):
-            yield Predicate(column=name, operator="in", values=tuple(t for t in texts if t is not None))
+            yield Predicate(
+                column=name, operator="in", values=tuple(t for t in texts if t is not None)
+            )
 
 
 def _column(node: exp.Expression, table: Table, qualifiers: set[str], *, bare: bool) -> str | None:
@@ -163,7 +169,9 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | Decimal):
-        text = _number_text(f"{abs(value):f}" if isinstance(value, Decimal) else str(abs(value)), kind)
+        text = _number_text(
+            f"{abs(value):f}" if isinstance(value, Decimal) else str(abs(value)), kind
+        )
         return f"-{text}" if text is not None and value < 0 else text
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value.isoformat() if kind == PrimitiveType("date") else None

@@ -43,7 +43,9 @@ class Lowering:
             sources.append(source)
             return _MARK + _alias_of(fragment, ref)
 
-        filled = fragment.fill(table, lambda name: f":{name}", lambda s: self._star(s, fragment, found))
+        filled = fragment.fill(
+            table, lambda name: f":{name}", lambda s: self._star(s, fragment, found)
+        )
         parts: list[str | Source] = []
         for index, stretch in enumerate(filled.split(_MARK)):
             parts += [sources[index - 1], stretch] if index else [stretch]
@@ -104,5 +106,3 @@ def _alias_of(fragment: Fragment, ref: TableRef) -> str:
     if _TABLE_QUERY.search(fragment.text[: ref.start]):
         return ""
     return f" AS {quote_identifier(ref.table)}"
-
-

@@ -87,7 +87,9 @@ class _Compaction:
         highest = max(_bounds(d.directory)[1] for d in self._directories)
         valid = self.snapshot.write_ids
 
-        def merge(inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput) -> WrittenFile:
+        def merge(
+            inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput
+        ) -> WrittenFile:
             return merge_major(inserts, deletes, valid, output)
 
         self._write(BaseDir(highest).name, self._buckets() or [BucketId(0)], merge, compacted=True)
@@ -98,7 +100,9 @@ class _Compaction:
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         valid = self.snapshot.write_ids
 
-        def deletes_only(_: object, deletes: list[MergeInput], output: MergeOutput) -> WrittenFile | None:
+        def deletes_only(
+            _: object, deletes: list[MergeInput], output: MergeOutput
+        ) -> WrittenFile | None:
             return merge_minor_deletes(deletes, valid, output)
 
         def inserts_only(

@@ -18,7 +18,9 @@ from acidsql.plans.engine import TableSnapshot, WriteContext
 from acidsql.plans.insert import InsertPlan, LiteralRows
 
 
-def insert_literals(plan: InsertPlan, rows: LiteralRows, target: Target, context: WriteContext) -> list[OutputFile]:
+def insert_literals(
+    plan: InsertPlan, rows: LiteralRows, target: Target, context: WriteContext
+) -> list[OutputFile]:
     """Write the rows; their files, not yet published."""
     snapshot = context.read.tables[plan.table]
     table = literal_table(plan, rows, snapshot.table)
@@ -26,9 +28,7 @@ def insert_literals(plan: InsertPlan, rows: LiteralRows, target: Target, context
     codes = [numbers.setdefault(p, len(numbers)) for p in _partitions(plan, rows, snapshot)]
     placement = Placement.of(snapshot.table)
     with Output(target) as output:
-        write_rows(
-            output, table, np.array(codes), list(numbers), placement, context.statement_id
-        )
+        write_rows(output, table, np.array(codes), list(numbers), placement, context.statement_id)
     return output.files
 
 

@@ -110,7 +110,9 @@ def without_deleted(
     packed = np.unique(packing.pack(partitions, keys))
     deleted = spark.createDataFrame(pa.table({_KEY: packed}))
     key = packing.expression(partitioned=partitioned)
-    return _anti_join(events.selectExpr("*", f"{key} as __key"), deleted, f"__key = {_KEY}").drop("__key")
+    return _anti_join(events.selectExpr("*", f"{key} as __key"), deleted, f"__key = {_KEY}").drop(
+        "__key"
+    )
 
 
 def read_deleted(
@@ -161,14 +163,17 @@ def _joined(
 ) -> DataFrame:
     """Too many to broadcast: the delete files are read by Spark, whose join decides how."""
     frames = [
-        _delete_events(spark, snapshot, [f for f in selection.deletes if f.partition == index])
-        .selectExpr(f"{index} as __d{PARTITION}", *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS))
+        _delete_events(
+            spark, snapshot, [f for f in selection.deletes if f.partition == index]
+        ).selectExpr(f"{index} as __d{PARTITION}", *(f"{n} as __d_{n}" for n in ROW_ID_COLUMNS))
         for index in sorted({f.partition for f in selection.deletes})
     ]
     deleted = frames[0]
     for frame in frames[1:]:
         deleted = deleted.unionAll(frame)
-    return events.join(deleted, _expression(_column_condition(partitioned=partitioned)), "left_anti")
+    return events.join(
+        deleted, _expression(_column_condition(partitioned=partitioned)), "left_anti"
+    )
 
 
 def _delete_events(
@@ -190,7 +195,9 @@ def _delete_events(
         return frame
     hidden = ", ".join(map(str, snapshot.write_ids.exceptions)) or "-1"
     current = "coalesce(currentTransaction, -1)"
-    return frame.where(f"{current} <= {snapshot.write_ids.high_watermark} and {current} not in ({hidden})")
+    return frame.where(
+        f"{current} <= {snapshot.write_ids.high_watermark} and {current} not in ({hidden})"
+    )
 
 
 def _column_condition(*, partitioned: bool) -> str:

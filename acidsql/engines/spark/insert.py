@@ -58,7 +58,10 @@ def placed_rows(
 ) -> DataFrame:
     """The rows as their files hold them, with the texts of their partition values behind."""
     null = SqlText.of("NULL")
-    columns = [SqlText.of(stored(values.get(c.name, null), c), f" AS {quote_identifier(c.name)}") for c in table.columns]
+    columns = [
+        SqlText.of(stored(values.get(c.name, null), c), f" AS {quote_identifier(c.name)}")
+        for c in table.columns
+    ]
     columns += [
         SqlText.of(_partition_text(c, values, static), f" AS {partition_column(i)}")
         for i, c in enumerate(table.partition_columns)

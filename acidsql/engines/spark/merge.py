@@ -74,7 +74,8 @@ class _Merge:
         self.table: Table = job.context.tables[plan.table].table
         self.updates = [leg for leg in plan.matched if isinstance(leg, UpdateLeg)]
         self.legs = [
-            ChangeLeg(leg.statement_id, is_update=isinstance(leg, UpdateLeg)) for leg in plan.matched
+            ChangeLeg(leg.statement_id, is_update=isinstance(leg, UpdateLeg))
+            for leg in plan.matched
         ]
 
     # -- a source the driver can hold --------------------------------------------------------------
@@ -141,9 +142,7 @@ class _Merge:
             width = row_width(kept.columns)
             files = self._write_distributed(kept.where(f"{PARTITION} is not null"), scan, width)
             unmatched = kept.where(f"{PARTITION} is null and {fresh}")
-            inserted = {
-                v.column: SqlText.of(f"{fresh}_{i}") for i, v in enumerate(leg.values)
-            }
+            inserted = {v.column: SqlText.of(f"{fresh}_{i}") for i, v in enumerate(leg.values)}
             placed = placed_rows(self.job, self.table, unmatched, inserted, {})
             return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
         finally:
@@ -174,7 +173,9 @@ class _Merge:
                 raise _ambiguous(sample, sample.column("hits").to_pylist(), self, None)
         acting = acting.dropDuplicates(ids)
         wanted = [*ids, LEG, *([c.name for c in self.table.columns] if self.updates else [])]
-        return write_changed_rows(acting.select(*map(quote, wanted)), scan, self.target, self.legs, width)
+        return write_changed_rows(
+            acting.select(*map(quote, wanted)), scan, self.target, self.legs, width
+        )
 
     # -- texts -------------------------------------------------------------------------------------
 
@@ -188,9 +189,7 @@ class _Merge:
         )
         return self.job.scan(self.plan.table, request)
 
-    def _joined(
-        self, join: str, extra: Sequence[str], fresh: Sequence[SqlText] = ()
-    ) -> SqlText:
+    def _joined(self, join: str, extra: Sequence[str], fresh: Sequence[SqlText] = ()) -> SqlText:
         """The joined rows: row ids, the acting leg or -1, new values, and keys for an error."""
         alias = quote(self.plan.alias)
         leg = self._acting_leg()
@@ -219,10 +218,14 @@ class _Merge:
         assert leg is not None
         matched = f"{quote(self.plan.alias)}.{PARTITION} IS NOT NULL"
         condition = leg.condition or SqlText.of("true")
-        flag = SqlText.of(f"CASE WHEN {matched} THEN false WHEN (", condition, "\n) THEN true ELSE false END")
+        flag = SqlText.of(
+            f"CASE WHEN {matched} THEN false WHEN (", condition, "\n) THEN true ELSE false END"
+        )
         columns = [SqlText.of(flag, " AS __fresh")]
         for index, value in enumerate(values):
-            columns.append(SqlText.of("CASE WHEN ", flag, " THEN (", value, f") END AS __fresh_{index}"))
+            columns.append(
+                SqlText.of("CASE WHEN ", flag, " THEN (", value, f") END AS __fresh_{index}")
+            )
         return columns
 
     def _acting_leg(self) -> SqlText:
@@ -254,8 +257,12 @@ class _Merge:
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
         rows = self.job.sql(
             SqlText.of(
-                "SELECT ", SqlText.join(", ", columns), " FROM ", _SOURCE,
-                f" AS {self._source}", condition,
+                "SELECT ",
+                SqlText.join(", ", columns),
+                " FROM ",
+                _SOURCE,
+                f" AS {self._source}",
+                condition,
             )  # fmt: skip
         )
         values = {v.column: SqlText.of(f"__v{i}") for i, v in enumerate(leg.values)}

@@ -75,7 +75,9 @@ def scan_table(
     if partitioned:
         events = _with_partition(spark, events, selection)
     events = without_deleted(spark, events, selection, snapshot, storage, partitioned=partitioned)
-    columns = _columns(spark, snapshot.table, selection.partitions, request, partitioned=partitioned)
+    columns = _columns(
+        spark, snapshot.table, selection.partitions, request, partitioned=partitioned
+    )
     return Scan(events.selectExpr(*columns), selection)
 
 
@@ -117,7 +119,8 @@ def _leaf(table: Table, request: ScanRequest) -> str:
     cheap = [
         c.name
         for c in table.columns
-        if isinstance(c.type, PrimitiveType) and (c.type.name in INTEGER_BITS or c.type.name == "date")
+        if isinstance(c.type, PrimitiveType)
+        and (c.type.name in INTEGER_BITS or c.type.name == "date")
     ]
     return next(iter([n for n in used if n in cheap] or used or cheap or names))
 
@@ -137,20 +140,22 @@ def _with_partition(spark: SparkSession, events: DataFrame, selection: Selection
     frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
     if len(paths) <= MAP_FILES_MAX:
         pairs = ", ".join(f"{_literal(path)}, {index}" for path, index in paths.items())
-        return frame.selectExpr("*", f"element_at(map({pairs}), {_PATH}) as {PARTITION}").drop(_PATH)
+        return frame.selectExpr("*", f"element_at(map({pairs}), {_PATH}) as {PARTITION}").drop(
+            _PATH
+        )
     return _joined_with_paths(spark, frame, paths)
 
 
-def _joined_with_paths(
-    spark: SparkSession, frame: DataFrame, paths: dict[str, int]
-) -> DataFrame:
+def _joined_with_paths(spark: SparkSession, frame: DataFrame, paths: dict[str, int]) -> DataFrame:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     known = spark.createDataFrame(list(paths.items()), f"path string, {PARTITION} int")
     known = known.selectExpr("xxhash64(path) as __hash", PARTITION)
     if known.select("__hash").distinct().count() != len(paths):
         return frame.join(
-            F.broadcast(spark.createDataFrame(list(paths.items()), f"{_PATH} string, {PARTITION} int")),
+            F.broadcast(
+                spark.createDataFrame(list(paths.items()), f"{_PATH} string, {PARTITION} int")
+            ),
             _PATH,
         ).drop(_PATH)
     hashed = frame.selectExpr("*", f"xxhash64({_PATH}) as __hash").drop(_PATH)
@@ -190,9 +195,7 @@ def _columns(
     for index, column in enumerate(table.partition_columns):
         values = [p.name.values[index] if p.name else None for p in partitions]
         kind = spark_type(column.type)
-        array = ", ".join(
-            f"cast({'null' if v is None else _literal(v)} as {kind})" for v in values
-        )
+        array = ", ".join(f"cast({'null' if v is None else _literal(v)} as {kind})" for v in values)
         columns.append(f"element_at(array({array}), {PARTITION} + 1) as {quote(column.name)}")
     if request.row_id:
         columns.append(

@@ -26,7 +26,9 @@ def storage_type(kind: ColumnType) -> str:
     >>> storage_type(parse_type("array<timestamp>"))
     'array<timestamp>'
     """
-    return spark_type(kind).replace("timestamp_ntz", "timestamp") if _has(kind) else spark_type(kind)
+    return (
+        spark_type(kind).replace("timestamp_ntz", "timestamp") if _has(kind) else spark_type(kind)
+    )
 
 
 def wall_clock(

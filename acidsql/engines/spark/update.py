@@ -19,7 +19,9 @@ from acidsql.plans.update import UpdatePlan
 _TARGET = InputSource(name="target")
 
 
-def run_update(plan: UpdatePlan, job: Job, target: Target, statement_id: StatementId) -> list[OutputFile]:
+def run_update(
+    plan: UpdatePlan, job: Job, target: Target, statement_id: StatementId
+) -> list[OutputFile]:
     """A delete delta and a delta, not yet published."""
     table = job.context.tables[plan.table].table
     new = {a.column: a.value for a in plan.assignments}
@@ -34,7 +36,9 @@ def new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
     return SqlText.of(kept if value is None else stored(value, column), f" AS {name}")
 
 
-def run_delete(plan: DeletePlan, job: Job, target: Target, statement_id: StatementId) -> list[OutputFile]:
+def run_delete(
+    plan: DeletePlan, job: Job, target: Target, statement_id: StatementId
+) -> list[OutputFile]:
     """A delete delta, not yet published."""
     return _run(plan, job, target, [], ChangeLeg(statement_id, is_update=False))
 
@@ -66,4 +70,3 @@ def _run(
     with ansi(job.spark):
         changes = job.sql(text)
     return write_changed_rows(changes, scan, target, [leg], row_width(values))
-
