@@ -72,6 +72,9 @@ _SNAPSHOT_RETRIES = 5
 """hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
 
 
+__all__ = ["Result", "Session", "Store"]
+
+
 class Store(TxnManager, Catalog, Protocol):
     """One store for both ports, so that a catalog change and a commit cannot disagree."""
 
@@ -109,8 +112,8 @@ class Session:
     def execute(self, sql: str, args: Args = None, *, line: int = 1, column: int = 1) -> Result:
         """Run one statement.
 
-        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. ``line`` and ``column``
-        say where the statement begins in a script. Raises AcidSqlError.
+        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. ``line`` and
+        ``column`` say where the statement begins in a script. Raises AcidSqlError.
         """
         self._check_open()
         started_s = time.perf_counter()
@@ -163,7 +166,7 @@ class Session:
         )  # fmt: skip
 
     def run_cleaner(self) -> int:
-        """Remove directories no open reader can need any more; how many compactions were cleaned."""
+        """Remove what no open reader can need any more; how many compactions were cleaned."""
         self._check_open()
         return run_cleaner(self._store, self._store, self._storage)
 
@@ -310,7 +313,10 @@ class Session:
 
     def _compact(self, statement: Compact, arguments: dict[str, Any]) -> Result:
         table = find_target(statement.target, self)
-        place = {"line": statement.target.line, "column": statement.target.column}
+        place: dict[str, Any] = {
+            "line": statement.target.line,
+            "column": statement.target.column,
+        }
         if table.kind is not TableKind.FULL_ACID:
             raise AnalysisError(
                 f"Compaction is not allowed on non-ACID table {table.name}", code=10286, **place
