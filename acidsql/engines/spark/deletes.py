@@ -188,7 +188,8 @@ def _delete_events(
     reader = spark.read.schema(schema).option("__globPaths__", "false")
     frame = reader.orc([f.path for f in files]).where(
         "coalesce(operation, -1) = 2"
-        " and (originalTransaction | bucket | rowId | currentTransaction) >= 0"
+        " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
+        " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"
         f" and (row.`{column.name}` is null or coalesce(operation, -1) >= 0)"
     )
     if not any(f.row_filter for f in files):
