@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from acidsql.catalog import Catalog, Database
 from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
@@ -187,7 +188,7 @@ def _parameters(statement: CreateTable) -> dict[str, str]:
 
 
 def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
-    place = {"line": statement.target.line, "column": statement.target.column}
+    place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     transactional = table.parameters.get("transactional")
     if transactional is not None and transactional.lower() not in ("true", "false"):
         raise AnalysisError(

@@ -178,9 +178,11 @@ class ArrowStorage:
             return cast(BinaryIO, self._filesystem.open_input_file(self._path(path)))
 
     def write_file(self, path: str, data: bytes) -> None:
-        with _clear_errors("write", path):
-            with self._filesystem.open_output_stream(self._path(path)) as stream:
-                stream.write(data)
+        with (
+            _clear_errors("write", path),
+            self._filesystem.open_output_stream(self._path(path)) as stream,
+        ):
+            stream.write(data)
 
     def put_file(self, source: str, path: str) -> None:
         with _clear_errors("write", path):

@@ -117,11 +117,13 @@ class Result:
 
     def arrow(self) -> pa.Table:
         """All rows as a pyarrow.Table."""
-        return self._done(self._frame.arrow())
+        table: pa.Table = self._done(self._frame.arrow())
+        return table
 
     def pandas(self) -> pd.DataFrame:
         """All rows as a pandas.DataFrame."""
-        return self._done(self._frame.pandas())
+        frame: pd.DataFrame = self._done(self._frame.pandas())
+        return frame
 
     def close(self) -> None:
         """Let go of the snapshot. Idempotent."""

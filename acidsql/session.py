@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from acidsql.errors import (
     SqlError,
 )
 from acidsql.grammar.parse import parse
+from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.table import Table, TableKind
@@ -72,6 +72,9 @@ _SNAPSHOT_RETRIES = 5
 """hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
 
 
+__all__ = ["Result", "Session", "Store"]
+
+
 class Store(TxnManager, Catalog, Protocol):
     """One store for both ports, so that a catalog change and a commit cannot disagree."""
 
@@ -100,17 +103,17 @@ class Session:
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._database = DEFAULT_DATABASE
-        self._leases: dict[OpenTxn, frozenset[TableName]] = {}
-        self._guard = threading.Lock()
+        self._leases = Leases()
         self._closed = False
+        weakref.finalize(self, self._leases.close_soon)
 
     # -- statements --------------------------------------------------------------------------------
 
     def execute(self, sql: str, args: Args = None, *, line: int = 1, column: int = 1) -> Result:
         """Run one statement.
 
-        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. ``line`` and ``column``
-        say where the statement begins in a script. Raises AcidSqlError.
+        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. ``line`` and
+        ``column`` say where the statement begins in a script. Raises AcidSqlError.
         """
         self._check_open()
         started_s = time.perf_counter()
@@ -146,7 +149,7 @@ class Session:
         except BaseException as error:
             txn.abort_after(error)
             raise
-        self._keep(txn, [full_name])
+        self._leases.keep(txn, [full_name])
         return frame
 
     def register(self, name: str, frame: Any) -> None:
@@ -163,8 +166,9 @@ class Session:
         )  # fmt: skip
 
     def run_cleaner(self) -> int:
-        """Remove directories no open reader can need any more; how many compactions were cleaned."""
+        """Remove what no open reader can need any more; how many compactions were cleaned."""
         self._check_open()
+        self._leases.settle()
         return run_cleaner(self._store, self._store, self._storage)
 
     def run_housekeeper(self) -> list[int]:
@@ -177,8 +181,7 @@ class Session:
         if self._closed:
             return
         self._closed = True
-        for txn in list(self._leases):
-            self._release(txn)
+        self._leases.close()
         self._engine.close()
         self._store.close()
 
@@ -245,9 +248,11 @@ class Session:
         except BaseException as error:
             txn.abort_after(error)
             raise
-        self._keep(txn, names)
-        result = Result("select", frame, txn_id=txn.txn_id, release=lambda: self._release(txn))
-        weakref.finalize(result, self._release, txn)
+        self._leases.keep(txn, names)
+        result = Result(
+            "select", frame, txn_id=txn.txn_id, release=lambda: self._leases.release(txn)
+        )
+        self._leases.release_with(result, txn)
         return result
 
     def _write(
@@ -310,7 +315,10 @@ class Session:
 
     def _compact(self, statement: Compact, arguments: dict[str, Any]) -> Result:
         table = find_target(statement.target, self)
-        place = {"line": statement.target.line, "column": statement.target.column}
+        place: dict[str, Any] = {
+            "line": statement.target.line,
+            "column": statement.target.column,
+        }
         if table.kind is not TableKind.FULL_ACID:
             raise AnalysisError(
                 f"Compaction is not allowed on non-ACID table {table.name}", code=10286, **place
@@ -384,7 +392,7 @@ class Session:
             case DropDatabase():
                 access = Access(statement.name.name.lower(), None, Operation.DROP)
                 with self._transaction() as txn:
-                    self._let_go(lambda name: name.database == access.database)
+                    self._leases.release_table(lambda name: name.database == access.database)
                     txn.lock(lock_components([access]))
                     there = definitions.drop_database(self._store, self._storage, statement)
                 if self._database == access.database:
@@ -413,7 +421,7 @@ class Session:
         table = find_target(statement.target, self)
         with self._transaction() as txn:
             # This session's own unfinished results would make it wait for itself.
-            self._let_go(lambda held: held == name)
+            self._leases.release_table(lambda held: held == name)
             txn.lock(lock_components([Access.of(name, Operation.DROP)]))
             definitions.drop_table(self._store, self._storage, table)
         return Result("drop", message="OK")
@@ -474,20 +482,6 @@ class Session:
         write_ids = txn.snapshot([t.name for t in tables])
         snapshots = table_snapshots(self._store, tables, write_ids)
         return ReadContext(txn.valid_txns, snapshots, arguments)
-
-    def _keep(self, txn: OpenTxn, names: Sequence[TableName]) -> None:
-        with self._guard:
-            self._leases[txn] = frozenset(names)
-
-    def _release(self, txn: OpenTxn) -> None:
-        with self._guard:
-            self._leases.pop(txn, None)
-        txn.close()
-
-    def _let_go(self, holds: Any) -> None:
-        for txn, names in list(self._leases.items()):
-            if any(map(holds, names)):
-                self._release(txn)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -74,7 +74,7 @@ class Settings(BaseModel):
                 user=user or _user(),
                 host=socket.gethostname(),
                 spark=spark,
-                **values,  # type: ignore[arg-type]
+                **values,
             )
         except ValidationError as error:
             first = error.errors()[0]

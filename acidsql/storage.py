@@ -1,6 +1,7 @@
 """The Storage port: list, open, rename and remove files below a warehouse.
 
-Paths are URIs or absolute paths as the catalog stores them. Implementations: ``acidsql/filesystems.py``.
+Paths are URIs or absolute paths as the catalog stores them; the implementations stand in
+``acidsql/filesystems.py``.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def discard(directories: Sequence[str], storage: Storage) -> None:
     for directory in directories:
         try:
             storage.remove(directory)
-        except Exception:  # noqa: BLE001, S112, PERF203 - the first error must win
+        except Exception:  # noqa: S112 - the first error must win
             continue
 
 

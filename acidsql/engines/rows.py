@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.output import Output
+from acidsql.layout.arrow import Array
 from acidsql.layout.bucketing import bucket_numbers
 from acidsql.model.ids import StatementId
 from acidsql.model.table import Table
@@ -70,7 +72,7 @@ def _groups(rows: pa.Table, keys: Sequence[np.ndarray]) -> Iterator[tuple[int, i
     first, second = keys
     order = np.lexsort((second, first))
     if not np.array_equal(order, np.arange(rows.num_rows)):
-        rows = rows.take(pa.array(order))
+        rows = rows.take(order)
         first, second = first[order], second[order]
     for start, end in stretches([first, second]):
         yield int(first[start]), int(second[start]), rows.slice(start, end - start).combine_chunks()
@@ -89,10 +91,10 @@ def stretches(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
     for key in keys:
         changed |= key[1:] != key[:-1]
     bounds = [0, *(np.flatnonzero(changed) + 1).tolist(), count]
-    yield from zip(bounds, bounds[1:])  # noqa: B905 - one shorter by design
+    yield from pairwise(bounds)
 
 
-def _one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _one_array(column: Array) -> Array:
     if isinstance(column, pa.ChunkedArray):
-        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        return pa.concat_arrays(column.chunks) if column.num_chunks != 1 else column.chunk(0)
     return column

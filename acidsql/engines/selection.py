@@ -1,4 +1,4 @@
-"""Which files of a table a snapshot reads: listings of its directories, and the layout's decision."""
+"""Which files of a table a snapshot reads: listings in, the layout's decision out."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def select_files(
     txns: ValidTxnList,
     storage: Storage,
 ) -> Selection:
-    """What the snapshot reads of these directories; raises StorageError for what cannot be listed."""
+    """What the snapshot reads of these directories. StorageError for what cannot be listed."""
     with ThreadPoolExecutor(_LISTING_THREADS) as pool:
         states = list(pool.map(lambda p: directory_state(snapshot, p, txns, storage), partitions))
     inserts: list[SelectedFile] = []

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 DEFAULT_DATABASE = "default"
 DEFAULT_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
-"""What stands for NULL and the empty string in a partition name (hive.exec.default.partition.name)."""
+"""NULL and the empty string in a partition name (hive.exec.default.partition.name)."""
 
 # Hive's FileUtils.escapePathName: control characters, DEL and these.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^" + "".join(map(chr, range(1, 32))) + "\x7f")

@@ -1,4 +1,7 @@
-"""Snapshots: which transactions and write ids a reader may see (Hive ValidReadTxnList, ValidReaderWriteIdList)."""
+"""Snapshots: which transactions and write ids a reader may see.
+
+Text forms and range answers are those of Hive's ValidReadTxnList and ValidReaderWriteIdList.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class Range(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ValidTxnList:
-    """The transactions a snapshot sees: all up to ``high_watermark`` but the open and aborted ones."""
+    """The transactions a snapshot sees: all up to ``high_watermark`` but open and aborted ones."""
 
     high_watermark: TxnId
     open: frozenset[TxnId] = frozenset()
@@ -34,7 +37,7 @@ class ValidTxnList:
         return min(self.open, default=NONE_OPEN)
 
     def is_valid(self, txn_id: TxnId) -> bool:
-        """Whether the snapshot sees what this transaction wrote; txn 0 always counts as committed."""
+        """Whether the snapshot sees what this transaction wrote; txn 0 counts as committed."""
         if txn_id == 0:
             return True
         return (
@@ -67,7 +70,7 @@ class ValidTxnList:
 
 @dataclass(frozen=True, slots=True)
 class ValidWriteIdList:
-    """The write ids of one table a snapshot sees; ``table`` is ``db.table`` or "null" if unknown."""
+    """The write ids of a table a snapshot sees; ``table`` is ``db.table``, "null" if unknown."""
 
     table: str
     high_watermark: WriteId
@@ -93,7 +96,7 @@ class ValidWriteIdList:
         )
 
     def is_valid_base(self, write_id: WriteId) -> bool:
-        """Whether a compacted base up to this write id hides nothing open; aborted ids do not matter."""
+        """Whether a compacted base up to this id hides nothing open; aborted ids do not matter."""
         return write_id < self.min_open and write_id <= self.high_watermark
 
     def range_valid(self, low: WriteId, high: WriteId) -> Range:
@@ -115,7 +118,7 @@ class ValidWriteIdList:
         return Range.ALL if count == high - low + 1 else Range.SOME
 
     def for_compactor(self) -> ValidWriteIdList:
-        """The compactor's list: nothing at or above the least open write id, aborted ones as exceptions."""
+        """The compactor's list: nothing from the least open write id on, aborted ones excepted."""
         mark = WriteId(min(self.high_watermark, self.min_open - 1))
         return CompactorWriteIdList(
             self.table, mark, frozenset(), frozenset(w for w in self.aborted if w <= mark)

@@ -56,21 +56,25 @@ def _cast(array: Array, wanted: DataType) -> Array:
     return pc.cast(array, wanted, safe=True)
 
 
-def _bounded(array: pa.Array, column: Column) -> pa.Array:
+def _bounded(array: Array, column: Column) -> Array:
     """A varchar's values; what is too long may only be so by trailing spaces."""
     if not isinstance(column.type, CharType):
         return array
     length = column.type.length
-    too_long = pc.greater(pc.utf8_length(array), length)
-    if not pc.any(too_long).as_py():
+    if _longest(array) <= length:
         return array
-    trimmed = pc.utf8_rtrim(array, " ")
-    if pc.any(pc.greater(pc.utf8_length(trimmed), length)).as_py():
+    if _longest(pc.utf8_rtrim(array, " ")) > length:
         raise InvalidValueError(
             f'a value does not fit column "{column.name}" of type {column.type}',
             detail=f"It has more than {length} characters.",
         )
     return pc.utf8_slice_codeunits(array, 0, length)
+
+
+def _longest(array: Array) -> int:
+    """The most characters of any value; 0 if there is none."""
+    lengths: Array = pc.utf8_length(array)
+    return pc.max(lengths).as_py() or 0
 
 
 def _refuse_fractions_before_epoch(array: Array, column: Column) -> None:

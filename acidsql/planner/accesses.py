@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from typing_extensions import assert_never
 
 from acidsql.model.access import Access, Operation

@@ -42,7 +42,7 @@ def _static_partition(
         column = find_column(table, item.column)
         if column.name not in partition_names or column.name in named:
             raise AnalysisError(
-                f'"{column.name}" in PARTITION is not a partition column of "{table.name}", or twice',
+                f'PARTITION: "{column.name}" is no partition column of "{table.name}", or twice',
                 code=10098,
                 line=item.column.line,
                 column=item.column.column,

@@ -53,7 +53,7 @@ def cell_text(
         ) from None
 
 
-def _literal(node: exp.Expression, arguments: Arguments) -> Literal:
+def _literal(node: exp.Expr, arguments: Arguments) -> Literal:
     node = node.unnest()
     match node:
         case exp.Null():
@@ -70,7 +70,7 @@ def _literal(node: exp.Expression, arguments: Arguments) -> Literal:
                 return -value
         case exp.Cast() if node.is_type(exp.DType.DATE) and node.this.is_string:
             if _DATE.fullmatch(node.this.name):
-                return node.this.name
+                return str(node.this.name)
         case exp.Placeholder():
             return _argument(arguments, node.name)
     raise NotLiteral

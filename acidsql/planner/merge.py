@@ -153,7 +153,7 @@ def _source(statement: Merge, lowering: Lowering) -> SqlText:
 
 
 def _key_pairs(
-    condition: exp.Expression, table: Table, alias: str, source_alias: str
+    condition: exp.Expr, table: Table, alias: str, source_alias: str
 ) -> Iterator[KeyPair]:
     node = condition.unnest()
     if isinstance(node, exp.And):
@@ -167,7 +167,7 @@ def _key_pairs(
                     yield KeyPair(target=column.name, source=right.name)
 
 
-def _qualified(node: exp.Expression, alias: str) -> bool:
+def _qualified(node: exp.Expr, alias: str) -> bool:
     return (
         isinstance(node, exp.Column)
         and len(node.parts) == 2

@@ -23,7 +23,7 @@ from acidsql.statements.fragment import Fragment, TableRef
 
 Arguments = Mapping[str, Any]
 
-_OPERATORS: dict[type[exp.Expression], Operator] = {
+_OPERATORS: dict[type[exp.Expr], Operator] = {
     exp.EQ: "=",
     exp.LT: "<",
     exp.LTE: "<=",
@@ -55,7 +55,7 @@ def scan_predicates(
 
 
 def conjunct_predicates(
-    condition: exp.Expression,
+    condition: exp.Expr,
     table: Table,
     qualifiers: set[str],
     arguments: Arguments,
@@ -67,7 +67,7 @@ def conjunct_predicates(
         yield from _predicates(conjunct, table, qualifiers, arguments, bare=bare)
 
 
-def _conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
+def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
     node = condition.unnest()
     if isinstance(node, exp.And):
         yield from _conjuncts(node.left)
@@ -77,12 +77,12 @@ def _conjuncts(condition: exp.Expression) -> Iterator[exp.Expression]:
 
 
 def _predicates(
-    node: exp.Expression, table: Table, qualifiers: set[str], arguments: Arguments, *, bare: bool
+    node: exp.Expr, table: Table, qualifiers: set[str], arguments: Arguments, *, bare: bool
 ) -> Iterator[Predicate]:
-    def column(side: exp.Expression) -> str | None:
+    def column(side: exp.Expr) -> str | None:
         return _column(side, table, qualifiers, bare=bare)
 
-    def value(side: exp.Expression, name: str) -> str | None:
+    def value(side: exp.Expr, name: str) -> str | None:
         found = table.column(name)
         return literal_text(side, found.type, arguments) if found else None
 
@@ -112,7 +112,7 @@ def _predicates(
             )
 
 
-def _column(node: exp.Expression, table: Table, qualifiers: set[str], *, bare: bool) -> str | None:
+def _column(node: exp.Expr, table: Table, qualifiers: set[str], *, bare: bool) -> str | None:
     node = node.unnest()
     if not isinstance(node, exp.Column) or len(node.parts) > 2:
         return None
@@ -122,7 +122,7 @@ def _column(node: exp.Expression, table: Table, qualifiers: set[str], *, bare: b
     return found.name if found else None
 
 
-def literal_text(node: exp.Expression, kind: ColumnType, arguments: Arguments) -> str | None:
+def literal_text(node: exp.Expr, kind: ColumnType, arguments: Arguments) -> str | None:
     """The canonical text of a literal, if it is exactly comparable with the column's type."""
     node = node.unnest()
     if isinstance(node, exp.Placeholder):
@@ -171,13 +171,13 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
     return value if isinstance(value, str) and is_text else None
 
 
-def _tables_of(select: exp.Select) -> list[exp.Expression]:
+def _tables_of(select: exp.Select) -> list[exp.Expr]:
     source = select.args.get("from_") or select.args.get("from")
     nodes = [source.this] if source is not None else []
     return nodes + [join.this for join in select.args.get("joins") or []]
 
 
-def _is(node: exp.Expression, ref: TableRef) -> bool:
+def _is(node: exp.Expr, ref: TableRef) -> bool:
     """Whether the node is what the reference was made of: by its place, for names may repeat."""
     if not isinstance(node, exp.Table):
         return False

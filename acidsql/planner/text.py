@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -25,7 +24,7 @@ Source = TableSource | FrameSource | InputSource
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Turns fragments into SQL text: resolves names, numbers parameters, keeps ``row__id`` hidden."""
+    """Turns fragments into SQL text: resolves names, keeps ``row__id`` out of stars."""
 
     names: Names
     arguments: Arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.table import Table
@@ -60,7 +61,7 @@ def where_predicates(
 
 
 def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> None:
-    place = {"line": assignment.column.line, "column": assignment.column.column}
+    place: dict[str, Any] = {"line": assignment.column.line, "column": assignment.column.column}
     if any(c.name == name for c in table.partition_columns):
         raise UnsupportedStatementError(
             f'cannot update partition column "{name}"',

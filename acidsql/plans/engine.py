@@ -15,6 +15,8 @@ from acidsql.plans.compact import CompactPlan
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
 
+FIRST_STATEMENT = StatementId(0)
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionLocation:
@@ -48,7 +50,7 @@ class WriteContext:
 
     read: ReadContext
     write_id: WriteId
-    statement_id: StatementId = StatementId(0)
+    statement_id: StatementId = FIRST_STATEMENT
 
 
 @dataclass(frozen=True, slots=True)

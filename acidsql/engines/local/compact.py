@@ -36,7 +36,7 @@ Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile 
 def compact(
     plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage
 ) -> bool:
-    """Write what the compactor's snapshot selects of its one directory; False if that is too little.
+    """Write what the compactor's snapshot selects of its one directory; False if too little.
 
     Each directory is written whole under a hidden name and then renamed.
     """

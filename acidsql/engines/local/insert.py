@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, write_rows
+from acidsql.layout.arrow import Array
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import PrimitiveType
@@ -44,7 +45,7 @@ def literal_table(plan: InsertPlan, rows: LiteralRows, table: Table) -> pa.Table
     return pa.Table.from_arrays(arrays, names=[c.name for c in table.columns])
 
 
-def _array(texts: Sequence[str | None], column: Column) -> pa.Array:
+def _array(texts: Sequence[str | None], column: Column) -> Array:
     wanted = arrow_type(column.type)
     if column.type == PrimitiveType("binary"):
         return pa.array([None if t is None else bytes.fromhex(t) for t in texts], wanted)

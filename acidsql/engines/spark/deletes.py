@@ -7,7 +7,7 @@ the key columns themselves, which lets Spark sort and merge.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 BROADCAST_BYTES_MAX = 64 << 20
 """Delete files up to this size in all are read by the driver; about 10 million row ids."""
@@ -108,7 +108,7 @@ def without_deleted(
     if not packing.fits or not packing.holds(keys):
         return _joined_on_columns(spark, events, partitions, keys, partitioned=partitioned)
     packed = np.unique(packing.pack(partitions, keys))
-    deleted = spark.createDataFrame(pa.table({_KEY: packed}))
+    deleted = spark.createDataFrame(pa.table({_KEY: pa.array(packed)}))
     key = packing.expression(partitioned=partitioned)
     return _anti_join(events.selectExpr("*", f"{key} as __key"), deleted, f"__key = {_KEY}").drop(
         "__key"
@@ -127,7 +127,7 @@ def read_deleted(
     return partitions, {name: whole.column(name).to_numpy() for name in ROW_ID_COLUMNS}
 
 
-def _source(file: SelectedFile, storage: Storage) -> tuple[object, str]:
+def _source(file: SelectedFile, storage: Storage) -> tuple[BinaryIO | str, str]:
     return storage.local_path(file.path) or storage.open_input(file.path), file.path
 
 
@@ -147,8 +147,8 @@ def _joined_on_columns(
     *,
     partitioned: bool,
 ) -> DataFrame:
-    columns = {f"__d_{name}": keys[name] for name in ROW_ID_COLUMNS}
-    columns[f"__d{PARTITION}"] = partitions.astype(np.int32)
+    columns = {f"__d_{name}": pa.array(keys[name]) for name in ROW_ID_COLUMNS}
+    columns[f"__d{PARTITION}"] = pa.array(partitions.astype(np.int32))
     deleted = spark.createDataFrame(pa.table(columns))
     return _anti_join(events, deleted, _column_condition(partitioned=partitioned))
 
@@ -188,7 +188,8 @@ def _delete_events(
     reader = spark.read.schema(schema).option("__globPaths__", "false")
     frame = reader.orc([f.path for f in files]).where(
         "coalesce(operation, -1) = 2"
-        " and (originalTransaction | bucket | rowId | currentTransaction) >= 0"
+        " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
+        " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"
         f" and (row.`{column.name}` is null or coalesce(operation, -1) >= 0)"
     )
     if not any(f.row_filter for f in files):
@@ -212,7 +213,7 @@ def _anti_join(events: DataFrame, deleted: DataFrame, condition: str) -> DataFra
     return events.join(F.broadcast(deleted), _expression(condition), "left_anti")
 
 
-def _expression(text: str) -> object:
+def _expression(text: str) -> Column:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     return F.expr(text)

@@ -86,7 +86,7 @@ def _condition(error: Exception) -> str:
     get = getattr(error, "getCondition", None)
     try:
         return (get() or "") if get else ""
-    except Exception:  # noqa: BLE001 - asked of a JVM that may be gone
+    except Exception:
         return ""
 
 

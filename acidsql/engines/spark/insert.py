@@ -180,6 +180,6 @@ def _writers(rows: DataFrame) -> int:
     """How many files an unbucketed write may leave in a directory: one per core at work."""
     try:
         parallelism = rows.sparkSession.sparkContext.defaultParallelism
-    except Exception:  # noqa: BLE001 - a Spark Connect session has no context
+    except Exception:
         parallelism = 200
     return min(parallelism, BUCKET_ID_MAX + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
@@ -126,7 +126,9 @@ def write_collected(
     changes: pa.Table, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
 ) -> list[OutputFile]:
     """Sort and write changes that the driver holds."""
-    keys = [(name, "ascending") for name in (PARTITION, *ROW_ID_COLUMNS)]
+    keys: list[tuple[str, Literal["ascending", "descending"]]] = [
+        (name, "ascending") for name in (PARTITION, *ROW_ID_COLUMNS)
+    ]
     with Output(target) as output:
         write_changes(output, changes.sort_by(keys), partition_texts(scan.selection), legs)
     return output.files
@@ -156,7 +158,8 @@ def _write_distributed(
 
 def run_writers(frame: DataFrame, write: Any) -> list[OutputFile]:
     """Run a writing function over the Arrow batches of each task; the files of the attempts that
-    counted."""
+    counted.
+    """
     with clear_errors():
         rows = frame.mapInArrow(write, "file string").collect()
     return [OutputFile.from_json(row[0]) for row in rows]

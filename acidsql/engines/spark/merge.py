@@ -8,7 +8,7 @@ one is joined from the outer side, and the joined rows are kept until every leg 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,7 @@ from acidsql.plans.predicate import Predicate
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:
+    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
 
 _TARGET = InputSource(name="target")
@@ -46,6 +47,10 @@ _SOURCE = InputSource(name="source")
 _NUMBER = "__source"
 _KEY = "__key"
 _SAMPLES = 5
+_DEDUPLICATE = (
+    "Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {columns}"
+    " ORDER BY …) AS n FROM {source}) WHERE n = 1."
+)
 
 
 def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
@@ -263,7 +268,7 @@ class _Merge:
                 _SOURCE,
                 f" AS {self._source}",
                 condition,
-            )  # fmt: skip
+            )
         )
         values = {v.column: SqlText.of(f"__v{i}") for i, v in enumerate(leg.values)}
         placed = placed_rows(self.job, self.table, rows, values, {})
@@ -310,7 +315,7 @@ def _acting_once(changes: pa.Table, merge: _Merge) -> pa.Table:
 
     A row that every one of its matches deletes is deleted, whichever of them does it.
     """
-    acting = changes.filter(pc.greater_equal(changes.column(LEG), 0))
+    acting = changes.filter(pa.array(changes.column(LEG).to_numpy() >= 0))
     acting = acting.sort_by([(n, "ascending") for n in (PARTITION, *ROW_ID_COLUMNS)])
     bounds = list(_same_row(acting))
     if len(bounds) == acting.num_rows:
@@ -332,7 +337,7 @@ def _same_row(rows: pa.Table) -> Iterator[tuple[int, int]]:
 
 
 def _ambiguous(
-    sample: pa.Table, hits: Sequence[int], merge: _Merge, count: int | None
+    sample: pa.Table, hits: Sequence[Any], merge: _Merge, count: int | None
 ) -> CardinalityError:
     keys = merge.plan.keys
     rows = []
@@ -344,20 +349,16 @@ def _ambiguous(
             what = ", ".join(f"{i} {row[n]}" for i, n in zip(ids, ROW_ID_COLUMNS, strict=True))
         rows.append(f"{what} ({matches} source rows)")
     columns = ", ".join(k.source for k in keys) or "…"
-    alias = merge.plan.source_alias
     total = f"{count} " if count is not None else ""
     return CardinalityError(
         f"Cardinality Violation in Merge statement: {total}rows of {merge.plan.table} are to be"
         " updated by more than one source row",
         detail=f"For example {'; '.join(rows)}.",
-        hint=(
-            f"Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY"
-            f" {columns} ORDER BY …) AS n FROM {alias}) WHERE n = 1."
-        ),
+        hint=_DEDUPLICATE.format(columns=columns, source=merge.plan.source_alias),
     )
 
 
-def _expressions(texts: Sequence[str]) -> list[object]:
+def _expressions(texts: Sequence[str]) -> list[SparkColumn]:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     return [F.expr(text) for text in texts]

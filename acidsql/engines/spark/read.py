@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
@@ -107,7 +110,8 @@ def _is_insert(table: Table, request: ScanRequest) -> str:
     leaf = f"row.{quote(_leaf(table, request))}"
     return (
         "coalesce(operation, -1) = 0"
-        " and (originalTransaction | bucket | rowId | currentTransaction) >= 0"
+        " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
+        " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"
         f" and ({leaf} is null or coalesce(operation, -1) >= 0)"
     )
 
@@ -140,32 +144,36 @@ def _with_partition(spark: SparkSession, events: DataFrame, selection: Selection
     frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
     if len(paths) <= MAP_FILES_MAX:
         pairs = ", ".join(f"{_literal(path)}, {index}" for path, index in paths.items())
-        return frame.selectExpr("*", f"element_at(map({pairs}), {_PATH}) as {PARTITION}").drop(
-            _PATH
-        )
+        return _numbered(frame, f"element_at(map({pairs}), {_PATH})")
     return _joined_with_paths(spark, frame, paths)
 
 
+def _numbered(frame: DataFrame, number: str) -> DataFrame:
+    """PARTITION added; a row of no known file is an error, never a row of no partition."""
+    unknown = f"cast(raise_error(concat('a file of no partition: ', {_PATH})) as int)"
+    numbered = frame.selectExpr("*", f"coalesce({number}, {unknown}) as {PARTITION}")
+    return numbered.drop(_PATH, "__hash", "__known")
+
+
 def _joined_with_paths(spark: SparkSession, frame: DataFrame, paths: dict[str, int]) -> DataFrame:
+    """Joined on a hash of the path, or on the path itself should two hashes be equal."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-    known = spark.createDataFrame(list(paths.items()), f"path string, {PARTITION} int")
-    known = known.selectExpr("xxhash64(path) as __hash", PARTITION)
-    if known.select("__hash").distinct().count() != len(paths):
-        return frame.join(
-            F.broadcast(
-                spark.createDataFrame(list(paths.items()), f"{_PATH} string, {PARTITION} int")
-            ),
-            _PATH,
-        ).drop(_PATH)
-    hashed = frame.selectExpr("*", f"xxhash64({_PATH}) as __hash").drop(_PATH)
-    return hashed.join(F.broadcast(known), "__hash").drop("__hash")
+    numbers = pa.array(list(paths.values()), pa.int32())
+    known = spark.createDataFrame(pa.table({_PATH: pa.array(list(paths)), "__known": numbers}))
+    hashed = known.selectExpr(f"xxhash64({_PATH}) as __hash", "__known")
+    if len(set(hashed.toArrow().column(0).to_pylist())) == len(paths):
+        frame = frame.selectExpr("*", f"xxhash64({_PATH}) as __hash")
+        return _numbered(frame.join(F.broadcast(hashed), "__hash", "left"), "__known")
+    return _numbered(frame.join(F.broadcast(known), _PATH, "left"), "__known")
 
 
 def _scanned_paths(events: DataFrame, selection: Selection) -> dict[str, int]:
     """Each file's path as Spark writes it → the index of its partition."""
     known = {_plain(f.path): f.partition for f in selection.inserts}
-    found = {uri: known.get(_plain(uri)) for uri in events.inputFiles()}
+    # The listing says file:///, the metadata column file:/ for the same file.
+    uris = [re.sub(r"^(\w+):///", r"\1:/", uri) for uri in events.inputFiles()]
+    found = {uri: known.get(_plain(uri)) for uri in uris}
     if None in found.values() or len(found) != len(known):
         raise StorageError(
             f"Spark lists {len(found)} files where the snapshot has {len(known)}",

@@ -1,7 +1,7 @@
 """ORC's search argument: lets the reader skip stripes and row groups of ACID files.
 
-Spark would push filters on ``row.x``, which ORC, resolving names inside ``row``, never finds. So the
-argument is built here over the plain column names, with Spark's own classes, and handed in as
+Spark would push filters on ``row.x``, which ORC, resolving names inside ``row``, never finds. So
+the argument is built here over the plain column names, with Spark's own classes, and handed in as
 reader options. It only prunes: without a gateway to the JVM it is left out.
 """
 
@@ -59,7 +59,7 @@ def _options(jvm: Any, table: Table, predicates: Sequence[Predicate]) -> dict[st
             )
             for index, value in enumerate(values):
                 array[index] = value
-            filters.add(getattr(sources, "In")(name, array))
+            filters.add(sources.In(name, array))
         else:
             filters.add(getattr(sources, _FILTERS[predicate.operator])(name, values[0]))
     if filters.isEmpty():

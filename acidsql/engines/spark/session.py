@@ -98,9 +98,10 @@ def require_java() -> None:
 def _prepare(session: SparkSession) -> None:
     """What reading rightly needs of any session, a given one too.
 
-    Spark must not push filters on ``row.x`` into ORC. ORC resolves a search argument's columns inside ``row``, so a filter on a user column called
-    like another one's field could prune by the wrong column; and it would overwrite ours. And it
-    must not replace ``${…}``, which it does even inside string literals.
+    Spark must not push filters on ``row.x`` into ORC. ORC resolves a search argument's columns
+    inside ``row``, so a filter on a user column called like another one's field could prune by the
+    wrong column; and it would overwrite ours. And Spark must not replace ``${…}``, which it does
+    even inside string literals.
     """
     sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
     kept = [s for s in sources.split(",") if s.strip().lower() != "orc"]
