@@ -86,8 +86,13 @@ def test_sorted_batches_go_on_in_the_same_file(
 
 def test_nothing_is_left_of_a_failed_attempt(tmp_path: Path) -> None:
     of = table(tmp_path, "k int", "p string, q string", ("k", 2))
-    with pytest.raises(ZeroDivisionError), Output(target(of, 1)) as output:
-        rows = pa.Table.from_batches([batch([(1, "a", "b"), (2, "b", "c"), (3, "c", "d")])])
-        write_batch(output, rows, of, StatementId(0), 0)
-        raise ZeroDivisionError
+    rows = pa.Table.from_batches([batch([(1, "a", "b"), (2, "b", "c"), (3, "c", "d")])])
+
+    def fail() -> None:
+        with Output(target(of, 1)) as output:
+            write_batch(output, rows, of, StatementId(0), 0)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
