@@ -11,7 +11,9 @@ import pytest
 from acidsql import statements
 from acidsql.errors import SqlError
 from acidsql.grammar.parse import parse
+from acidsql.plans.explain import explain
 from grammar_tests.golden import Case, read_cases, rewrite
+from grammar_tests.planning import plan
 from grammar_tests.render import render
 
 HERE = Path(__file__).parent
@@ -23,20 +25,36 @@ def run_parse(case: Case) -> str:
     return render(parse(case.sql))
 
 
+def run_plan(case: Case) -> str:
+    """The plan."""
+    return explain(plan(case.sql, case.tables))
+
+
 def run_refuse(case: Case) -> str:
-    """The error and its hint; fails if the statement is accepted."""
+    """The error and its hint; fails if the statement is accepted.
+
+    Where tables are declared, a statement that parses is planned.
+    """
     try:
         statement = parse(case.sql)
+        if case.tables:
+            statement = plan(case.sql, case.tables)
     except SqlError as error:
         code = f" [Hive error {error.code}]" if error.code is not None else ""
         lines = [f"error at {error.line}:{error.column}: {error.message}{code}"]
+        if case.tables and error.detail:
+            lines.append(f"detail: {error.detail}")
         if error.hint:
             lines.append(f"hint: {error.hint}")
         return "\n".join([*lines, f"({type(error).__name__})"])
     raise AssertionError(f"{case.id} is not refused:\n{render(statement)}")
 
 
-COMMANDS: dict[str, Callable[[Case], str]] = {"parse": run_parse, "refuse": run_refuse}
+COMMANDS: dict[str, Callable[[Case], str]] = {
+    "parse": run_parse,
+    "plan": run_plan,
+    "refuse": run_refuse,
+}
 
 CASES = [case for path in sorted(HERE.glob("*/*.test")) for case in read_cases(path)]
 

@@ -33,8 +33,8 @@ def write_changes(
     """Write the events of changed rows.
 
     ``changes`` has PARTITION, LEG, the row id columns and, where a leg updates, the table's columns
-    with their new values; it is sorted by partition and row id. ``partitions`` gives the text of
-    each partition. A new version keeps the bucket of the old row, as Hive 3 does.
+    with their new values; it is in `writing_order`. ``partitions`` gives the text of each
+    partition. A new version keeps the bucket of the old row, as Hive 3 does.
     """
     codes = changes.column(PARTITION).to_numpy()
     buckets = bucket_ids(changes.column("bucket").to_numpy())
@@ -54,6 +54,17 @@ def write_changes(
             if leg.is_update:
                 for batch in rows.select(names).combine_chunks().to_batches():
                     output.insert(batch, partition, bucket_id, leg.statement_id)
+
+
+def writing_order(changes: pa.Table) -> pa.Table:
+    """The changes sorted by partition, bucket and row id.
+
+    In the order of row ids alone a bucket would come again with every write id, and no file can be
+    opened a second time.
+    """
+    partition, *row_id = (changes.column(n).to_numpy() for n in (PARTITION, *ROW_ID_COLUMNS))
+    buckets = bucket_ids(row_id[1])
+    return changes.take(np.lexsort((*reversed(row_id), buckets, partition)))
 
 
 def bucket_ids(bucket_properties: np.ndarray) -> np.ndarray:

@@ -167,6 +167,7 @@ class TreeWalk:
             self.source.syntax_error("a parameter stands for a value only", self.base + start)
         number = self.source.question_marks.get(self.base + start)
         name = node.name if number is None else f"_{number}"
+        node.set("this", name)
         self.parameters.append(Parameter(name, start, end))
 
     def _star_elsewhere(self, star: exp.Star) -> None:

@@ -76,9 +76,13 @@ class PartitionName:
     def of(
         cls, values: Mapping[str, str | None] | Sequence[tuple[str, str | None]]
     ) -> PartitionName:
-        """From column → value text; column names are lowered, an empty value is NULL."""
+        """From column → value text; column names are lowered.
+
+        An empty value is NULL, and so is `DEFAULT_PARTITION_VALUE`: Hive cannot tell them apart.
+        """
         pairs = values.items() if isinstance(values, Mapping) else values
-        return cls(tuple((k.lower(), v or None) for k, v in pairs))
+        nulls = ("", DEFAULT_PARTITION_VALUE)
+        return cls(tuple((k.lower(), None if v in nulls else v) for k, v in pairs))
 
     @classmethod
     def parse(cls, text: str) -> PartitionName:

@@ -189,8 +189,9 @@ def _timestamp(value: Literal) -> str:
         raise NotLiteral
     try:
         date = datetime.date.fromisoformat(match[1])
-        time = datetime.datetime.strptime(match[2], "%H:%M:%S.%f" if match[3] else "%H:%M:%S")
-        return datetime.datetime.combine(date, time.time()).isoformat(" ")
+        fraction = (match[3] or ".")[1:].ljust(6, "0")
+        time = datetime.time(*map(int, match[2][:8].split(":")), int(fraction))
+        return datetime.datetime.combine(date, time).isoformat(" ")
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None
 

@@ -38,13 +38,6 @@ def scan_predicates(
     fragment: Fragment, ref: TableRef, table: Table, arguments: Arguments
 ) -> tuple[Predicate, ...]:
     """What the WHERE of the one SELECT that reads ``ref`` says about its columns."""
-    same = [
-        r
-        for r in fragment.tables
-        if (r.database, r.table, r.alias) == (ref.database, ref.table, ref.alias)
-    ]
-    if len(same) != 1:
-        return ()
     for select in fragment.tree.find_all(exp.Select):
         reads = _tables_of(select)
         node = next((n for n in reads if _is(n, ref)), None)
@@ -185,7 +178,8 @@ def _tables_of(select: exp.Select) -> list[exp.Expr]:
 
 
 def _is(node: exp.Expr, ref: TableRef) -> bool:
+    """Whether the node is what the reference was made of: by its place, for names may repeat."""
     if not isinstance(node, exp.Table):
         return False
-    alias = node.alias or None
-    return (node.db or None, node.name, alias) == (ref.database, ref.table, ref.alias)
+    first = node.args.get("db") or node.this
+    return bool(first.meta.get("start") == ref.start)

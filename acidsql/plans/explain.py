@@ -85,6 +85,8 @@ def _merge_lines(plan: MergePlan) -> list[str]:
     if plan.keys:
         keys = ", ".join(f"{k.target} by {k.source}" for k in plan.keys)
         lines.append(f"target pruned by the source's keys: {keys}")
+    if plan.predicates:
+        lines.append(f"target pruned by {_all(plan.predicates)}")
     legs: list[UpdateLeg | DeleteLeg | InsertLeg] = [*plan.matched]
     if plan.not_matched:
         legs.append(plan.not_matched)

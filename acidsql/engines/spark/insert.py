@@ -14,7 +14,7 @@ from acidsql.engines.spark.sql import ansi
 from acidsql.engines.spark.values import stored
 from acidsql.errors import AnalysisError
 from acidsql.model.ids import StatementId
-from acidsql.model.names import PartitionName, quote_identifier
+from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, quote_identifier
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
 from acidsql.model.types import spark_type
@@ -78,7 +78,9 @@ def _partition_text(
         escaped = "" if text is None else text.replace("\\", "\\\\").replace("'", "\\'")
         return SqlText.of("CAST(NULL AS string)" if text is None else f"'{escaped}'")
     typed = SqlText.of("CAST((", values[column.name], f"\n) AS {spark_type(column.type)})")
-    return SqlText.of("CAST(", typed, " AS string)")
+    # Both name the partition of null, and must not come to it as different values.
+    text = SqlText.of("nullif(CAST(", typed, " AS string), '')")
+    return SqlText.of("nullif(", text, f", '{DEFAULT_PARTITION_VALUE}')")
 
 
 def partition_column(index: int) -> str:
@@ -109,13 +111,14 @@ def write_collected_rows(
 ) -> list[OutputFile]:
     """Write new rows that the driver holds, as the writer 0 of an unbucketed table."""
     with Output(target) as output:
-        _write(output, rows, table, statement_id, 0)
+        write_batch(output, rows, table, statement_id, 0)
     return output.files
 
 
-def _write(
+def write_batch(
     output: Output, rows: pa.Table, table: Table, statement_id: StatementId, writer: int
 ) -> None:
+    """Write new rows that hold their partition values' texts; sorted ones may come in pieces."""
     codes, texts = partition_codes(rows, [c.name for c in table.partition_columns])
     data = rows.select([c.name for c in table.columns])
     write_rows(output, data, codes, texts, Placement.of(table), statement_id, writer)
@@ -130,14 +133,18 @@ def _row_writer(table: Table, target: Target, statement_id: StatementId) -> Any:
         with Output(target) as output:
             for batch in batches:
                 if batch.num_rows:
-                    _write(output, pa.Table.from_batches([batch]), table, statement_id, writer)
+                    rows = pa.Table.from_batches([batch])
+                    write_batch(output, rows, table, statement_id, writer)
         yield files_batch(output.files)
 
     return write
 
 
 def partition_codes(rows: pa.Table, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """The number of each row's partition, and the text of each partition."""
+    """The number of each row's partition, and the text of each partition.
+
+    They are numbered as they come, so that sorted rows stay sorted. An empty value is null.
+    """
     if not names:
         return np.zeros(rows.num_rows, np.int64), [TABLE_ITSELF]
     codes = np.zeros(rows.num_rows, np.int64)
@@ -147,8 +154,13 @@ def partition_codes(rows: pa.Table, names: Sequence[str]) -> tuple[np.ndarray, l
         encoded = column.dictionary_encode(null_encoding="encode")
         dictionaries.append(encoded.dictionary.to_pylist())
         codes = codes * max(1, len(dictionaries[-1])) + encoded.indices.to_numpy()
-    found, codes = np.unique(codes, return_inverse=True)
-    return codes, [_text(int(code), names, dictionaries) for code in found]
+    found, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    texts: dict[str, int] = {}
+    numbers = np.zeros(len(found), np.int64)
+    for at in np.argsort(first):
+        text = _text(int(found[at]), names, dictionaries)
+        numbers[at] = texts.setdefault(text, len(texts))
+    return numbers[inverse], list(texts)
 
 
 def _text(code: int, names: Sequence[str], dictionaries: Sequence[Sequence[str | None]]) -> str:

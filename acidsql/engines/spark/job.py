@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes
+from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection
@@ -16,6 +16,7 @@ from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.sql import run_sql
 from acidsql.model.names import TableName
+from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.plans.engine import ReadContext
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
 from acidsql.storage import Storage
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 DRIVER_BYTES_MAX = 96 << 20
 """Changed rows up to about this much are collected, sorted and written by the driver."""
+
+_BUCKET_ID = f"if(bucket >= {CODEC_V1}, shiftright(bucket, 16) & {BUCKET_ID_MAX}, bucket)"
+"""`bucket_ids` for Spark."""
 
 _NUMBER = "__number"
 _SPLIT_BYTES = 128 << 20
@@ -126,25 +130,23 @@ def write_collected(
     changes: pa.Table, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
 ) -> list[OutputFile]:
     """Sort and write changes that the driver holds."""
-    keys: list[tuple[str, Literal["ascending", "descending"]]] = [
-        (name, "ascending") for name in (PARTITION, *ROW_ID_COLUMNS)
-    ]
     with Output(target) as output:
-        write_changes(output, changes.sort_by(keys), partition_texts(scan.selection), legs)
+        write_changes(output, writing_order(changes), partition_texts(scan.selection), legs)
     return output.files
 
 
 def _write_distributed(
     changes: DataFrame, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
 ) -> list[OutputFile]:
-    """One task per bucket file of a partition, its rows sorted by row id."""
+    """A bucket file of a partition in one task, which may have several, in `writing_order`."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     places = {(f.partition, f.bucket_id) for f in scan.selection.inserts}
     texts = partition_texts(scan.selection)
-    placed = changes.repartition(
-        max(1, min(len(places), 4096)), PARTITION, F.expr("shiftright(bucket, 16) & 4095")
-    ).sortWithinPartitions(PARTITION, *ROW_ID_COLUMNS)
+    place = (PARTITION, F.expr(_BUCKET_ID))
+    placed = changes.repartition(max(1, min(len(places), 4096)), *place).sortWithinPartitions(
+        *place, *ROW_ID_COLUMNS
+    )
 
     def write(batches: Any) -> Any:
         with Output(target) as output:

@@ -1,0 +1,124 @@
+"""Plans of statements over declared tables, for goldens.
+
+A ``table`` block declares one name per line: a table as CREATE TABLE would have it, from its name
+on, perhaps with a last word ``plain`` or ``insert-only``; ``frame NAME``; ``view NAME``; ``database
+NAME``, the current one; or ``argument NAME = VALUE``, a Python literal, ``date TEXT`` or ``decimal
+TEXT``.
+"""
+
+from __future__ import annotations
+
+import ast
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any, Literal
+
+from acidsql.definitions import table_of
+from acidsql.grammar.parse import parse
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.table import Table
+from acidsql.planner.literals import cell_text
+from acidsql.planner.names import find_column, find_target, table_name
+from acidsql.planner.planner import make_plan
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.plan import WritePlan
+from acidsql.plans.query import QueryPlan
+from acidsql.statements import Compact, CreateTable, Delete, Insert, Merge, Query, Update
+
+_ACID = "stored as orc tblproperties ('transactional' = 'true')"
+_KINDS = {
+    "plain": {},
+    "insert-only": {"transactional": "true", "transactional_properties": "insert_only"},
+}
+
+
+@dataclass
+class DeclaredNames:
+    """The Names port over declarations."""
+
+    database: str = DEFAULT_DATABASE
+    tables: dict[TableName, Table] = field(default_factory=dict)
+    frames: set[str] = field(default_factory=set)
+    views: set[str] = field(default_factory=set)
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, lines: Sequence[str]) -> DeclaredNames:
+        """From the lines of ``table`` blocks."""
+        names = cls()
+        for line in lines:
+            names._declare(line)
+        return names
+
+    def find_table(self, name: TableName) -> Table | None:
+        return self.tables.get(name)
+
+    def is_frame(self, name: str) -> bool:
+        return name.lower() in self.frames
+
+    def is_view(self, name: str) -> bool:
+        return name.lower() in self.views
+
+    def table_names(self, database: str) -> list[str]:
+        return [name.table for name in self.tables if name.database == database]
+
+    def _declare(self, line: str) -> None:
+        word, _, rest = line.partition(" ")
+        match word:
+            case "frame":
+                self.frames.add(rest.lower())
+            case "view":
+                self.views.add(rest.lower())
+            case "database":
+                self.database = rest
+            case "argument":
+                name, _, text = rest.partition(" = ")
+                self.arguments[name] = _value(text)
+            case _:
+                table = _table(line, self)
+                self.tables[table.name] = table
+
+
+def _value(text: str) -> Any:
+    word, _, rest = text.partition(" ")
+    if word == "date":
+        return datetime.date.fromisoformat(rest)
+    return Decimal(rest) if word == "decimal" else ast.literal_eval(text)
+
+
+def _table(line: str, names: DeclaredNames) -> Table:
+    kind = line.rpartition(" ")[2]
+    text = line.removesuffix(kind) if kind in _KINDS else line
+    statement = parse(f"create table {text} {_ACID}")
+    assert isinstance(statement, CreateTable)
+    table = table_of(statement, table_name(statement.target, names), "/t", "u")
+    return replace(table, parameters=_KINDS[kind]) if kind in _KINDS else table
+
+
+def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | CompactPlan:
+    """The plan of a statement."""
+    names = DeclaredNames.of(declarations)
+    statement = parse(sql)
+    match statement:
+        case Compact():
+            return _compact(statement, names)
+        case Insert() | Update() | Delete() | Merge() | Query():
+            return make_plan(statement, names, names.arguments)
+    raise AssertionError(f"{type(statement).__name__} has no plan")
+
+
+def _compact(statement: Compact, names: DeclaredNames) -> CompactPlan:
+    """As the worker makes it of a queue entry."""
+    table = find_target(statement.target, names)
+    values = []
+    for item in statement.partition:
+        column = find_column(table, item.column)
+        assert item.value is not None
+        values.append(
+            (column.name, cell_text(item.value, column.type, names.arguments, column.name))
+        )
+    kind: Literal["minor", "major"] = "major" if statement.type == "major" else "minor"
+    partition = PartitionName.of(values) if values else None
+    return CompactPlan(table=table.name, partition=partition, type=kind)

@@ -1,0 +1,308 @@
+"""Random DML, compaction and cleaning on real Spark; DuckDB says what the rows must be.
+
+ACIDSQL_SOAK_STEPS=<n> runs n steps per example, and more examples.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import Counter
+from typing import Any
+
+import duckdb
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from acidsql.backends.memory.store import MemoryStore
+from acidsql.engines.spark import deletes, job, read
+from acidsql.engines.spark.runner import SparkEngine
+from acidsql.errors import CardinalityError
+from acidsql.filesystems import LocalStorage
+from acidsql.model.names import TableName
+from acidsql.session import Session
+from acidsql.txn.policy import TxnPolicy
+from tests.checks import check_table
+
+SOAK_STEPS = int(os.environ.get("ACIDSQL_SOAK_STEPS", "0"))
+STEPS = SOAK_STEPS or 12
+EXAMPLES = 10 if SOAK_STEPS else 2
+PHASES = (Phase.explicit, Phase.generate, *([Phase.shrink] if SOAK_STEPS else []))
+"""A step takes a second, so only the long run looks for the least example of a failure."""
+ROWS_MAX = 150
+
+PLAIN = "k int, s string, v decimal(9,2), d date"
+KINDS = {
+    "unbucketed": (PLAIN, ""),
+    "bucketed": (PLAIN, "CLUSTERED BY (k) INTO 3 BUCKETS"),
+    "partitioned": (PLAIN, "PARTITIONED BY (p string) CLUSTERED BY (k, s) INTO 2 BUCKETS"),
+}
+NAME = TableName("default", "t")
+
+keys = st.integers(0, 9)
+nullable_keys = st.one_of(st.none(), keys)
+texts = st.one_of(st.none(), st.sampled_from(["a", "b", "ä€", "it's", "", " "]))
+decimals = st.one_of(st.none(), st.decimals(-999, 999, places=2))
+dates = st.one_of(st.none(), st.sampled_from(["1969-12-31", "2020-02-29", "2024-06-01"]))
+partitions = st.one_of(st.none(), st.sampled_from(["x", "y/z", "100%"]))
+rows = st.tuples(nullable_keys, texts, decimals, dates, partitions)
+
+conditions = st.one_of(
+    keys.map(lambda k: f"t.k = {k}"),
+    keys.map(lambda k: f"t.k > {k} AND t.v < 100.5"),
+    st.tuples(keys, keys).map(lambda ks: f"t.k BETWEEN {min(ks)} AND {max(ks)}"),
+    st.sets(keys, min_size=1).map(lambda ks: f"t.k IN ({', '.join(map(str, sorted(ks)))})"),
+    keys.map(lambda k: f"(t.s = 'a' OR t.k = {k})"),
+    st.sampled_from(
+        [
+            "t.k IS NULL",
+            "t.s IS NOT NULL",
+            "t.v >= -10.25",
+            "t.d = DATE '2020-02-29'",
+            "t.d < DATE '2021-01-01'",
+            "t.s > 'a'",
+            "NOT (t.k = 3)",
+            "true",
+            "t.k % 2 = 0",
+            "t.k < (SELECT max(o.k) FROM t AS o WHERE o.k < 7)",
+        ]
+    ),
+)
+partition_conditions = st.sampled_from(["t.p = 'x'", "t.p IS NULL", "t.p > 'x'", "t.p <> '100%'"])
+assignments = st.sampled_from(
+    ["v = v + 1", "v = NULL", "d = DATE '2021-12-31', v = 7", "v = k", "d = NULL"]
+)
+text_assignments = st.sampled_from(["s = 'z'", "s = s || '!'", "s = NULL, v = -v"])
+matched_legs = st.sampled_from(
+    [
+        (),
+        ("WHEN MATCHED THEN UPDATE SET v = q.v, d = q.d",),
+        ("WHEN MATCHED AND q.v > 0 THEN UPDATE SET v = t.v + q.v",),
+        ("WHEN MATCHED THEN DELETE",),
+        ("WHEN MATCHED AND t.v < q.v THEN DELETE",),
+        ("WHEN MATCHED AND q.v > 0 THEN DELETE", "WHEN MATCHED THEN UPDATE SET d = q.d"),
+        ("WHEN MATCHED AND q.s = 'a' THEN UPDATE SET v = 0", "WHEN MATCHED THEN DELETE"),
+    ]
+)
+insert_conditions = st.sampled_from([None, "", "AND q.k > 3", "AND q.s IS NOT NULL"])
+
+
+def literal(value: Any, kind: str) -> str:
+    if value is None:
+        return f"CAST(NULL AS {kind})"
+    if kind == "int":
+        return str(value)
+    if kind.startswith("decimal"):
+        return f"CAST({value} AS {kind})"
+    quoted = "'" + str(value).replace("'", "''") + "'"
+    return f"DATE {quoted}" if kind == "date" else quoted
+
+
+class DmlMachine(RuleBasedStateMachine):
+    """One table and its twin in DuckDB."""
+
+    kind: str
+    spark: Any
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.directory = tempfile.mkdtemp()
+        self.policy = TxnPolicy()
+        self.now_ms = 0
+        self.store = MemoryStore(self._tick, self.policy, self.directory)
+        storage = LocalStorage()
+        self.session = Session(
+            store=self.store,
+            engine=SparkEngine(storage, self.spark, {}),
+            storage=storage,
+            policy=self.policy,
+            warehouse=self.directory,
+            user="u",
+            host="h",
+        )
+        self.duck = duckdb.connect()
+        columns, clause = KINDS[self.kind]
+        self.partitioned = self.kind == "partitioned"
+        self.types = [c.split()[1] for c in columns.split(", ")] + ["string"] * self.partitioned
+        self.columns = ["k", "s", "v", "d", "p"][: len(self.types)]
+        self.session.execute(
+            f"CREATE TABLE t ({columns}) {clause} STORED AS ORC"
+            " TBLPROPERTIES ('transactional' = 'true')"
+        )
+        both = columns + (", p string" if self.partitioned else "")
+        self.duck.execute(f"CREATE TABLE t ({both})")
+
+    def _tick(self) -> int:
+        self.now_ms += 1
+        return self.now_ms
+
+    def teardown(self) -> None:
+        self.session.close()
+        self.duck.close()
+        shutil.rmtree(self.directory)
+
+    # -- statements, the same for both -------------------------------------------------------------
+
+    def run(self, sql: str) -> Any:
+        result = self.session.execute(sql)
+        self.duck.execute(sql)
+        return result
+
+    def values(self, given: list[tuple[Any, ...]]) -> str:
+        lines = [
+            "(" + ", ".join(map(literal, row[: len(self.types)], self.types)) + ")" for row in given
+        ]
+        return "VALUES " + ", ".join(lines)
+
+    def condition(self, data: st.DataObject) -> str:
+        if self.partitioned and data.draw(st.booleans()):
+            return f"{data.draw(conditions)} AND {data.draw(partition_conditions)}"
+        return data.draw(conditions)
+
+    @initialize(given=st.lists(rows, min_size=5, max_size=20))
+    def first_rows(self, given: list[tuple[Any, ...]]) -> None:
+        self.run(f"INSERT INTO t {self.values(given)}")
+
+    @rule(given=st.lists(rows, min_size=1, max_size=6))
+    def insert_values(self, given: list[tuple[Any, ...]]) -> None:
+        result = self.run(f"INSERT INTO t {self.values(given)}")
+        assert result.rows_inserted == len(given)
+
+    @rule(data=st.data())
+    def insert_select(self, data: st.DataObject) -> None:
+        condition = self.condition(data)
+        count = self.duck.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
+        if len(self.expected()) + count > ROWS_MAX:
+            return
+        behind = ", t.p" if self.partitioned else ""
+        result = self.run(
+            f"INSERT INTO t SELECT (t.k + 3) % 10, t.s, t.v, t.d{behind} FROM t WHERE {condition}"
+        )
+        assert result.rows_inserted == count
+
+    @rule(data=st.data())
+    def update(self, data: st.DataObject) -> None:
+        places = [assignments] if self.partitioned else [assignments, text_assignments]
+        change = data.draw(st.one_of(*places))
+        condition = self.condition(data)
+        count = self.duck.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
+        result = self.run(f"UPDATE t SET {change} WHERE {condition}")
+        assert result.rows_updated == count
+
+    @rule(data=st.data())
+    def delete(self, data: st.DataObject) -> None:
+        condition = self.condition(data)
+        count = self.duck.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
+        result = self.run(f"DELETE FROM t WHERE {condition}")
+        assert result.rows_deleted == count
+
+    @rule(
+        given=st.lists(rows, min_size=1, max_size=6),
+        legs=matched_legs,
+        insert=insert_conditions,
+        extra=st.sampled_from(["", " AND t.v > 0", " AND q.s = t.s", " AND t.k < 5"]),
+    )
+    def merge(
+        self, given: list[tuple[Any, ...]], legs: tuple[str, ...], insert: str | None, extra: str
+    ) -> None:
+        if not legs and insert is None:
+            insert = ""
+        source = f"({self.values(given)}) AS q({', '.join(self.columns)})"
+        on = f"t.k = q.k{extra}"
+        if self.partitioned and len(given) % 2:
+            on += " AND q.p = t.p"
+        clauses = [*legs]
+        if insert is not None:
+            values = ", ".join(f"q.{name}" for name in self.columns)
+            clauses.append(f"WHEN NOT MATCHED {insert} THEN INSERT VALUES ({values})")
+        before = self.expected()
+        sql = f"MERGE INTO t USING (SELECT * FROM {source}) AS q ON {on} {' '.join(clauses)}"
+        matches = (
+            f"SELECT t.rowid AS r FROM t JOIN {source} ON {on} GROUP BY t.rowid HAVING count(*) > 1"
+        )
+        if self.duck.execute(matches).fetchall():
+            # Several source rows for a target row: an error, unless every leg deletes.
+            try:
+                self.session.execute(sql)
+            except CardinalityError:
+                assert any("UPDATE" in leg for leg in legs)
+                return
+            self.adopt(before, legs)
+            return
+        self.run(sql)
+
+    def adopt(self, before: Counter[Any], legs: tuple[str, ...]) -> None:
+        """Where DuckDB refuses or has its own rules, take over what was read back."""
+        found = check_table(self.store, NAME)
+        if not legs:
+            assert not before - Counter(found)
+        self.duck.execute("DELETE FROM t")
+        marks = ", ".join("?" * len(self.types))
+        self.duck.executemany(f"INSERT INTO t VALUES ({marks})", found or [])
+
+    @rule(kind=st.sampled_from(["minor", "major"]), data=st.data())
+    def compact(self, kind: str, data: st.DataObject) -> None:
+        before = self.row_ids()
+        places = [""]
+        if self.partitioned:
+            names = self.store.partitions(NAME)
+            if not names:
+                return
+            value = data.draw(st.sampled_from([p.name.values[0] for p in names]))
+            places = [f"PARTITION (p = {'NULL' if value is None else repr(value)}) "]
+        self.session.execute(f"ALTER TABLE t {places[0]}COMPACT '{kind}' AND WAIT")
+        assert self.row_ids() == before
+
+    @rule()
+    def clean(self) -> None:
+        self.session.run_cleaner()
+
+    def row_ids(self) -> Counter[Any]:
+        return Counter(map(repr, self.session.execute("SELECT row__id, * FROM t").fetchall()))
+
+    # -- what must hold ----------------------------------------------------------------------------
+
+    def expected(self) -> Counter[Any]:
+        return Counter(self.duck.execute("SELECT * FROM t").fetchall())
+
+    @invariant()
+    def same_rows(self) -> None:
+        expected = self.expected()
+        assert Counter(check_table(self.store, NAME)) == expected
+        assert Counter(self.session.execute("SELECT * FROM t").fetchall()) == expected
+
+
+@pytest.mark.parametrize("path", ["driver", "distributed"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_those_of_duckdb(
+    kind: str, path: str, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if path == "distributed":
+        monkeypatch.setattr(job, "DRIVER_BYTES_MAX", 0)
+        monkeypatch.setattr(deletes, "BROADCAST_BYTES_MAX", 0)
+        monkeypatch.setattr(read, "MAP_FILES_MAX", 0)
+
+    class Machine(DmlMachine):
+        pass
+
+    Machine.kind, Machine.spark = kind, spark
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            phases=PHASES,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,149 @@
+"""Predicates prune what Spark reads, and never what it answers."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import acidsql
+from acidsql import Session
+
+ROWS = 60_000
+CREATE = (
+    "CREATE TABLE {name} (k int, b bigint, v decimal(12,2), d date, s string, c varchar(9), w int)"
+    " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+)
+
+
+def numbers() -> pa.Table:
+    """Rows sorted by every column at once, every 997th of them null, half of them negative."""
+    first = datetime.date(1900, 1, 1)
+    values = [None if n % 997 == 0 else n - ROWS // 2 for n in range(ROWS)]
+
+    def column(make: Any, kind: pa.DataType) -> pa.Array:
+        return pa.array([None if v is None else make(v) for v in values], kind)
+
+    return pa.table(
+        {
+            "k": column(int, pa.int32()),
+            "b": column(lambda v: v * 10**10, pa.int64()),
+            "v": column(lambda v: Decimal(v) / 4, pa.decimal128(12, 2)),
+            "d": column(lambda v: first + datetime.timedelta(v + ROWS // 2), pa.date32()),
+            "s": column(lambda v: f"s{v + ROWS:06d}", pa.string()),
+            "c": column(lambda v: f"c{v + ROWS:06d}", pa.string()),
+            "w": pa.array([n % 7 for n in range(ROWS)], pa.int32()),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def session(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
+    path: Path = tmp_path_factory.mktemp("warehouse")
+    with acidsql.connect(str(path), spark=spark) as session:
+        session.execute(CREATE.format(name="t"))
+        session.register("source", spark.createDataFrame(numbers()))
+        session.execute("INSERT INTO t SELECT * FROM source")
+        session.execute("DELETE FROM t WHERE w = 3 AND k > 1000")
+        session.execute("UPDATE t SET s = 'moved', v = -1 WHERE k BETWEEN 100 AND 120")
+        yield session
+
+
+def scanned_rows(frame: Any) -> int:
+    """How many rows the file scans of a collected frame put out."""
+    plan = frame._jdf.queryExecution().executedPlan()
+    if plan.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
+        plan = plan.executedPlan()
+    leaves = plan.collectLeaves()
+    count = 0
+    for index in range(leaves.size()):
+        leaf = leaves.apply(index)
+        while leaf.getClass().getSimpleName().endswith("QueryStageExec"):
+            leaf = leaf.plan().collectLeaves().apply(0)
+        metric = leaf.metrics().get("numOutputRows")
+        if metric.isDefined():
+            count += metric.get().value()
+    return count
+
+
+CONDITIONS: list[tuple[str, list[Any] | None]] = [
+    ("k = 17", None),
+    ("17 = k", None),
+    ("k = -29000", None),
+    ("k < -29990 AND k > -29999", None),
+    ("k IN (5, -7, 29000)", None),
+    ("k BETWEEN -3 AND 3", None),
+    ("k >= 29990", None),
+    ("b = 170000000000", None),
+    ("b <= -299900000000000", None),
+    ("v = 4.25", None),
+    ("v = -0.5", None),
+    ("v BETWEEN -1.005 AND -0.74", None),
+    ("v > 7499", None),
+    ("d = DATE '1950-03-01'", None),
+    ("d = '1950-03-01'", None),
+    ("d < DATE '1900-01-09'", None),
+    ("d > '2064-04-01'", None),
+    ("s = 's060017'", None),
+    ("s > 's089990'", None),
+    ("s = 'moved'", None),
+    ("s IN ('s060017', 's030001')", None),
+    ("c = 'c060017'", None),
+    ("k = ?", [17]),
+    ("v < ? AND v > ?", [Decimal("1.25"), Decimal("-1.5")]),
+    ("d = ?", [datetime.date(1950, 3, 1)]),
+    ("s IN (?, ?)", ["s060017", "s030001"]),
+    ("k = ?", [Decimal("17.0")]),
+    ("k = 17 AND s IS NOT NULL AND w + 0 = 3", None),
+    ("k = 100000", None),
+    ("k = 17 OR d IS NULL", None),
+    ("k IS NULL", None),
+    ("NOT k > -29990", None),
+]
+
+
+@pytest.mark.parametrize(("condition", "args"), CONDITIONS, ids=lambda p: str(p))
+def test_pruning_changes_no_answer(
+    session: Session, spark: Any, condition: str, args: list[Any] | None
+) -> None:
+    wanted = session.table("t").where("true")
+    wanted.createOrReplaceTempView("all_rows")
+    expected = spark.sql(f"SELECT * FROM all_rows WHERE {condition}", args=args).collect()
+    found = session.execute(f"SELECT * FROM t WHERE {condition}", args).fetchall()
+    assert sorted(map(repr, found)) == sorted(repr(tuple(row)) for row in expected)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "k = 17",
+        "b = 170000000000",
+        "v = 4.25",
+        "d = DATE '1950-03-01'",
+        "s = 's060017'",
+        "k IN (1, 2)",
+    ],
+)
+def test_a_point_query_reads_few_rows(session: Session, condition: str) -> None:
+    with session.execute(f"SELECT k, b, v, d, s FROM t WHERE {condition}") as result:
+        frame = result.df
+        assert frame.collect()
+        assert 0 < scanned_rows(frame) < ROWS // 2
+    with session.execute("SELECT k, b, v, d, s FROM t WHERE k + 0 = 17") as result:
+        frame = result.df
+        assert frame.collect()
+        assert scanned_rows(frame) >= ROWS
+
+
+@pytest.mark.parametrize(
+    "condition", ["k = 29000", "v = 7000.25", "s = 's080000'", "d = '1999-09-09'"]
+)
+def test_changes_go_by_the_same_rows(session: Session, condition: str) -> None:
+    before = session.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
+    assert session.execute(f"UPDATE t SET c = 'x' WHERE {condition}").rows_updated == before
+    assert session.execute(f"DELETE FROM t WHERE {condition}").rows_deleted == before

@@ -1,0 +1,75 @@
+"""Changed rows end up in one file per bucket, whatever order they come in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hypothesis.strategies as st
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from acidsql.engines.changes import ChangeLeg, bucket_ids, write_changes, writing_order
+from acidsql.engines.output import Output, publish
+from acidsql.model.ids import BucketId, StatementId
+from acidsql.model.row_id import decode_bucket, encode_bucket
+from tests.checks import read_events
+from tests.unit.engines.tables import STORAGE, changes, table, target
+
+UPDATE = ChangeLeg(StatementId(0), is_update=True)
+DELETE = ChangeLeg(StatementId(1), is_update=False)
+
+row_ids = st.tuples(
+    st.integers(0, 1),
+    st.integers(1, 3),
+    st.builds(
+        lambda b, s: encode_bucket(BucketId(b), StatementId(s)),
+        st.integers(0, 2),
+        st.integers(0, 1),
+    ),
+    st.integers(0, 3),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.dictionaries(row_ids, st.integers(0, 1), min_size=1),
+    random=st.randoms(use_true_random=False),
+)
+def test_every_change_is_written_once(
+    rows: dict[tuple[int, ...], int], random: object, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("t")
+    of = table(path, "a int", "p string")
+    items = list(rows.items())
+    random.shuffle(items)  # type: ignore[attr-defined]
+    given_rows = changes(
+        [(*row_id, leg) for row_id, leg in items],
+        {"a": pa.array(range(len(items)), pa.int32())},
+    )
+    with Output(target(of, 9)) as output:
+        write_changes(output, writing_order(given_rows), ["p=x", "p=y"], [UPDATE, DELETE])
+    publish(output.files, STORAGE)
+    names = [(f.directory, f.name) for f in output.files]
+    assert len(set(names)) == len(names)
+    deleted, inserted = [], []
+    for file in output.files:
+        place = 0 if file.partition == "p=x" else 1
+        for event in read_events(Path(file.directory) / file.name):
+            if event.row is None:
+                leg = file.statement_id
+                deleted.append(((place, *event.row_id), leg))
+                assert f"bucket_{decode_bucket(event.row_id[1]):05d}" == file.name
+            else:
+                inserted.append(event.row["a"])
+    assert sorted(deleted) == sorted(rows.items())
+    assert sorted(inserted) == [at for at, (_, leg) in enumerate(items) if leg == 0]
+
+
+@settings(deadline=None)
+@given(st.lists(st.one_of(st.integers(0, 4095), row_ids.map(lambda r: r[2])), max_size=9))
+def test_bucket_ids_are_those_of_the_codec(properties: list[int]) -> None:
+    """Codec V0, before Hive 3, is the bare number."""
+    found = bucket_ids(np.array(properties, np.int32))
+    assert found.tolist() == [decode_bucket(p) for p in properties]
