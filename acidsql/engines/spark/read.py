@@ -14,6 +14,7 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
 from acidsql.engines.spark.deletes import without_deleted
+from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.timestamps import storage_type, wall_clock
@@ -91,12 +92,11 @@ def _events(
     table = snapshot.table
     row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in table.columns)
     options = {
-        "__globPaths__": "false",  # paths are names, not patterns
         "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days and does not say so
         **search_argument(spark, table, request.predicates),
     }
     reader = spark.read.schema(_EVENTS.format(row=row)).options(**options)
-    frame = reader.orc([f.path for f in selection.inserts])
+    frame = reader.orc(literal_paths(f.path for f in selection.inserts))
     return frame.where(_is_insert(table, request)).where(_is_visible(snapshot, selection))
 
 
