@@ -66,7 +66,9 @@ def _literal(node: exp.Expr, arguments: Arguments) -> Literal:
             return _number(node.name)
         case exp.Neg():
             value = _literal(node.this, arguments)
-            if isinstance(value, int | Decimal) and not isinstance(value, bool):
+            if isinstance(value, Decimal):
+                return value.copy_negate()  # "-" would round to 28 digits
+            if isinstance(value, int) and not isinstance(value, bool):
                 return -value
         case exp.Cast() if node.is_type(exp.DType.DATE) and node.this.is_string:
             if _DATE.fullmatch(node.this.name):
