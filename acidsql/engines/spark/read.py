@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
 from acidsql.engines.spark.deletes import without_deleted
 from acidsql.engines.spark.paths import literal_paths
@@ -211,7 +211,9 @@ def _columns(
             " as row__id"
         )
     if request.key:
-        columns += [PARTITION if partitioned else f"0 as {PARTITION}", *ROW_ID_COLUMNS]
+        columns.append(PARTITION if partitioned else f"0 as {PARTITION}")
+        pairs = zip(ROW_ID_COLUMNS, CHANGED_ROW_ID, strict=True)
+        columns += [f"{inside} as {outside}" for inside, outside in pairs]
     return columns
 
 
@@ -220,7 +222,9 @@ def _empty(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame
     if request.row_id:
         columns.append("row__id struct<writeid: bigint, bucketid: int, rowid: bigint>")
     if request.key:
-        columns += [f"{PARTITION} int", "originalTransaction bigint", "bucket int", "rowId bigint"]
+        types = ("bigint", "int", "bigint")
+        columns.append(f"{PARTITION} int")
+        columns += [f"{name} {kind}" for name, kind in zip(CHANGED_ROW_ID, types, strict=True)]
     return spark.createDataFrame([], ", ".join(columns))
 
 
