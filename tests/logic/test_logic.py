@@ -80,8 +80,8 @@ class Runner:
                 return f"clean {self.session.run_cleaner()}", ()
             case ["worker", *_]:
                 return f"worker {self.session.run_worker()}", ()
-            case ["layout", name]:
-                return record.directive, tuple(self._layout(name))
+            case ["layout", *name]:
+                return record.directive, tuple(self._layout(" ".join(name)))
             case ["statement", "ok"]:
                 self._execute(record)
                 return record.directive, ()
