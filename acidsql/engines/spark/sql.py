@@ -53,3 +53,13 @@ def ansi(spark: SparkSession) -> Iterator[None]:
         yield
     finally:
         spark.conf.set(key, before or "false")
+
+
+def literal(text: str) -> str:
+    r"""A string literal of Spark SQL.
+
+    >>> literal("it's")
+    "'it\\'s'"
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
