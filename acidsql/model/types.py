@@ -115,22 +115,13 @@ ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | Stru
 def spark_type(kind: ColumnType) -> str:
     """The Spark SQL type in which a value of this column is seen and computed with.
 
-    <<<<<<< HEAD
-    Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz. A varchar is a string to
-    Spark; its length is kept where it is written.
-
-    >>> spark_type(parse_type("struct<a:timestamp,b:varchar(3)>"))
-    =======
     Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz. Spark has char and varchar
     in table definitions only: their values are strings, whose length the writer checks.
 
-    >>> spark_type(parse_type("struct<a:timestamp,b:char(3)>"))
-    >>>>>>> w-property
+    >>> spark_type(parse_type("struct<a:timestamp,b:varchar(3)>"))
     'struct<`a`:timestamp_ntz,`b`:string>'
     """
     match kind:
-        case CharType():
-            return "string"
         case PrimitiveType("timestamp"):
             return "timestamp_ntz"
         case CharType():

@@ -138,8 +138,6 @@ class _Compaction:
         with_base: bool = True,
     ) -> None:
         """One output directory; none at all if no bucket has an event left."""
-        if any(d.path == name for d in self._directories):
-            return  # a compaction that stopped after its first directory left this one whole
         hidden = f"{self.location}/{self.attempt}_{name}"
         self.storage.make_directory(hidden)
         try:
