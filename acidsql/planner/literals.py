@@ -19,10 +19,10 @@ from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType,
 from acidsql.planner.predicates import Arguments
 from acidsql.statements.fragment import Fragment
 
-_INTEGER = re.compile(r"[+-]?\d+")
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)")
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)", re.ASCII)
 _WIDE = Context(prec=80)
 
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
@@ -139,6 +139,8 @@ def _decimal(value: Literal, kind: DecimalType) -> str:
         number = Decimal(value).quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _WIDE)
     except InvalidOperation:
         raise ValueError("It is out of range.") from None
+    if not number.is_finite():
+        raise ValueError("It is not a number.")
     if len(number.as_tuple().digits) > kind.precision and abs(number) >= Decimal(
         10 ** (kind.precision - kind.scale)
     ):
@@ -167,7 +169,10 @@ def _boolean(value: Literal) -> str:
 def _double(value: Literal) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise NotLiteral
-    return repr(float(value))
+    try:
+        return repr(float(value))
+    except OverflowError:
+        raise ValueError("It is out of range.") from None
 
 
 def _date(value: Literal) -> str:
@@ -192,7 +197,8 @@ def _timestamp(value: Literal) -> str:
     try:
         date = datetime.date.fromisoformat(match[1])
         fraction = (match[3] or ".")[1:].ljust(6, "0")
-        time = datetime.time(*map(int, match[2][:8].split(":")), int(fraction))
+        hour, minute, second = map(int, match[2][:8].split(":"))
+        time = datetime.time(hour, minute, second, int(fraction))
         return datetime.datetime.combine(date, time).isoformat(" ")
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None

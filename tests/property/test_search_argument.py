@@ -107,7 +107,7 @@ CONDITIONS: list[tuple[str, list[Any] | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("condition", "args"), CONDITIONS, ids=lambda p: str(p))
+@pytest.mark.parametrize(("condition", "args"), CONDITIONS, ids=str)
 def test_pruning_changes_no_answer(
     session: Session, spark: Any, condition: str, args: list[Any] | None
 ) -> None:

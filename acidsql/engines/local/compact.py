@@ -111,8 +111,12 @@ class _Compaction:
             return merge_minor_inserts(inserts, deletes, valid, output)
 
         buckets = self._buckets(with_base=False)
-        self._write(DeltaDir(low, high, is_delete=True).name, buckets, deletes_only)
-        self._write(DeltaDir(low, high).name, buckets, inserts_only, with_base=False)
+        delete_delta, delta = DeltaDir(low, high, is_delete=True).name, DeltaDir(low, high).name
+        # A compaction that stopped between its two directories left the one that need not be made.
+        if [d.path for d in self.state.delete_deltas] != [delete_delta]:
+            self._write(delete_delta, buckets, deletes_only)
+        if [d.path for d in self.state.deltas] != [delta]:
+            self._write(delta, buckets, inserts_only, with_base=False)
 
     @property
     def _directories(self) -> list[SelectedDir]:

@@ -31,12 +31,14 @@ BROADCAST_BYTES_MAX = 64 << 20
 
 _KEY = "__deleted"
 _BUCKET_BITS = 24
-_ROW_BITS_MIN = 32
 
 
 @dataclass(frozen=True, slots=True)
 class KeyPacking:
-    """How partition, write id, bucket property and row number share 63 bits, if they do."""
+    """How partition, write id, bucket property and row number share 63 bits.
+
+    A row that has no room for its key cannot be among the deleted, if those all `holds`.
+    """
 
     partition_bits: int
     write_id_bits: int
@@ -45,11 +47,6 @@ class KeyPacking:
     def row_bits(self) -> int:
         """What is left for the row number; the bucket property needs its two 12-bit numbers."""
         return 63 - _BUCKET_BITS - self.partition_bits - self.write_id_bits
-
-    @property
-    def fits(self) -> bool:
-        """Whether any row number a file can hold fits as well."""
-        return self.row_bits >= _ROW_BITS_MIN
 
     def expression(self, *, partitioned: bool) -> str:
         """The packed key of a row, null where a field is too large to have been packed."""
@@ -71,7 +68,8 @@ class KeyPacking:
     def holds(self, keys: dict[str, np.ndarray]) -> bool:
         """Whether every key can be packed; those of codec V0, before Hive 3, cannot."""
         return bool(
-            (keys["rowId"] < 1 << self.row_bits).all()
+            self.row_bits > 0
+            and (keys["rowId"] < 1 << self.row_bits).all()
             and (keys["originalTransaction"] < 1 << self.write_id_bits).all()
             and (keys["bucket"] >= CODEC_V1).all()
         )
@@ -106,7 +104,7 @@ def without_deleted(
         max(0, len(selection.partitions) - 1).bit_length(),
         int(snapshot.write_ids.high_watermark).bit_length(),
     )
-    if not packing.fits or not packing.holds(keys):
+    if not packing.holds(keys):
         return _joined_on_columns(spark, events, partitions, keys, partitioned=partitioned)
     packed = np.unique(packing.pack(partitions, keys))
     deleted = spark.createDataFrame(pa.table({_KEY: pa.array(packed)}))

@@ -14,7 +14,7 @@ from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
-from acidsql.engines.spark.sql import run_sql
+from acidsql.engines.spark.sql import configured, run_sql
 from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.plans.engine import ReadContext
@@ -30,6 +30,9 @@ DRIVER_BYTES_MAX = 96 << 20
 _BUCKET = CHANGED_ROW_ID[1]
 _BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
 """`bucket_ids` for Spark."""
+
+WRITER_BATCH_ROWS = 65_536
+"""Rows that a writing task gets at a time; Spark's default of 10,000 costs a quarter more."""
 
 _NUMBER = "__acidsql_number"
 _SPLIT_BYTES = 128 << 20
@@ -163,7 +166,8 @@ def run_writers(frame: DataFrame, write: Any) -> list[OutputFile]:
     """Run a writing function over the Arrow batches of each task; the files of the attempts that
     counted.
     """
-    with clear_errors():
+    key = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    with clear_errors(), configured(frame.sparkSession, key, str(WRITER_BATCH_ROWS)):
         rows = frame.mapInArrow(write, "file string").collect()
     return [OutputFile.from_json(row[0]) for row in rows]
 

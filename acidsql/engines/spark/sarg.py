@@ -8,6 +8,7 @@ reader options. It only prunes: without a gateway to the JVM it is left out.
 from __future__ import annotations
 
 import datetime
+import logging
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,8 @@ from acidsql.plans.predicate import Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 _FILTERS = {
     "=": "EqualTo",
@@ -41,7 +44,10 @@ def search_argument(
     try:
         return _options(jvm, table, known)
     except (Py4JError, TypeError, AttributeError):
-        return {}  # another Spark's internals: read without pruning
+        _log.warning(
+            "this Spark takes no search argument: reading all of %s", table.name, exc_info=True
+        )
+        return {}  # another Spark's internals
 
 
 def _options(jvm: Any, table: Table, predicates: Sequence[Predicate]) -> dict[str, str]:
@@ -68,13 +74,20 @@ def _options(jvm: Any, table: Table, predicates: Sequence[Predicate]) -> dict[st
 
 
 def _serialized(jvm: Any, table: Table, filters: Any) -> dict[str, str]:
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+
     ddl = ", ".join(f"`{c.name.replace('`', '``')}` {_storage(c.type)}" for c in table.columns)
     schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
     orc_filters = getattr(
         getattr(jvm.org.apache.spark.sql.execution.datasources.orc, "OrcFilters$"), "MODULE$"
     )
     sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq(filters)
-    found = orc_filters.createFilter(schema, sequence)
+    try:
+        found = orc_filters.createFilter(schema, sequence)
+    except Py4JError:  # Spark 4.3 has a third parameter, with a default
+        found = orc_filters.createFilter(
+            schema, sequence, getattr(orc_filters, "createFilter$default$3")()
+        )
     if found.isEmpty():
         return {}
     conf = jvm.org.apache.hadoop.conf.Configuration(False)

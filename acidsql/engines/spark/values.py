@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.model.table import Column
-from acidsql.model.types import CharType, spark_type
+from acidsql.model.types import spark_type
 from acidsql.plans.sql_text import SqlText
 
 
@@ -12,7 +12,4 @@ def stored(value: SqlText, column: Column) -> SqlText:
 
     A newline closes a comment the value may end in.
     """
-    kind = column.type
-    if isinstance(kind, CharType):
-        return SqlText.of("CAST((", value, "\n) AS string)")
-    return SqlText.of("CAST((", value, f"\n) AS {spark_type(kind)})")
+    return SqlText.of("CAST((", value, f"\n) AS {spark_type(column.type)})")

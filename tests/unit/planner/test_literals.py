@@ -1,0 +1,235 @@
+"""The text of a literal is the value a column holds, or an error; the rest is Spark's."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import ROUND_HALF_UP, Decimal, localcontext
+from typing import Any
+
+import hypothesis.strategies as st
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from sqlglot import exp
+
+from acidsql.errors import InvalidValueError
+from acidsql.grammar.parse import parse
+from acidsql.model.types import INTEGER_BITS, parse_type
+from acidsql.orc.schema import arrow_type
+from acidsql.planner.literals import NotLiteral, cell_text
+from acidsql.planner.predicates import literal_text
+from acidsql.statements import Insert
+from acidsql.statements.fragment import Fragment
+
+spaces = st.sampled_from(["", " ", "\t", "  "])
+decimals = st.decimals(
+    allow_nan=False, allow_infinity=False, places=4, min_value=-(10**9), max_value=10**9
+)
+
+
+def value(sql: str) -> Fragment:
+    statement = parse(f"INSERT INTO t VALUES ({sql})")
+    assert isinstance(statement, Insert)
+    assert statement.rows is not None
+    return statement.rows[0][0]
+
+
+def text(sql: str, kind: str, **arguments: Any) -> str | None:
+    return cell_text(value(sql), parse_type(kind), arguments, "c")
+
+
+def bound(given_value: Any, kind: str) -> str | None:
+    return text(":x", kind, x=given_value)
+
+
+def quoted(content: str) -> str:
+    return "'" + content.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def arrow(content: str | None, kind: str) -> Any:
+    return pc.cast(pa.array([content], pa.string()), arrow_type(parse_type(kind)))[0].as_py()
+
+
+@given(st.integers(-(2**65), 2**65), st.sampled_from(sorted(INTEGER_BITS)), spaces)
+def test_integers(number: int, kind: str, space: str) -> None:
+    bits = INTEGER_BITS[kind]
+    forms = [lambda: text(str(number), kind), lambda: bound(number, kind)]
+    forms.append(lambda: text(quoted(f"{space}{number}{space}"), kind))
+    for form in forms:
+        if -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+            assert form() == str(number)
+            assert arrow(form(), kind) == number
+        else:
+            with pytest.raises(InvalidValueError):
+                form()
+
+
+@given(decimals, st.integers(1, 38), st.integers(0, 38))
+def test_decimals(number: Decimal, precision: int, scale: int) -> None:
+    scale = min(precision, scale)
+    kind = f"decimal({precision},{scale})"
+    with localcontext() as context:
+        context.prec = 80
+        expected = number.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
+        fits = abs(expected) < Decimal(10) ** (precision - scale)
+    for form in (
+        lambda: text(f"{number:f}", kind),
+        lambda: text(quoted(f" {number:f}"), kind),
+        lambda: text(quoted(f"{number:e}"), kind),
+        lambda: bound(number, kind),
+    ):
+        if fits:
+            assert arrow(form(), kind) == expected
+        else:
+            with pytest.raises(InvalidValueError):
+                form()
+
+
+@pytest.mark.parametrize(
+    "content", ["", " ", "1.2.3", "one", "0x1", "1_0", "١٢", "1e", "+-1", "NaN"]
+)
+@pytest.mark.parametrize("kind", ["int", "decimal(9,2)"])
+def test_texts_that_are_no_numbers(content: str, kind: str) -> None:
+    with pytest.raises(InvalidValueError):
+        text(quoted(content), kind)
+
+
+@pytest.mark.parametrize("number", [Decimal("NaN"), Decimal("Infinity"), Decimal("1e500")])
+def test_decimals_that_are_no_decimals(number: Decimal) -> None:
+    with pytest.raises(InvalidValueError):
+        bound(number, "decimal(9,2)")
+
+
+def test_an_integer_no_double_holds() -> None:
+    with pytest.raises(InvalidValueError):
+        bound(10**400, "double")
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=12))
+def test_strings(content: str) -> None:
+    assert bound(content, "string") == content
+    assert text(quoted(content), "string") == content
+    for kind in ("varchar(5)",):
+        if len(content.rstrip(" ")) > 5:
+            with pytest.raises(InvalidValueError):
+                bound(content, kind)
+        else:
+            assert bound(content, kind) == content[:5]
+
+
+@given(st.dates(min_value=datetime.date(1, 1, 1)))
+def test_dates(day: datetime.date) -> None:
+    for found in (
+        bound(day, "date"),
+        text(f"DATE '{day.isoformat()}'", "date"),
+        text(quoted(day.isoformat()), "date"),
+    ):
+        assert found == day.isoformat()
+        assert arrow(found, "date") == day
+
+
+@given(st.integers(0, 9999), st.integers(0, 99), st.integers(0, 99))
+def test_days_that_do_not_exist(year: int, month: int, day: int) -> None:
+    content = f"{year:04d}-{month:02d}-{day:02d}"
+    try:
+        datetime.date.fromisoformat(content)
+    except ValueError:
+        with pytest.raises(InvalidValueError):
+            text(quoted(content), "date")
+    else:
+        assert text(quoted(content), "date") == content
+
+
+@given(st.datetimes())
+def test_timestamps(moment: datetime.datetime) -> None:
+    for found in (
+        bound(moment, "timestamp"),
+        text(quoted(moment.isoformat(" ")), "timestamp"),
+        text(quoted(moment.isoformat("T")), "timestamp"),
+    ):
+        assert found is not None
+        assert datetime.datetime.fromisoformat(found) == moment
+        assert arrow(found, "timestamp") == moment
+
+
+@given(st.floats())
+def test_doubles(number: float) -> None:
+    found = bound(number, "double")
+    assert found is not None
+    assert repr(float(found)) == repr(number)
+
+
+@given(st.binary(max_size=9))
+def test_binary(content: bytes) -> None:
+    found = bound(content, "binary")
+    assert found is not None
+    assert bytes.fromhex(found) == content
+
+
+@pytest.mark.parametrize("kind", ["int", "decimal(9,2)", "string", "date", "boolean", "binary"])
+def test_null_fits_everywhere(kind: str) -> None:
+    assert text("NULL", kind) is None
+    assert bound(None, kind) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("1.5", "int"),
+        ("1e2", "double"),
+        ("true", "int"),
+        ("1", "boolean"),
+        ("'true'", "boolean"),
+        ("'1.5'", "double"),
+        ("1.50", "string"),
+        ("DATE '2020-01-01'", "timestamp"),
+        ("'2020-1-1'", "date"),
+        ("'yesterday'", "date"),
+        ("'2020-01-01'", "timestamp"),
+        ("'x'", "binary"),
+        ("1 + 1", "int"),
+        ("array(1)", "array<int>"),
+        (":missing", "int"),
+    ],
+)
+def test_what_is_left_to_spark(sql: str, kind: str) -> None:
+    with pytest.raises(NotLiteral):
+        text(sql, kind)
+
+
+def test_a_moment_with_a_zone_is_left_to_spark() -> None:
+    with pytest.raises(NotLiteral):
+        bound(datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc), "timestamp")
+    with pytest.raises(NotLiteral):
+        bound(datetime.datetime(2020, 1, 1), "date")
+
+
+kinds = st.sampled_from(
+    ["tinyint", "int", "bigint", "decimal(9,2)", "string", "date", "varchar(5)"]
+)
+values = st.one_of(
+    st.integers(-(10**20), 10**20),
+    decimals,
+    st.text(max_size=5),
+    st.dates(),
+    st.booleans(),
+    st.none(),
+)
+
+
+@settings(max_examples=300)
+@given(values, kinds)
+def test_a_predicate_compares_the_value_itself(given_value: Any, kind: str) -> None:
+    """What prunes is the value, of the column's own kind; never something converted."""
+    found = literal_text(exp.Placeholder(this="x"), parse_type(kind), {"x": given_value})
+    if found is None:
+        return
+    assert not isinstance(given_value, bool)
+    if kind == "date":
+        assert datetime.date.fromisoformat(found) == given_value
+    elif kind in ("string", "varchar(5)"):
+        assert found == given_value
+    else:
+        assert Decimal(found) == given_value
+        assert kind.startswith("decimal") or int(found) == given_value
