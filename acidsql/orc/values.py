@@ -46,7 +46,7 @@ def storable(array: Array, column: Column, timestamp_unit: TimestampUnit = "us")
     if any(kind == PrimitiveType("timestamp") for kind in walk_types(column.type)):
         _refuse_fractions_before_epoch(result, column)
     _refuse_wide_decimals(array, result, column)
-    return settled(result)
+    return settled(_bounded(result, column))
 
 
 def _cast(array: Array, wanted: DataType) -> Array:
