@@ -337,11 +337,11 @@ class Session:
         message = f"Compaction enqueued with id {number}"
         if statement.wait:
             self.run_worker()
-            state = next(
-                (c.state.word for c in self._store.show_compactions() if c.compaction_id == number),
-                "unknown",
-            )
-            message += f"\nCompaction with id {number} finished with status: {state}"
+            entries = self._store.show_compactions()
+            done = next(c for c in entries if c.compaction_id == number)
+            message += f"\nCompaction with id {number} finished with status: {done.state.word}"
+            if done.error_message:
+                message += f"\n{done.error_message}"
         return Result("compact", message=message)
 
     def _partition(

@@ -2,8 +2,9 @@
 --
 --   acidsql run --show-layout --warehouse demo examples/employee.sql
 --
--- Every write makes new directories and touches no old file. The numbers in their names are write
--- ids: the table's own count of the transactions that wrote to it.
+-- Every write makes new directories and touches no old file. The first two numbers in their names
+-- are write ids, the table's own count of the transactions that wrote to it; the last one numbers the
+-- statement inside its transaction.
 
 -- 1. An INSERT leaves one delta.
 
@@ -49,8 +50,9 @@ WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name, s.salary);
 
 SELECT row__id, id, name, salary FROM employee ORDER BY id;
 
--- 4. Compaction. A minor one joins the deltas into one and forgets nothing: both rows of Tom are
--- still there. A major one writes a base without the deleted rows; identities stay as they were.
+-- 4. Compaction. A minor one joins the deltas into one, the delete deltas too, and forgets nothing:
+-- both rows of Tom are still there. A major one writes a base without the deleted rows; identities
+-- stay as they were.
 -- Old directories stay until the cleaner finds that no reader can need them.
 
 ALTER TABLE employee COMPACT 'minor' AND WAIT;

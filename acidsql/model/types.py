@@ -118,14 +118,14 @@ def spark_type(kind: ColumnType) -> str:
     Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz. Spark has char and varchar
     in table definitions only: their values are strings, whose length the writer checks.
 
-    >>> spark_type(parse_type("struct<a:timestamp,b:char(3)>"))
+    >>> spark_type(parse_type("struct<a:timestamp,b:varchar(3)>"))
     'struct<`a`:timestamp_ntz,`b`:string>'
     """
     match kind:
-        case CharType():
-            return "string"
         case PrimitiveType("timestamp"):
             return "timestamp_ntz"
+        case CharType():
+            return "string"
         case ArrayType(element):
             return f"array<{spark_type(element)}>"
         case MapType(key, value):

@@ -195,7 +195,8 @@ def _timestamp(value: Literal) -> str:
     try:
         date = datetime.date.fromisoformat(match[1])
         fraction = (match[3] or ".")[1:].ljust(6, "0")
-        time = datetime.time(*map(int, match[2][:8].split(":")), int(fraction))
+        hour, minute, second = map(int, match[2][:8].split(":"))
+        time = datetime.time(hour, minute, second, int(fraction))
         return datetime.datetime.combine(date, time).isoformat(" ")
     except ValueError as error:
         raise ValueError(f"{str(error).capitalize()}.") from None

@@ -37,7 +37,7 @@ def run_worker(
         try:
             done += _compact(compaction, txn, txns, catalog, engine)
         except AcidSqlError as error:
-            _log.warning("compaction %s failed", compaction.compaction_id, exc_info=True)
+            _log.debug("compaction %s failed", compaction.compaction_id, exc_info=True)
             txn.abort_after(error)
             txns.mark_failed(compaction.compaction_id, str(error).splitlines()[0])
         except BaseException as error:

@@ -84,11 +84,13 @@ class OpenTxn:
             raise LockTimeoutError(
                 f"lockid:{response.lock_id} was not granted in time",
                 detail=f"It waits for {response.blocked_by}." if response.blocked_by else None,
-                hint="SHOW LOCKS tells who holds what; ABORT TRANSACTIONS ends a stuck one.",
+                hint="SHOW LOCKS tells who holds what.",
                 code=10307,
             )
         self._sleep(wait_s)
         self.check()
+        # Whoever holds the lock may be dead, and there need not be a service that notices.
+        self._manager.time_out_txns()
         try:
             return self._manager.check_lock(response.lock_id)
         except NoSuchLockError:

@@ -10,14 +10,14 @@ import pyarrow as pa
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.job import Job, collect_rows, files_batch, run_writers
-from acidsql.engines.spark.sql import ansi
+from acidsql.engines.spark.sql import ansi, literal
 from acidsql.engines.spark.values import stored
 from acidsql.errors import AnalysisError
 from acidsql.model.ids import StatementId
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, quote_identifier
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
-from acidsql.model.types import spark_type
+from acidsql.model.types import CharType, spark_type
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.sql_text import InputSource, SqlText
 
@@ -74,13 +74,16 @@ def _partition_text(
     column: Column, values: Mapping[str, SqlText], static: Mapping[str, str | None]
 ) -> SqlText:
     if column.name in static:
-        text = static[column.name]
-        escaped = "" if text is None else text.replace("\\", "\\\\").replace("'", "\\'")
-        return SqlText.of("CAST(NULL AS string)" if text is None else f"'{escaped}'")
+        value = static[column.name]
+        return SqlText.of("CAST(NULL AS string)" if value is None else literal(value))
     typed = SqlText.of("CAST((", values[column.name], f"\n) AS {spark_type(column.type)})")
+    text = SqlText.of("CAST(", typed, " AS string)")
+    if isinstance(column.type, CharType):
+        error = literal(f'a value does not fit column "{column.name}" of type {column.type}')
+        too_long = SqlText.of("char_length(", text, f") > {column.type.length}")
+        text = SqlText.of("CASE WHEN ", too_long, f" THEN raise_error({error}) ELSE ", text, " END")
     # Both name the partition of null, and must not come to it as different values.
-    text = SqlText.of("nullif(CAST(", typed, " AS string), '')")
-    return SqlText.of("nullif(", text, f", '{DEFAULT_PARTITION_VALUE}')")
+    return SqlText.of("nullif(nullif(", text, f", ''), '{DEFAULT_PARTITION_VALUE}')")
 
 
 def partition_column(index: int) -> str:

@@ -14,7 +14,7 @@ from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
-from acidsql.engines.spark.sql import run_sql
+from acidsql.engines.spark.sql import configured, run_sql
 from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.plans.engine import ReadContext
@@ -32,6 +32,9 @@ DRIVER_ROWS_MIN = 1000
 
 _BUCKET_ID = f"if(bucket >= {CODEC_V1}, shiftright(bucket, 16) & {BUCKET_ID_MAX}, bucket)"
 """`bucket_ids` for Spark."""
+
+WRITER_BATCH_ROWS = 65_536
+"""Rows that a writing task gets at a time; Spark's default of 10,000 costs a quarter more."""
 
 _NUMBER = "__number"
 _SPLIT_BYTES = 128 << 20
@@ -165,7 +168,8 @@ def run_writers(frame: DataFrame, write: Any) -> list[OutputFile]:
     """Run a writing function over the Arrow batches of each task; the files of the attempts that
     counted.
     """
-    with clear_errors():
+    key = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    with clear_errors(), configured(frame.sparkSession, key, str(WRITER_BATCH_ROWS)):
         rows = frame.mapInArrow(write, "file string").collect()
     return [OutputFile.from_json(row[0]) for row in rows]
 

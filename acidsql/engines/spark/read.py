@@ -16,6 +16,7 @@ from acidsql.engines.selection import Selection, select_files
 from acidsql.engines.spark.deletes import without_deleted
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.sarg import search_argument
+from acidsql.engines.spark.sql import literal
 from acidsql.engines.spark.timestamps import storage_type, wall_clock
 from acidsql.errors import StorageError
 from acidsql.model.names import quote_identifier as quote
@@ -143,7 +144,7 @@ def _with_partition(spark: SparkSession, events: DataFrame, selection: Selection
     paths = _scanned_paths(events, selection)
     frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
     if len(paths) <= MAP_FILES_MAX:
-        pairs = ", ".join(f"{_literal(path)}, {index}" for path, index in paths.items())
+        pairs = ", ".join(f"{literal(path)}, {index}" for path, index in paths.items())
         return _numbered(frame, f"element_at(map({pairs}), {_PATH})")
     return _joined_with_paths(spark, frame, paths)
 
@@ -203,7 +204,7 @@ def _columns(
     for index, column in enumerate(table.partition_columns):
         values = [p.name.values[index] if p.name else None for p in partitions]
         kind = spark_type(column.type)
-        array = ", ".join(f"cast({'null' if v is None else _literal(v)} as {kind})" for v in values)
+        array = ", ".join(f"cast({'null' if v is None else literal(v)} as {kind})" for v in values)
         columns.append(f"element_at(array({array}), {PARTITION} + 1) as {quote(column.name)}")
     if request.row_id:
         columns.append(
@@ -222,13 +223,3 @@ def _empty(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame
     if request.key:
         columns += [f"{PARTITION} int", "originalTransaction bigint", "bucket int", "rowId bigint"]
     return spark.createDataFrame([], ", ".join(columns))
-
-
-def _literal(text: str) -> str:
-    r"""A string literal of Spark SQL.
-
-    >>> _literal("it's")
-    "'it\\'s'"
-    """
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acidsql.errors import DependencyError
@@ -14,11 +15,14 @@ from acidsql.errors import DependencyError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+
 OWN_CONF: Mapping[str, str] = {
-    "spark.driver.extraJavaOptions": "-Duser.timezone=UTC -Dfile.encoding=UTF-8",
+    "spark.driver.extraJavaOptions": (
+        f'-Duser.timezone=UTC -Dfile.encoding=UTF-8 "-Dlog4j2.configurationFile={_LOGGING}"'
+    ),
     "spark.executor.extraJavaOptions": "-Duser.timezone=UTC -Dfile.encoding=UTF-8",
     "spark.driver.memory": "4g",
-    "spark.log.level": "ERROR",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.shuffle.partitions": "8",
@@ -45,7 +49,11 @@ class SparkHolder:
 
     @property
     def started(self) -> bool:
-        """Whether there is a session already."""
+        """Whether there is a session already, ours or one that `get` would take."""
+        if self._session is None and "pyspark" in sys.modules:
+            from pyspark.sql import SparkSession  # noqa: PLC0415 - imported already
+
+            return SparkSession.getActiveSession() is not None
         return self._session is not None
 
     def get(self) -> SparkSession:

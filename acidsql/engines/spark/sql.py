@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
@@ -38,18 +38,35 @@ def run_sql(
 
 
 @contextmanager
-def ansi(spark: SparkSession) -> Iterator[None]:
+def configured(spark: SparkSession, key: str, value: str) -> Iterator[None]:
+    """A setting of the session for as long as a block runs."""
+    before = spark.conf.get(key, None)
+    if before == value:
+        yield
+        return
+    spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(key)
+        else:
+            spark.conf.set(key, before)
+
+
+def ansi(spark: SparkSession) -> AbstractContextManager[None]:
     """Analyse with ANSI rules: a value that does not fit its column is an error, never bent.
 
     They bind when a query is analysed, so they need not hold while it runs.
     """
-    key = "spark.sql.ansi.enabled"
-    before = spark.conf.get(key)
-    if before == "true":
-        yield
-        return
-    spark.conf.set(key, "true")
-    try:
-        yield
-    finally:
-        spark.conf.set(key, before or "false")
+    return configured(spark, "spark.sql.ansi.enabled", "true")
+
+
+def literal(text: str) -> str:
+    r"""A string literal of Spark SQL.
+
+    >>> literal("it's")
+    "'it\\'s'"
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
