@@ -16,9 +16,10 @@ from acidsql.statements.insert import Insert
 def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
     """One delta; in this process if every value is a literal, else from a query."""
     table = find_target(statement.target, names)
-    if table.kind is TableKind.INSERT_ONLY:
+    if table.kind is not TableKind.FULL_ACID:
+        what = "insert-only" if table.kind is TableKind.INSERT_ONLY else "not transactional"
         raise UnsupportedStatementError(
-            f'table "{table.name}" is insert-only, which cannot be written yet',
+            f'table "{table.name}" is {what}, which cannot be written yet',
             line=statement.target.line,
             column=statement.target.column,
         )

@@ -34,7 +34,7 @@ from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 
 SOAK_STEPS = int(os.environ.get("ACIDSQL_SOAK_STEPS", "0"))
-STEPS = SOAK_STEPS or 12
+STEPS = SOAK_STEPS or 10
 EXAMPLES = 10 if SOAK_STEPS else 2
 PHASES = (Phase.explicit, Phase.generate, *([Phase.shrink] if SOAK_STEPS else []))
 """A step takes a second, so only the long run looks for the least example of a failure."""
@@ -281,15 +281,31 @@ class DmlMachine(RuleBasedStateMachine):
         assert Counter(self.session.execute("SELECT * FROM t").fetchall()) == expected
 
 
-@pytest.mark.parametrize("path", ["driver", "distributed"])
-@pytest.mark.parametrize("kind", KINDS)
+PATHS: dict[str, dict[tuple[Any, str], int]] = {
+    "driver": {},
+    "mixed": {(job, "DRIVER_BYTES_MAX"): 5000, (job, "DRIVER_ROWS_MIN"): 1},
+    "distributed": {
+        (job, "DRIVER_BYTES_MAX"): 0,
+        (job, "DRIVER_ROWS_MIN"): 0,
+        (deletes, "BROADCAST_BYTES_MAX"): 0,
+        (read, "MAP_FILES_MAX"): 0,
+    },
+}
+SHORT = [
+    ("unbucketed", "mixed"),
+    ("bucketed", "distributed"),
+    ("partitioned", "driver"),
+    ("partitioned", "distributed"),
+]
+ALL = [(kind, path) for kind in KINDS for path in PATHS]
+
+
+@pytest.mark.parametrize(("kind", "path"), ALL if SOAK_STEPS else SHORT)
 def test_rows_are_those_of_duckdb(
     kind: str, path: str, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if path == "distributed":
-        monkeypatch.setattr(job, "DRIVER_BYTES_MAX", 0)
-        monkeypatch.setattr(deletes, "BROADCAST_BYTES_MAX", 0)
-        monkeypatch.setattr(read, "MAP_FILES_MAX", 0)
+    for (module, name), value in PATHS[path].items():
+        monkeypatch.setattr(module, name, value)
 
     class Machine(DmlMachine):
         pass

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 DRIVER_BYTES_MAX = 96 << 20
 """Changed rows up to about this much are collected, sorted and written by the driver."""
 
+DRIVER_ROWS_MIN = 1000
+"""Rows that a task may always hand out, however many tasks share `DRIVER_BYTES_MAX`."""
+
 _BUCKET = CHANGED_ROW_ID[1]
 _BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
 """`bucket_ids` for Spark."""
@@ -79,7 +82,7 @@ def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.T
     task stops handing out rows at its share of it, and a task that reached it gives itself away.
     """
     splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
-    return _collect_up_to(frame, max(1000, DRIVER_BYTES_MAX // width // splits))
+    return _collect_up_to(frame, max(DRIVER_ROWS_MIN, DRIVER_BYTES_MAX // width // splits))
 
 
 def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
