@@ -8,6 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from acidsql.engines.output import compression_of
 from acidsql.engines.selection import directory_state
@@ -72,6 +73,17 @@ def _refuse_raw(snapshot: TableSnapshot, state: AcidState) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class _Directory:
+    """An output directory: which buckets it has and how each comes about."""
+
+    name: str
+    buckets: Sequence[BucketId]
+    merge: Merge
+    compacted: bool = False
+    with_base: bool = True
+
+
 class _Compaction:
     def __init__(
         self, snapshot: TableSnapshot, location: str, state: AcidState, storage: Storage
@@ -92,7 +104,8 @@ class _Compaction:
         ) -> WrittenFile:
             return merge_major(inserts, deletes, valid, output)
 
-        self._write(BaseDir(highest).name, self._buckets() or [BucketId(0)], merge, compacted=True)
+        buckets = self._buckets() or [BucketId(0)]
+        self._write([_Directory(BaseDir(highest).name, buckets, merge, compacted=True)])
 
     def minor(self) -> None:
         """Deltas into one, delete deltas into one; the base stays."""
@@ -113,10 +126,12 @@ class _Compaction:
         buckets = self._buckets(with_base=False)
         delete_delta, delta = DeltaDir(low, high, is_delete=True).name, DeltaDir(low, high).name
         # A compaction that stopped between its two directories left the one that need not be made.
+        directories = []
         if [d.path for d in self.state.delete_deltas] != [delete_delta]:
-            self._write(delete_delta, buckets, deletes_only)
+            directories.append(_Directory(delete_delta, buckets, deletes_only))
         if [d.path for d in self.state.deltas] != [delta]:
-            self._write(delta, buckets, inserts_only, with_base=False)
+            directories.append(_Directory(delta, buckets, inserts_only, with_base=False))
+        self._write(directories)
 
     @property
     def _directories(self) -> list[SelectedDir]:
@@ -128,42 +143,45 @@ class _Compaction:
         found = {f.bucket_id for d in directories for f in d.files}
         return sorted(b for b in found if b is not None)
 
-    def _write(
-        self,
-        name: str,
-        buckets: Sequence[BucketId],
-        merge: Merge,
-        *,
-        compacted: bool = False,
-        with_base: bool = True,
-    ) -> None:
-        """One output directory; none at all if no bucket has an event left."""
-        hidden = f"{self.location}/{self.attempt}_{name}"
-        self.storage.make_directory(hidden)
+    def _write(self, directories: Sequence[_Directory]) -> None:
+        """The directories, none of them visible before all are written."""
         try:
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                written = list(
-                    pool.map(lambda b: self._write_bucket(hidden, b, merge, with_base), buckets)
-                )
-            if any(written):
-                self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
-                if compacted:
-                    # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
-                    self.storage.write_file(f"{hidden}/{METADATA_FILE}", _COMPACTED.encode())
-                self.storage.rename(hidden, f"{self.location}/{name}")
+            filled = [d for d in directories if self._fill(d)]
+            for directory in filled:
+                self.storage.rename(self._hidden(directory), f"{self.location}/{directory.name}")
         finally:
-            self.storage.remove(hidden)
+            for directory in directories:
+                self.storage.remove(self._hidden(directory))
 
-    def _write_bucket(self, hidden: str, bucket: BucketId, merge: Merge, with_base: bool) -> bool:
+    def _hidden(self, directory: _Directory) -> str:
+        return f"{self.location}/{self.attempt}_{directory.name}"
+
+    def _fill(self, directory: _Directory) -> bool:
+        """Write the files under the hidden name; False if no bucket has an event left."""
+        hidden = self._hidden(directory)
+        self.storage.make_directory(hidden)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            written = list(
+                pool.map(lambda b: self._write_bucket(hidden, b, directory), directory.buckets)
+            )
+        if not any(written):
+            return False
+        self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
+        if directory.compacted:
+            # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
+            self.storage.write_file(f"{hidden}/{METADATA_FILE}", _COMPACTED.encode())
+        return True
+
+    def _write_bucket(self, hidden: str, bucket: BucketId, directory: _Directory) -> bool:
         name = BucketFile(bucket).name
         path = self.storage.local_path(f"{hidden}/{name}")
         local = path or os.path.join(tempfile.gettempdir(), f"{self.attempt}_{name}")
         table = self.snapshot.table
         output = MergeOutput(local, table.columns, compression_of(table))
-        bases = [self.state.base] if self.state.base is not None and with_base else []
+        bases = [self.state.base] if self.state.base is not None and directory.with_base else []
         inserts = self._inputs([*bases, *self.state.deltas], bucket)
         deletes = self._inputs(self.state.delete_deltas, bucket)
-        if merge(inserts, deletes, output) is None:
+        if directory.merge(inserts, deletes, output) is None:
             return False
         self.storage.put_file(local, f"{hidden}/{name}")
         return True
