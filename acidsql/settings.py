@@ -78,7 +78,9 @@ class Settings(BaseModel):
             )
         except ValidationError as error:
             first = error.errors()[0]
-            raise ConfigError(f"{first['loc'][0]}: {first['msg']}") from error
+            field = first["loc"][0]
+            names = {name: key for key, name in {**_TIMES, **_COUNTS}.items()}
+            raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
 
 
 def duration_s(key: str, text: str) -> float:
