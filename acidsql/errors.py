@@ -101,7 +101,9 @@ class DatabaseExistsError(AnalysisError):
 
 
 class ColumnNotFoundError(AnalysisError):
-    """The table has no such column."""
+    """The table has no such column. ``parts`` are those of its name where it is looked for late."""
+
+    parts: tuple[str, ...] = ()
 
 
 class InvalidValueError(SqlError):

@@ -14,11 +14,13 @@ from acidsql.catalog import Catalog, Partition
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
+    ColumnNotFoundError,
     ConfigError,
     PartitionNotFoundError,
     SqlError,
 )
 from acidsql.grammar.parse import parse
+from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
@@ -122,7 +124,9 @@ class Session:
             result = self._run(statement, _arguments(args))
         except SqlError as error:
             if error.line is None:
-                error.line, error.column = line, column
+                parts = error.parts if isinstance(error, ColumnNotFoundError) else ()
+                found = place_of_name(sql, parts, line, column) if parts else None
+                error.line, error.column = found or (line, column)
             raise
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s

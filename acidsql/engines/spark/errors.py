@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
+    ColumnNotFoundError,
     CorruptFileError,
     ExecutionError,
     InvalidValueError,
@@ -20,6 +21,8 @@ _TASK_ERROR = re.compile(
     r"acidsql\.(?:\w+\.)*errors\.(\w+): (.*?)(?:\n\s*\n|\n\s*at |\Z)", re.DOTALL
 )
 _FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
+_PART = re.compile(r"`((?:[^`]|``)*)`")
+_JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
 _MISSING = ("FILE_NOT_EXIST", "FileNotFoundException", "does not exist")
 _CORRUPT = (
     "CANNOT_READ_FILE",
@@ -74,6 +77,8 @@ def clear_error(error: Exception) -> AcidSqlError:
         return CorruptFileError(f"cannot read {_file(text)}", detail=_cause(text))
     if any(sign in condition or f"[{sign}" in text for sign in _VALUE):
         return InvalidValueError(_first_line(text))
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        return _unknown_column(error)
     kind = type(error).__name__
     if kind == "ParseException":
         return SqlSyntaxError(_first_line(text), hint="Spark could not parse this part.")
@@ -90,11 +95,27 @@ def _condition(error: Exception) -> str:
         return ""
 
 
+def _unknown_column(error: Exception) -> ColumnNotFoundError:
+    """Its parts tell the session where to look for it; only the user's own columns are named."""
+    parameters = getattr(error, "getMessageParameters", dict)() or {}
+    parts = tuple(p.replace("``", "`") for p in _PART.findall(parameters.get("objectName", "")))
+    names = parameters.get("proposal", "").split(", ")
+    near = [n.replace("`", "") for n in names if n and "__acidsql_" not in n]
+    unknown = ColumnNotFoundError(
+        f'column "{".".join(parts)}" not found',
+        hint=f"What comes nearest: {', '.join(near)}." if near else None,
+        code=10002,
+    )
+    unknown.parts = parts
+    return unknown
+
+
 def _fact_and_detail(text: str) -> tuple[str]:
     return (" ".join(text.split()),)
 
 
 def _first_line(text: str) -> str:
+    text = _JAVA_CALL.sub("", text, count=1)
     line = next((part for part in text.splitlines() if part.strip()), text).strip()
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", line)
 
