@@ -1,0 +1,472 @@
+"""The public surface, as a caller uses it."""
+
+import datetime
+import gc
+import json
+import os
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+
+import pytest
+from IPython.testing.globalipapp import start_ipython
+
+import acidsql
+from tests.conftest import SPARK_CONF
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+def python(code, *args, cwd):
+    """Run Python code in a process of its own; its standard output."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, cwd=cwd, env=own_env()
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def own_env():
+    path = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def acidsql_command(*args, cwd, text=None):
+    return subprocess.run(
+        [sys.executable, "-m", "acidsql", *args],
+        capture_output=True, text=True, cwd=cwd, env=own_env(), input=text,
+    )  # fmt: skip
+
+
+@pytest.fixture
+def table(session):
+    session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    return session
+
+
+# -- connect ----------------------------------------------------------------------------------------
+
+
+def test_connect_by_path_or_url(tmp_path, spark):
+    for warehouse in (tmp_path / "a", str(tmp_path / "b"), (tmp_path / "c d").as_uri()):
+        with acidsql.connect(warehouse, spark=spark) as session:
+            session.execute(f"CREATE TABLE t (id int) {ACID}")
+            session.execute("INSERT INTO t VALUES (1)")
+            assert session.execute("SELECT * FROM t").fetchall() == [(1,)]
+    assert (tmp_path / "a" / ".acidsql.db").is_file()
+    assert (tmp_path / "c d" / "t" / "delta_0000001_0000001_0000").is_dir()
+
+
+def test_a_store_in_a_file_of_its_own(tmp_path, spark):
+    url = f"sqlite:///{tmp_path}/stores%20here.db"
+    with acidsql.connect(tmp_path / "w", metastore=url, spark=spark) as session:
+        session.execute(f"CREATE TABLE t (id int) {ACID}")
+    assert (tmp_path / "stores here.db").is_file()
+    assert not (tmp_path / "w" / ".acidsql.db").exists()
+    with acidsql.connect(tmp_path / "w", metastore=url, spark=spark) as session:
+        assert session.execute("SHOW TABLES").fetchall() == [("t",)]
+
+
+def test_a_store_in_memory_ends_with_its_session(tmp_path, spark):
+    with acidsql.connect(tmp_path, metastore="memory:", spark=spark) as session:
+        session.execute(f"CREATE TABLE t (id int) {ACID}")
+    with acidsql.connect(tmp_path, metastore="memory:", spark=spark) as session:
+        assert session.execute("SHOW TABLES").fetchall() == []
+
+
+def test_a_spark_that_was_handed_in_is_not_stopped(tmp_path, spark):
+    acidsql.connect(tmp_path, spark=spark).close()
+    assert spark.range(3).count() == 3
+
+
+def test_a_closed_session_says_so(tmp_path, spark):
+    session = acidsql.connect(tmp_path, spark=spark)
+    session.close()
+    session.close()
+    with pytest.raises(acidsql.ConfigError, match="closed"):
+        session.execute("SHOW TABLES")
+
+
+def test_a_spark_of_its_own(tmp_path):
+    code = f"""
+import acidsql
+with acidsql.connect("w", config={SPARK_CONF!r}) as session:
+    session.execute("CREATE TABLE t (id int) {ACID}")
+    session.execute("INSERT INTO t VALUES (1)")
+    print(session.execute("SELECT id + 1 FROM t").fetchall())
+from pyspark.sql import SparkSession
+print(SparkSession.getActiveSession())
+"""
+    assert python(code, cwd=tmp_path).splitlines() == ["[(2,)]", "None"]
+
+
+def test_literals_are_written_without_spark(tmp_path):
+    """Not even PySpark is imported for an INSERT of literals, its compaction and its cleaning."""
+    code = f"""
+import sys
+import acidsql
+with acidsql.connect("w") as session:
+    session.execute("CREATE TABLE t (id int, v string, d date) PARTITIONED BY (p int)"
+                    " CLUSTERED BY (id) INTO 2 BUCKETS {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 'a', DATE '2026-01-01', 7), (2, NULL, NULL, 7)")
+    session.execute("INSERT INTO t (id, p) VALUES (?, ?)", [3, 7])
+    print(session.execute("ALTER TABLE t PARTITION (p = 7) COMPACT 'major' AND WAIT").message)
+    print(session.run_cleaner(), session.execute("SHOW PARTITIONS t").fetchall())
+print([name for name in sys.modules if name.split(".")[0] in ("pyspark", "py4j")])
+"""
+    lines = python(code, cwd=tmp_path).splitlines()
+    assert "succeeded" in lines[1] or "ready for cleaning" in lines[1]
+    assert lines[2:] == ["1 [('p=7',)]", "[]"]
+
+
+def test_the_default_session(tmp_path):
+    code = f"""
+import acidsql
+acidsql.execute("CREATE TABLE t (id int) {ACID}")
+print(acidsql.execute("INSERT INTO t VALUES (1)").rows_inserted)
+print(acidsql.execute("SHOW TABLES").fetchall())
+"""
+    assert python(code, cwd=tmp_path).splitlines() == ["1", "[('t',)]"]
+    assert (tmp_path / "warehouse" / "t").is_dir()
+
+
+# -- parameters -------------------------------------------------------------------------------------
+
+TEXTS = [
+    "it's", 'say "x"', "{0} {acidsql_0} {{}}", "${spark.app.name}", ":v ? ?", "日本 😀 ä",
+    "back\\slash \\' \\n", "'; DROP TABLE t; --", "-- no comment", "/* no */", "", " ", "a\nb\tc", "`q`",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_texts_are_bound_as_values(table, text):
+    table.execute("INSERT INTO t VALUES (?, ?)", [10, text])
+    table.execute("INSERT INTO t SELECT :id, :v", {"id": 11, "v": text})
+    table.execute("UPDATE t SET v = :v WHERE id = 1", {"v": text})
+    table.execute(
+        "MERGE INTO t USING (SELECT :k AS k) AS s ON t.id = s.k"
+        " WHEN NOT MATCHED THEN INSERT VALUES (s.k, :v)",
+        {"k": 12, "v": text},
+    )
+    found = table.execute("SELECT id FROM t WHERE v = ? ORDER BY id", [text]).fetchall()
+    assert found == [(1,), (10,), (11,), (12,)]
+    assert table.execute("SELECT ?, v FROM t WHERE id = 11", [text]).fetchall() == [(text, text)]
+    assert table.execute("DELETE FROM t WHERE v = :v", {"v": text}).rows_deleted == 4
+    assert table.execute("SELECT * FROM t").fetchall() == [(2, "b")]
+
+
+def test_values_of_every_kind_are_bound(session):
+    session.execute(
+        "CREATE TABLE k (i int, b boolean, d date, ts timestamp, m decimal(20,5), x double,"
+        f" n string, bin binary) {ACID}"
+    )
+    row = (
+        7, True, datetime.date(2026, 2, 3), datetime.datetime(2026, 2, 3, 4, 5, 6, 789),
+        Decimal("-123456789.12345"), 0.1, None, b"\x00\xff",
+    )  # fmt: skip
+    session.execute("INSERT INTO k VALUES (?, ?, ?, ?, ?, ?, ?, ?)", list(row))
+    session.execute("INSERT INTO k SELECT ?, ?, ?, ?, ?, ?, ?, ?", row)
+    first, second = session.execute("SELECT * FROM k").fetchall()
+    assert first == second == row
+    names = dict(zip("ibdtmxnz", row, strict=True))
+    session.execute("UPDATE k SET d = :d, m = :m, n = :n WHERE i = :i AND d = :d", names)
+    assert session.execute("SELECT * FROM k").fetchall() == [row, row]
+
+
+def test_args_must_be_a_list_or_a_dict(table):
+    with pytest.raises(acidsql.AnalysisError, match="list or a dict"):
+        table.execute("SELECT ?", "x")
+
+
+# -- Result -----------------------------------------------------------------------------------------
+
+
+def test_rows_in_every_form(table):
+    sql = "SELECT id, v AS `the v` FROM t ORDER BY id"
+    rows = [(1, "a"), (2, "b")]
+    assert table.execute(sql).columns == ["id", "the v"]
+    assert table.execute(sql).fetchall() == rows
+    assert list(table.execute(sql)) == rows
+    assert table.execute(sql).arrow().to_pylist() == [{"id": i, "the v": v} for i, v in rows]
+    assert table.execute(sql).pandas().to_numpy().tolist() == [[1, "a"], [2, "b"]]
+    assert [tuple(row) for row in table.execute(sql).df.collect()] == rows
+
+
+def test_fetching_goes_on_where_it_stopped(table):
+    result = table.execute("SELECT id FROM t ORDER BY id")
+    assert result.fetchone() == (1,)
+    assert result.fetchall() == [(2,)]
+    assert result.fetchone() is None
+    assert result.fetchall() == []
+    assert list(result) == []
+
+
+def test_counts_and_ids(table):
+    inserted = table.execute("INSERT INTO t VALUES (3, 'c')")
+    updated = table.execute("UPDATE t SET v = 'x' WHERE id < 3")
+    deleted = table.execute("DELETE FROM t WHERE id = 3")
+    counts = [(r.rows_inserted, r.rows_updated, r.rows_deleted) for r in (inserted, updated, deleted)]
+    assert counts == [(1, 0, 0), (0, 2, 0), (0, 0, 1)]
+    ids = [r.write_ids for r in (inserted, updated, deleted)]
+    assert ids == [{"default.t": 2}, {"default.t": 3}, {"default.t": 4}]
+    assert inserted.txn_id < updated.txn_id < deleted.txn_id
+    assert inserted.columns == []
+    assert inserted.fetchall() == []
+    with pytest.raises(acidsql.AcidSqlError):
+        _ = inserted.df
+    assert table.execute("ALTER TABLE t COMPACT 'minor'").message == "Compaction enqueued with id 1"
+    select = table.execute("SELECT 1")
+    assert (select.rows_inserted, select.rows_updated, select.rows_deleted) == (None, None, None)
+
+
+def test_a_frame_is_lazy_and_keeps_its_snapshot(table):
+    frame = table.execute("SELECT * FROM t").df
+    lazy = table.table("t")
+    table.execute("INSERT INTO t VALUES (3, 'c')")
+    assert frame.count() == 2
+    assert lazy.count() == 2
+    assert table.table("default.t").count() == 3
+
+
+def test_a_result_that_is_dropped_lets_go(table):
+    result = table.execute("SELECT * FROM t")
+    assert len(table.execute("SHOW TRANSACTIONS").fetchall()) == 1
+    frame = result.df
+    del result
+    gc.collect()
+    assert frame.count() == 2
+    assert len(table.execute("SHOW TRANSACTIONS").fetchall()) == 1, "the frame keeps it"
+    del frame
+    gc.collect()
+    assert table.execute("SHOW TRANSACTIONS").fetchall() == []
+
+
+def test_a_result_as_a_context_manager(table):
+    with table.execute("SELECT * FROM t") as result:
+        assert len(table.execute("SHOW LOCKS").fetchall()) == 1
+        _ = result.df
+    assert table.execute("SHOW LOCKS").fetchall() == []
+    assert table.execute("SHOW TRANSACTIONS").fetchall() == []
+
+
+def test_shows_have_the_columns_of_hive(table):
+    table.execute("ALTER TABLE t COMPACT 'minor'")
+    with table.execute("SELECT * FROM t"):
+        (lock,) = table.execute("SHOW LOCKS t").fetchall()
+        assert table.execute("SHOW LOCKS").columns[:5] == [
+            "lockid", "database", "table", "partition", "lock_state",
+        ]  # fmt: skip
+        assert lock[1:5] == ("default", "t", "NULL", "ACQUIRED")
+        assert lock[6] == "SHARED_READ"
+        (txn,) = table.execute("SHOW TRANSACTIONS").fetchall()
+        assert txn[1] == "OPEN"
+    compactions = table.execute("SHOW COMPACTIONS")
+    assert compactions.columns[:6] == [
+        "compactionid", "dbname", "tabname", "partname", "type", "state",
+    ]  # fmt: skip
+    assert compactions.fetchall()[0][:6] == ("1", "default", "t", " --- ", "MINOR", "initiated")
+    assert table.run_worker() == 0
+    (row,) = table.execute("SHOW COMPACTIONS").fetchall()
+    assert row[5] == "refused"
+
+
+# -- sources ----------------------------------------------------------------------------------------
+
+
+def test_merge_from_a_registered_frame(table, spark):
+    frame = spark.createDataFrame([(2, "B"), (3, "C")], "id int, v string")
+    table.register("Changes", frame)
+    result = table.execute(
+        "MERGE INTO t USING changes AS s ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    assert (result.rows_inserted, result.rows_updated) == (1, 1)
+    assert table.execute("SELECT * FROM t ORDER BY id").fetchall() == [(1, "a"), (2, "B"), (3, "C")]
+    assert table.execute("SELECT count(*) FROM CHANGES").fetchone() == (2,)
+
+
+def test_a_registered_frame_comes_before_a_table_of_its_name(table, spark):
+    table.register("t", spark.range(5))
+    assert table.execute("SELECT count(*) FROM t").fetchone() == (5,)
+    assert table.execute("SELECT count(*) FROM default.t").fetchone() == (2,)
+    assert table.execute("INSERT INTO t VALUES (3, 'c')").rows_inserted == 1
+
+
+def test_what_is_no_frame_cannot_be_registered(table):
+    with pytest.raises(acidsql.AnalysisError, match="list"):
+        table.register("x", [1, 2])
+
+
+def test_a_temporary_view_is_a_source(table, spark):
+    spark.createDataFrame([(7, "view")], "id int, v string").createOrReplaceTempView("a_view")
+    assert table.execute("SELECT v FROM a_view").fetchall() == [("view",)]
+    table.execute("INSERT INTO t SELECT * FROM a_view")
+    table.execute("DELETE FROM t WHERE id IN (SELECT id FROM a_view)")
+    assert table.execute("SELECT count(*) FROM t").fetchone() == (2,)
+    spark.catalog.dropTempView("a_view")
+
+
+def test_a_merge_of_a_table_into_itself_through_a_frame(table):
+    table.register("mine", table.table("t"))
+    table.execute(
+        "MERGE INTO t USING mine ON t.id = mine.id WHEN MATCHED THEN UPDATE SET v = concat(mine.v, '!')"
+    )
+    assert table.execute("SELECT v FROM t ORDER BY id").fetchall() == [("a!",), ("b!",)]
+
+
+# -- scripts ----------------------------------------------------------------------------------------
+
+
+def test_a_script_runs_as_its_results_are_asked_for(table):
+    results = table.execute_script(
+        "INSERT INTO t VALUES (3, 'c;d'); -- one\n\n  DELETE FROM t\nWHERE id = 1;;\nSELECT 1"
+    )
+    assert table.execute("SELECT count(*) FROM t").fetchone() == (2,)
+    first = next(results)
+    assert (first.rows_inserted, first.line, first.column) == (1, 1, 1)
+    assert table.execute("SELECT count(*) FROM t").fetchone() == (3,)
+    second = next(results)
+    assert (second.rows_deleted, second.line, second.column) == (1, 3, 3)
+    assert second.statement == "DELETE FROM t\nWHERE id = 1"
+    assert next(results).fetchall() == [(1,)]
+    assert list(results) == []
+
+
+def test_an_error_of_a_script_has_its_place_in_the_script(table):
+    results = table.execute_script("SELECT 1;\n  SELECT *\n FROM absent")
+    next(results)
+    with pytest.raises(acidsql.TableNotFoundError) as caught:
+        next(results)
+    assert (caught.value.line, caught.value.column) == (3, 7)
+
+
+# -- several sessions -------------------------------------------------------------------------------
+
+
+def test_two_sessions_on_one_store(table, warehouse, spark):
+    with acidsql.connect(warehouse, spark=spark) as other:
+        assert other.execute("SELECT count(*) FROM t").fetchone() == (2,)
+        other.execute("UPDATE t SET v = 'other' WHERE id = 1")
+        assert table.execute("SELECT v FROM t WHERE id = 1").fetchone() == ("other",)
+        other.execute("CREATE DATABASE d")
+        other.execute("USE d")
+        assert table.execute("SHOW TABLES").fetchall() == [("t",)], "USE is a session's own"
+        assert other.execute("SHOW TABLES").fetchall() == []
+
+
+def test_concurrent_inserts(table, warehouse, spark):
+    sessions = [acidsql.connect(warehouse, spark=spark) for _ in range(4)]
+
+    def insert(number):
+        for n in range(5):
+            sessions[number].execute("INSERT INTO t VALUES (?, 'x')", [100 * number + n + 10])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(insert, range(4)))
+    for session in sessions:
+        session.close()
+    assert table.execute("SELECT count(DISTINCT id), count(*) FROM t").fetchone() == (22, 22)
+
+
+def test_concurrent_updates_lose_nothing(warehouse, spark):
+    """Each waits for the other's lock and then sees what it did."""
+    config = {"hive.lock.sleep.between.retries": "1s"}
+    sessions = [acidsql.connect(warehouse, spark=spark, config=config) for _ in range(2)]
+    sessions[0].execute(f"CREATE TABLE c (id int, n int) {ACID}")
+    sessions[0].execute("INSERT INTO c VALUES (1, 0)")
+    barrier = threading.Barrier(2)
+
+    def count(session):
+        barrier.wait()
+        for _ in range(3):
+            session.execute("UPDATE c SET n = n + 1 WHERE id = 1")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(count, sessions))
+    assert sessions[1].execute("SELECT * FROM c").fetchall() == [(1, 6)]
+    for session in sessions:
+        session.close()
+
+
+def test_one_session_in_several_threads(table):
+    def insert(number):
+        return table.execute("INSERT INTO t VALUES (?, 'x')", [number]).rows_inserted
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(insert, range(10, 20))) == 10
+        counts = list(pool.map(lambda _: table.execute("SELECT count(*) FROM t").fetchone(), range(4)))
+    assert counts == [(12,)] * 4
+
+
+def test_a_row_of_two_sessions_in_two_processes(table, warehouse, tmp_path):
+    """Another process works on the same store."""
+    code = "import acidsql, sys\nacidsql.connect(sys.argv[1]).execute(\"INSERT INTO t VALUES (9, 'p')\")"
+    python(code, str(warehouse), cwd=tmp_path)
+    assert table.execute("SELECT v FROM t WHERE id = 9").fetchall() == [("p",)]
+
+
+# -- the batch runner -------------------------------------------------------------------------------
+
+
+def test_run_formats_and_statuses(tmp_path):
+    script = tmp_path / "script.sql"
+    script.write_text(
+        f"CREATE TABLE t (id int, v string) {ACID};\nINSERT INTO t VALUES (1, 'a,b'), (2, NULL);\n"
+    )
+    done = acidsql_command("run", "--warehouse", "w", str(script), cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "2 rows inserted (txn 1, write id 1)" in done.stdout
+    queries = ["-e", "SELECT id, v FROM t ORDER BY id"]
+    for format, expected in {
+        "csv": 'id,v\r\n1,"a,b"\r\n2,\r\n',
+        "tsv": "id\tv\n1\ta,b\n2\t\\N\n",
+        "jsonl": '{"id":1,"v":"a,b"}\n{"id":2,"v":null}\n',
+    }.items():
+        command = ["run", "--warehouse", "w", "-q", "--format", format, *queries]
+        done = subprocess.run(
+            [sys.executable, "-m", "acidsql", *command],
+            capture_output=True, cwd=tmp_path, env=own_env(),
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.decode().replace(" ", "") == expected, format
+
+
+def test_run_stops_at_the_first_error(tmp_path):
+    script = tmp_path / "script.sql"
+    script.write_text(
+        f"CREATE TABLE t (id int) {ACID};\n\n  INSERT INTO absent\n VALUES (1);\nINSERT INTO t VALUES (1);"
+    )
+    done = acidsql_command("run", "--warehouse", "w", str(script), cwd=tmp_path)
+    assert done.returncode == 3
+    assert f"{script}:3:15: " in done.stderr
+    assert "absent" in done.stderr
+    assert "Traceback" not in done.stderr
+    done = acidsql_command(
+        "run", "--warehouse", "w", "--format", "json", "-", cwd=tmp_path, text="SHOW TABLES"
+    )
+    assert done.returncode == 0
+    assert [list(row.values()) for row in json.loads(done.stdout)] == [["t"]]
+
+
+# -- the notebook -----------------------------------------------------------------------------------
+
+
+def test_a_cell_runs_in_a_real_session(tmp_path, capsys, spark):
+    shell = start_ipython()
+    shell.run_line_magic("load_ext", "acidsql")
+    shell.run_cell_magic(
+        "acidsql",
+        f"--connect {tmp_path / 'w'}",
+        f"CREATE TABLE t (id int, v string) {ACID};\nINSERT INTO t VALUES (1, '<b>')",
+    )
+    assert "1 row inserted" in capsys.readouterr().out
+    shell.user_ns["wanted"] = 1
+    shell.run_cell_magic("acidsql", "", "SELECT id, v FROM t WHERE id = :wanted")
+    assert "1 | <b>" in capsys.readouterr().out
+    shell.run_line_magic("acidsql", "rows << SELECT id + 1 FROM t")
+    assert shell.user_ns["rows"].fetchall() == [(2,)]
+    with pytest.raises(acidsql.TableNotFoundError):
+        shell.run_line_magic("acidsql", "SELECT * FROM absent")
