@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -98,6 +99,9 @@ def duration_s(key: str, text: str) -> float:
 
 
 def _absolute(warehouse: str) -> str:
+    if warehouse.startswith("file:"):
+        # As a plain path: Spark does not decode what is encoded in a URI.
+        return os.path.abspath(unquote(urlsplit(warehouse).path))
     return warehouse.rstrip("/") if "://" in warehouse else os.path.abspath(warehouse)
 
 
