@@ -125,8 +125,7 @@ class Session:
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, ColumnNotFoundError) else ()
-                found = place_of_name(sql, parts, line, column) if parts else None
-                error.line, error.column = found or (line, column)
+                error.line, error.column = place_of_name(sql, parts, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.grammar.lexer import Kind, Source, Token, lex
+from acidsql.grammar.lexer import Kind, Source, Token
 
 
 def place_of_name(
-    text: str, parts: Sequence[str], line: int = 1, column: int = 1
-) -> tuple[int, int] | None:
-    """Line and column of the first name of these parts, None if it is not in the text.
+    text: str, parts: Sequence[str] = (), line: int = 1, column: int = 1
+) -> tuple[int, int]:
+    """Line and column of the first name of these parts, else of the first word.
 
     >>> place_of_name("SELECT a, 't.x', T . `x` FROM t", ["t", "x"])
     (1, 18)
+    >>> place_of_name("/* why */ SELECT 1")
+    (1, 11)
     """
     wanted = [part.lower() for part in parts]
-    tokens = list(lex(text))
-    for index, token in enumerate(tokens):
+    source = Source(text, line, column)
+    tokens = source.tokens
+    for index, token in enumerate(tokens if wanted else ()):
         found = tokens[index : index + 2 * len(wanted) - 1]
         names, dots = [_name(t) for t in found[::2]], [t.text for t in found[1::2]]
         if names == wanted and dots == ["."] * (len(wanted) - 1):
-            return Source(text, line, column).place(token.start)
-    return None
+            return source.place(token.start)
+    return source.place(tokens[0].start if tokens else 0)
 
 
 def _name(token: Token) -> str | None:
