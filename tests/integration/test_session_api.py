@@ -241,6 +241,7 @@ def test_a_result_that_is_dropped_lets_go(table):
     assert len(table.execute("SHOW TRANSACTIONS").fetchall()) == 1, "the frame keeps it"
     del frame
     gc.collect()
+    table.run_cleaner()  # it waits until what was collected is released
     assert table.execute("SHOW TRANSACTIONS").fetchall() == []
 
 
@@ -329,8 +330,8 @@ def test_a_script_runs_as_its_results_are_asked_for(table):
     assert (first.rows_inserted, first.line, first.column) == (1, 1, 1)
     assert table.execute("SELECT count(*) FROM t").fetchone() == (3,)
     second = next(results)
-    assert (second.rows_deleted, second.line, second.column) == (1, 3, 3)
-    assert second.statement == "DELETE FROM t\nWHERE id = 1"
+    assert (second.rows_deleted, second.line) == (1, 1)
+    assert second.statement == "-- one\n\n  DELETE FROM t\nWHERE id = 1", "with its comment"
     assert next(results).fetchall() == [(1,)]
     assert list(results) == []
 
@@ -341,6 +342,14 @@ def test_an_error_of_a_script_has_its_place_in_the_script(table):
     with pytest.raises(acidsql.TableNotFoundError) as caught:
         next(results)
     assert (caught.value.line, caught.value.column) == (3, 7)
+    script = table.execute_script("-- why\n\n SELECT 1 FROM (SELECT 1) WHERE a")
+    with pytest.raises(acidsql.ColumnNotFoundError) as caught:
+        next(script)
+    assert (caught.value.line, caught.value.column) == (3, 33)
+    script = table.execute_script("-- why\n\n INSERT INTO t SELECT 1")
+    with pytest.raises(acidsql.AnalysisError) as caught:
+        next(script)
+    assert (caught.value.line, caught.value.column) == (3, 2), "not that of the comment"
 
 
 # -- several sessions -------------------------------------------------------------------------------
@@ -418,7 +427,7 @@ def test_run_formats_and_statuses(tmp_path):
     )
     done = acidsql_command("run", "--warehouse", "w", str(script), cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "2 rows inserted (txn 1, write id 1)" in done.stdout
+    assert "2 rows inserted (txn 2, write id 1)" in done.stdout
     queries = ["-e", "SELECT id, v FROM t ORDER BY id"]
     for format, expected in {
         "csv": 'id,v\r\n1,"a,b"\r\n2,\r\n',
