@@ -18,6 +18,8 @@ from acidsql.statements.database import CreateDatabase, DropDatabase
 from acidsql.storage import Storage
 
 _RESERVED = frozenset({"row__id"})
+_RESERVED_PREFIX = "__acidsql_"
+"""What a row carries on its way to the writer is called like this."""
 
 
 def table_of(statement: CreateTable, name: TableName, location: str, owner: str) -> Table:
@@ -134,8 +136,9 @@ def _refuse_bad_columns(
         (*columns, *partition_columns),
         strict=True,
     ):
-        if column.name in seen or column.name in _RESERVED:
-            what = "is reserved" if column.name in _RESERVED else "is defined twice"
+        reserved = column.name in _RESERVED or column.name.startswith(_RESERVED_PREFIX)
+        if column.name in seen or reserved:
+            what = "is reserved" if reserved else "is defined twice"
             raise AnalysisError(
                 f'column "{column.name}" {what}',
                 line=definition.name.line,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from acidsql.errors import AcidSqlError
 from acidsql.plans.engine import Frame
@@ -13,6 +13,9 @@ from acidsql.plans.engine import Frame
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +120,12 @@ class Result:
 
     def arrow(self) -> pa.Table:
         """All rows as a pyarrow.Table."""
-        table: pa.Table = self._done(self._frame.arrow())
+        table: pa.Table = self._fetched(self._frame.arrow)
         return table
 
     def pandas(self) -> pd.DataFrame:
         """All rows as a pandas.DataFrame."""
-        frame: pd.DataFrame = self._done(self._frame.pandas())
+        frame: pd.DataFrame = self._fetched(self._frame.pandas)
         return frame
 
     def close(self) -> None:
@@ -144,14 +147,16 @@ class Result:
 
     def _computed(self) -> list[tuple[Any, ...]]:
         if self._rows is None:
-            self._rows = self._done(self._frame.rows())
+            self._rows = self._fetched(self._frame.rows)
         return self._rows
 
-    def _done(self, rows: Any) -> Any:
-        # What is fetched needs its files no more, unless a frame went out into the world.
-        if not self._df_taken:
-            self.close()
-        return rows
+    def _fetched(self, fetch: Callable[[], T]) -> T:
+        try:
+            return fetch()
+        finally:
+            # What is fetched, or cannot be, needs its files no more, unless a frame went out.
+            if not self._df_taken:
+                self.close()
 
 
 def summary(result: Result) -> str:

@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.output import Output
-from acidsql.engines.rows import ROW_ID_COLUMNS, stretches
+from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS, stretches
 from acidsql.model.ids import StatementId
 
-PARTITION = "__partition"
+PARTITION = "__acidsql_partition"
 """The index of a changed row's partition in the selection."""
 
-LEG = "__leg"
+LEG = "__acidsql_leg"
 """The index of the leg that acts on a changed row."""
 
 
@@ -37,7 +37,7 @@ def write_changes(
     partition. A new version keeps the bucket of the old row, as Hive 3 does.
     """
     codes = changes.column(PARTITION).to_numpy()
-    buckets = bucket_ids(changes.column("bucket").to_numpy())
+    buckets = bucket_ids(changes.column(CHANGED_ROW_ID[1]).to_numpy())
     acting = changes.column(LEG).to_numpy()
     names = [c.name for c in output.target.columns]
     for start, end in stretches([codes, buckets]):
@@ -49,7 +49,8 @@ def write_changes(
             if not mask.any():
                 continue
             rows = stretch if mask.all() else stretch.filter(pa.array(mask))
-            for batch in rows.select(ROW_ID_COLUMNS).combine_chunks().to_batches():
+            ids = rows.select(CHANGED_ROW_ID).rename_columns(list(ROW_ID_COLUMNS))
+            for batch in ids.combine_chunks().to_batches():
                 output.delete(batch, partition, bucket_id, leg.statement_id)
             if leg.is_update:
                 for batch in rows.select(names).combine_chunks().to_batches():
@@ -62,7 +63,7 @@ def writing_order(changes: pa.Table) -> pa.Table:
     In the order of row ids alone a bucket would come again with every write id, and no file can be
     opened a second time.
     """
-    partition, *row_id = (changes.column(n).to_numpy() for n in (PARTITION, *ROW_ID_COLUMNS))
+    partition, *row_id = (changes.column(n).to_numpy() for n in (PARTITION, *CHANGED_ROW_ID))
     buckets = bucket_ids(row_id[1])
     return changes.take(np.lexsort((*reversed(row_id), buckets, partition)))
 

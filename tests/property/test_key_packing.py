@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import given, settings
 
+from acidsql.engines.changes import PARTITION
 from acidsql.engines.spark.deletes import KeyPacking
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import encode_bucket
@@ -80,7 +81,7 @@ def test_spark_packs_as_numpy_does(spark: Any, given_keys: tuple[KeyPacking, lis
     frame = spark.createDataFrame(
         pa.table(
             {
-                "__partition": np.concatenate([partition, more_partition]).astype(np.int32),
+                PARTITION: np.concatenate([partition, more_partition]).astype(np.int32),
                 **{n: np.concatenate([parts[n], more[n]]) for n in parts},
             }
         )

@@ -15,6 +15,7 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, Selection
+from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.row_id import CODEC_V1
 from acidsql.model.snapshot import ValidWriteIdList
@@ -183,8 +184,8 @@ def _delete_events(
         "operation int, originalTransaction bigint, bucket int, rowId bigint,"
         f" currentTransaction bigint, row struct<`{column.name}`: {storage_type(column.type)}>"
     )
-    reader = spark.read.schema(schema).option("__globPaths__", "false")
-    frame = reader.orc([f.path for f in files]).where(
+    reader = spark.read.schema(schema)
+    frame = reader.orc(literal_paths(f.path for f in files)).where(
         "coalesce(operation, -1) = 2"
         " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
         " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _ROWS = InputSource(name="rows")
-_BUCKET = "__bucket"
+_BUCKET = "__acidsql_bucket"
 
 
 def run_insert(
@@ -88,7 +88,7 @@ def _partition_text(
 
 def partition_column(index: int) -> str:
     """The name under which a partition value's text travels with the row."""
-    return f"__p{index}"
+    return f"__acidsql_partition_{index}"
 
 
 def write_inserted_rows(

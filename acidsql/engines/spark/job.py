@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
-from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
@@ -30,13 +30,14 @@ DRIVER_BYTES_MAX = 96 << 20
 DRIVER_ROWS_MIN = 1000
 """Rows that a task may always hand out, however many tasks share `DRIVER_BYTES_MAX`."""
 
-_BUCKET_ID = f"if(bucket >= {CODEC_V1}, shiftright(bucket, 16) & {BUCKET_ID_MAX}, bucket)"
+_BUCKET = CHANGED_ROW_ID[1]
+_BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
 """`bucket_ids` for Spark."""
 
 WRITER_BATCH_ROWS = 65_536
 """Rows that a writing task gets at a time; Spark's default of 10,000 costs a quarter more."""
 
-_NUMBER = "__number"
+_NUMBER = "__acidsql_number"
 _SPLIT_BYTES = 128 << 20
 
 
@@ -151,7 +152,7 @@ def _write_distributed(
     texts = partition_texts(scan.selection)
     place = (PARTITION, F.expr(_BUCKET_ID))
     placed = changes.repartition(max(1, min(len(places), 4096)), *place).sortWithinPartitions(
-        *place, *ROW_ID_COLUMNS
+        *place, *CHANGED_ROW_ID
     )
 
     def write(batches: Any) -> Any:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
 from acidsql.engines.output import OutputFile, Target
-from acidsql.engines.rows import ROW_ID_COLUMNS, stretches
+from acidsql.engines.rows import CHANGED_ROW_ID, stretches
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.insert import placed_rows, write_collected_rows, write_inserted_rows
 from acidsql.engines.spark.job import (
@@ -44,8 +44,9 @@ if TYPE_CHECKING:
 
 _TARGET = InputSource(name="target")
 _SOURCE = InputSource(name="source")
-_NUMBER = "__source"
-_KEY = "__key"
+_NUMBER = "__acidsql_source"
+_KEY = "__acidsql_key"
+_FRESH = "__acidsql_fresh"
 _SAMPLES = 5
 _DEDUPLICATE = (
     "Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {columns}"
@@ -140,7 +141,7 @@ class _Merge:
         if leg is None:
             changes = self.job.sql(self._joined("JOIN", []))
             return self._keep_and_write(changes, scan, row_width(changes.columns))
-        fresh = "__fresh"
+        fresh = _FRESH
         values = [SqlText.of(v.value, "\n") for v in leg.values]
         kept = self.job.sql(self._joined("RIGHT JOIN", [], values)).persist()
         try:
@@ -162,7 +163,7 @@ class _Merge:
 
     def _write_distributed(self, kept: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
         acting = kept.where(f"{LEG} >= 0")
-        ids = [PARTITION, *ROW_ID_COLUMNS]
+        ids = [PARTITION, *CHANGED_ROW_ID]
         keys = [f"any_value({_KEY}{i}) as {_KEY}{i}" for i in range(len(self.plan.keys))]
         several = (
             acting.groupBy(*ids)
@@ -199,7 +200,7 @@ class _Merge:
         alias = quote(self.plan.alias)
         leg = self._acting_leg()
         columns: list[SqlText] = [
-            SqlText.of(f"{alias}.{name}") for name in (PARTITION, *ROW_ID_COLUMNS)
+            SqlText.of(f"{alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)
         ]
         columns += [SqlText.of(leg, f" AS {LEG}"), *map(SqlText.of, extra)]
         if self.updates:
@@ -226,10 +227,10 @@ class _Merge:
         flag = SqlText.of(
             f"CASE WHEN {matched} THEN false WHEN (", condition, "\n) THEN true ELSE false END"
         )
-        columns = [SqlText.of(flag, " AS __fresh")]
+        columns = [SqlText.of(flag, f" AS {_FRESH}")]
         for index, value in enumerate(values):
             columns.append(
-                SqlText.of("CASE WHEN ", flag, " THEN (", value, f") END AS __fresh_{index}")
+                SqlText.of("CASE WHEN ", flag, " THEN (", value, f") END AS {_FRESH}_{index}")
             )
         return columns
 
@@ -316,7 +317,7 @@ def _acting_once(changes: pa.Table, merge: _Merge) -> pa.Table:
     A row that every one of its matches deletes is deleted, whichever of them does it.
     """
     acting = changes.filter(pa.array(changes.column(LEG).to_numpy() >= 0))
-    acting = acting.sort_by([(n, "ascending") for n in (PARTITION, *ROW_ID_COLUMNS)])
+    acting = acting.sort_by([(n, "ascending") for n in (PARTITION, *CHANGED_ROW_ID)])
     bounds = list(_same_row(acting))
     if len(bounds) == acting.num_rows:
         return acting
@@ -333,7 +334,7 @@ def _acting_once(changes: pa.Table, merge: _Merge) -> pa.Table:
 
 
 def _same_row(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    return stretches([rows.column(n).to_numpy() for n in (PARTITION, *ROW_ID_COLUMNS)])
+    return stretches([rows.column(n).to_numpy() for n in (PARTITION, *CHANGED_ROW_ID)])
 
 
 def _ambiguous(
@@ -346,7 +347,7 @@ def _ambiguous(
             what = ", ".join(f"{k.target} = {row[f'{_KEY}{i}']}" for i, k in enumerate(keys))
         else:
             ids = ("writeid", "bucketid", "rowid")
-            what = ", ".join(f"{i} {row[n]}" for i, n in zip(ids, ROW_ID_COLUMNS, strict=True))
+            what = ", ".join(f"{i} {row[n]}" for i, n in zip(ids, CHANGED_ROW_ID, strict=True))
         rows.append(f"{what} ({matches} source rows)")
     columns = ", ".join(k.source for k in keys) or "…"
     total = f"{count} " if count is not None else ""

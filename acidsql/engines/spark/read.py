@@ -11,9 +11,10 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
 from acidsql.engines.spark.deletes import without_deleted
+from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.sql import literal
@@ -92,12 +93,11 @@ def _events(
     table = snapshot.table
     row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in table.columns)
     options = {
-        "__globPaths__": "false",  # paths are names, not patterns
         "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days and does not say so
         **search_argument(spark, table, request.predicates),
     }
     reader = spark.read.schema(_EVENTS.format(row=row)).options(**options)
-    frame = reader.orc([f.path for f in selection.inserts])
+    frame = reader.orc(literal_paths(f.path for f in selection.inserts))
     return frame.where(_is_insert(table, request)).where(_is_visible(snapshot, selection))
 
 
@@ -212,7 +212,9 @@ def _columns(
             " as row__id"
         )
     if request.key:
-        columns += [PARTITION if partitioned else f"0 as {PARTITION}", *ROW_ID_COLUMNS]
+        columns.append(PARTITION if partitioned else f"0 as {PARTITION}")
+        pairs = zip(ROW_ID_COLUMNS, CHANGED_ROW_ID, strict=True)
+        columns += [f"{inside} as {outside}" for inside, outside in pairs]
     return columns
 
 
@@ -221,5 +223,7 @@ def _empty(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame
     if request.row_id:
         columns.append("row__id struct<writeid: bigint, bucketid: int, rowid: bigint>")
     if request.key:
-        columns += [f"{PARTITION} int", "originalTransaction bigint", "bucket int", "rowId bigint"]
+        types = ("bigint", "int", "bigint")
+        columns.append(f"{PARTITION} int")
+        columns += [f"{name} {kind}" for name, kind in zip(CHANGED_ROW_ID, types, strict=True)]
     return spark.createDataFrame([], ", ".join(columns))

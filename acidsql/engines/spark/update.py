@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
 from acidsql.engines.output import OutputFile, Target
-from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.job import Job, row_width, write_changed_rows
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.sql import ansi
@@ -57,7 +57,7 @@ def _run(
     if not scan.selection.inserts:
         return []
     job.inputs[_TARGET.name] = scan.frame
-    ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *ROW_ID_COLUMNS)]
+    ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]
     where = SqlText.of(" WHERE ", plan.where) if plan.where else SqlText.of("")
     text = SqlText.of(
         f"SELECT {', '.join(ids)}, 0 AS {LEG}",

@@ -8,7 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from acidsql.engines.changes import LEG, PARTITION
 from acidsql.engines.output import Target
+from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.filesystems import LocalStorage
 from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
@@ -63,7 +65,7 @@ def changes(
     rows: Sequence[tuple[int, ...]], values: dict[str, list[Any]] | None = None
 ) -> pa.Table:
     """Changed rows of (partition, write id, bucket property, row number, leg)."""
-    names = ("__partition", "originalTransaction", "bucket", "rowId", "__leg")
+    names = (PARTITION, *CHANGED_ROW_ID, LEG)
     kinds = (pa.int32(), pa.int64(), pa.int32(), pa.int64(), pa.int32())
     arrays = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(kinds)]
     return pa.table([*arrays, *(values or {}).values()], names=[*names, *(values or {})])

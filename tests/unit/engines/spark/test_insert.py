@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from acidsql.engines.output import Output, OutputFile, publish
 from acidsql.engines.rows import Placement
-from acidsql.engines.spark.insert import partition_codes, write_batch
+from acidsql.engines.spark.insert import partition_codes, partition_column, write_batch
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table
@@ -29,8 +29,8 @@ def batch(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
     return pa.record_batch(
         {
             "k": pa.array(k, pa.int32()),
-            "__p0": pa.array(p, pa.string()),
-            "__p1": pa.array(q, pa.string()),
+            partition_column(0): pa.array(p, pa.string()),
+            partition_column(1): pa.array(q, pa.string()),
         }
     )
 

@@ -1,0 +1,67 @@
+"""Logic test files: text ↔ records.
+
+The first line is ``# backends: memory sqlite``. A record is a directive, the lines of its SQL and,
+after ``----``, the lines it expects; a blank line ends it. Lines that start with ``#`` before a
+directive say why the record exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SEPARATOR = "----"
+BACKENDS = "# backends:"
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record; ``first`` and ``last`` (exclusive) are its lines, from 0."""
+
+    path: Path
+    first: int
+    last: int
+    directive: str
+    sql: str
+    expected: tuple[str, ...]
+
+    @property
+    def place(self) -> str:
+        return f"{self.path}:{self.first + 1}"
+
+
+def backends(path: Path) -> list[str]:
+    """The stores a file runs on."""
+    first = path.read_text().split("\n", 1)[0]
+    assert first.startswith(BACKENDS), f"{path}:1: the first line is not '{BACKENDS} …'"
+    return first.removeprefix(BACKENDS).split()
+
+
+def read_records(path: Path) -> list[Record]:
+    """The records of a file in their order."""
+    lines = path.read_text().split("\n")
+    records = []
+    at = 0
+    while at < len(lines):
+        if not lines[at].strip() or lines[at].startswith("#"):
+            at += 1
+            continue
+        first = at
+        while at < len(lines) and lines[at].strip():
+            at += 1
+        body = lines[first + 1 : at]
+        cut = body.index(SEPARATOR) if SEPARATOR in body else len(body)
+        sql = "\n".join(body[:cut])
+        records.append(Record(path, first, at, lines[first], sql, tuple(body[cut + 1 :])))
+    return records
+
+
+def rewrite(path: Path, answers: dict[int, tuple[str, tuple[str, ...]]]) -> None:
+    """Write directives and expected lines as they came out; the key is a record's first line."""
+    lines = path.read_text().split("\n")
+    for record in reversed(read_records(path)):
+        directive, expected = answers[record.first]
+        rows = [SEPARATOR, *expected] if directive.startswith(("query", "layout")) else []
+        sql = record.sql.split("\n") if record.sql else []
+        lines[record.first : record.last] = [directive, *sql, *rows]
+    path.write_text("\n".join(lines))
