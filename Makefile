@@ -9,7 +9,7 @@ unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit goldens bench clean java
+.PHONY: help demo demo-tpch test check unit goldens bench soak clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -36,8 +36,11 @@ check: .venv/.installed ## Format, lint, types, import contracts
 unit: .venv/.installed ## Run the tests that need neither Spark nor Java
 	$(BIN)/python -m pytest -q acidsql tests/unit grammar_tests
 
-goldens: .venv/.installed ## Rewrite the goldens of grammar_tests; review the diff
-	$(BIN)/python -m pytest -q grammar_tests --rewrite
+goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff
+	ACIDSQL_REWRITE_GOLDENS=1 $(BIN)/python -m pytest -q grammar_tests tests/logic
+
+soak: java .venv/.installed ## Run random DML against DuckDB for a long time
+	ACIDSQL_SOAK_STEPS=100 $(BIN)/python -m pytest -q tests/property/test_dml_machine.py
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
 	$(BIN)/python benchmarks/bench.py

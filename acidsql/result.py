@@ -120,11 +120,13 @@ class Result:
 
     def arrow(self) -> pa.Table:
         """All rows as a pyarrow.Table."""
-        return self._fetched(self._frame.arrow)
+        table: pa.Table = self._fetched(self._frame.arrow)
+        return table
 
     def pandas(self) -> pd.DataFrame:
         """All rows as a pandas.DataFrame."""
-        return self._fetched(self._frame.pandas)
+        frame: pd.DataFrame = self._fetched(self._frame.pandas)
+        return frame
 
     def close(self) -> None:
         """Let go of the snapshot. Idempotent."""

@@ -49,7 +49,7 @@ def write_changes(
             if not mask.any():
                 continue
             rows = stretch if mask.all() else stretch.filter(pa.array(mask))
-            ids = rows.select(CHANGED_ROW_ID).rename_columns(ROW_ID_COLUMNS)
+            ids = rows.select(CHANGED_ROW_ID).rename_columns(list(ROW_ID_COLUMNS))
             for batch in ids.combine_chunks().to_batches():
                 output.delete(batch, partition, bucket_id, leg.statement_id)
             if leg.is_update:

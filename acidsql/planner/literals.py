@@ -65,16 +65,20 @@ def _literal(node: exp.Expr, arguments: Arguments) -> Literal:
         case exp.Literal():
             return _number(node.name)
         case exp.Neg():
-            value = _literal(node.this, arguments)
-            if isinstance(value, Decimal):
-                return value.copy_negate()  # "-" would round to 28 digits
-            if isinstance(value, int) and not isinstance(value, bool):
-                return -value
+            return _negated(_literal(node.this, arguments))
         case exp.Cast() if node.is_type(exp.DType.DATE) and node.this.is_string:
             if _DATE.fullmatch(node.this.name):
                 return str(node.this.name)
         case exp.Placeholder():
             return _argument(arguments, node.name)
+    raise NotLiteral
+
+
+def _negated(value: Literal) -> Literal:
+    if isinstance(value, Decimal):
+        return value.copy_negate()  # "-" would round to 28 digits
+    if isinstance(value, int) and not isinstance(value, bool):
+        return -value
     raise NotLiteral
 
 

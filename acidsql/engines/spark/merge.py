@@ -30,6 +30,7 @@ from acidsql.engines.spark.job import (
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.sql import ansi
 from acidsql.engines.spark.update import new_value
+from acidsql.engines.spark.values import stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -104,7 +105,7 @@ class _Merge:
         if leg is None or matched.all():
             return files
         left = self._local(source, numbered.filter(pa.array(~matched)))
-        return files + self._insert(leg, left, collected=True)
+        return files + self._insert(leg, left)
 
     def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
@@ -241,22 +242,28 @@ class _Merge:
         ]
         if not whens:
             return SqlText.of("-1")
-        return SqlText.of("CASE", *whens, " ELSE -1 END")
+        # On a source row without a match no condition is asked at all.
+        unmatched = f" WHEN {quote(self.plan.alias)}.{PARTITION} IS NULL THEN -1"
+        return SqlText.of("CASE", unmatched, *whens, " ELSE -1 END")
 
     def _new_value(self, column: Column) -> SqlText:
         leg = self.updates[0]
         value = next((a.value for a in leg.assignments if a.column == column.name), None)
-        if value is None or (len(self.plan.matched) == 1 and leg.condition is None):
-            return new_value(value, column, self.plan.alias)
+        if value is None:
+            return new_value(None, column, self.plan.alias)
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
         number = self.plan.matched.index(leg)
         kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
         chosen = SqlText.of(
-            "CASE WHEN ", self._acting_leg(), f" = {number} THEN (", value, f"\n) ELSE {kept} END"
+            "CASE WHEN ",
+            self._acting_leg(),
+            f" = {number} THEN ",
+            stored(value, column),
+            f" ELSE {kept} END",
         )
         return new_value(chosen, column, self.plan.alias)
 
-    def _insert(self, leg: InsertLeg, left: DataFrame, *, collected: bool) -> list[OutputFile]:
+    def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
         """Write the source rows without a match."""
         self.job.inputs[_SOURCE.name] = left
         condition = SqlText.of(" WHERE ", leg.condition) if leg.condition else SqlText.of("")
@@ -273,8 +280,6 @@ class _Merge:
         )
         values = {v.column: SqlText.of(f"__v{i}") for i, v in enumerate(leg.values)}
         placed = placed_rows(self.job, self.table, rows, values, {})
-        if not collected:
-            return write_inserted_rows(placed, self.table, self.target, leg.statement_id)
         with clear_errors():
             table = placed.toArrow()
         if not table.num_rows:
