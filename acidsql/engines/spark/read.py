@@ -98,7 +98,7 @@ def _events(
     }
     reader = spark.read.schema(_EVENTS.format(row=row)).options(**options)
     frame = reader.orc(literal_paths(f.path for f in selection.inserts))
-    return frame.where(_is_insert(table, request)).where(_is_visible(snapshot, selection))
+    return frame.where(f"{_is_insert(table, request)} and {_is_visible(snapshot, selection)}")
 
 
 def _is_insert(table: Table, request: ScanRequest) -> str:
