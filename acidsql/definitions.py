@@ -144,6 +144,8 @@ def _refuse_bad_columns(
                 line=definition.name.line,
                 column=definition.name.column,
             )
+        if "`" in column.name:
+            raise _at(definition, "Spark's ORC reader cannot find a name with a back quote in it")
         seen.add(column.name)
     if not columns:
         raise AnalysisError(

@@ -7,10 +7,10 @@ import sys
 from decimal import Decimal
 
 import pytest
+from click.testing import CliRunner
 
 import acidsql
 from acidsql.cli.main import main
-from click.testing import CliRunner
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 ROWS = [(1, "a", Decimal("1.50")), (2, "b", Decimal("2.50")), (3, "c", None)]
@@ -139,7 +139,8 @@ def test_a_value_that_does_not_fit(session, table, text, values):
         "UPDATE t SET v = concat(v, 'bcd')",
         "UPDATE t SET m = m * 1000",
         "UPDATE t SET id = v",
-        "MERGE INTO t USING (SELECT 1 AS k) AS s ON t.id = s.k WHEN MATCHED THEN UPDATE SET v = 'abcd'",
+        "MERGE INTO t USING (SELECT 1 AS k) AS s ON t.id = s.k"
+        " WHEN MATCHED THEN UPDATE SET v = 'abcd'",
         "MERGE INTO t USING (SELECT 9 AS k) AS s ON t.id = s.k"
         " WHEN NOT MATCHED THEN INSERT VALUES (s.k * 1000000000, 'a', 1)",
         "INSERT INTO t SELECT id, v, m FROM t UNION ALL SELECT CAST('x' AS int), 'a', 1",
@@ -220,7 +221,9 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
-@pytest.mark.parametrize("directory", ["delta_0000001_0000001_0000", "delete_delta_0000002_0000002_0000"])
+@pytest.mark.parametrize(
+    "directory", ["delta_0000001_0000001_0000", "delete_delta_0000002_0000002_0000"]
+)
 def test_a_corrupt_file(session, table, directory, damage):
     path = table / directory / "bucket_00000"
     sound = path.read_bytes()
@@ -298,8 +301,9 @@ def python(code, **environment):
     """Run Python code in a process of its own."""
     env = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env={**env, **environment}
-    )
+        [sys.executable, "-c", code],
+        check=False, capture_output=True, text=True, env={**env, **environment},
+    )  # fmt: skip
 
 
 def test_without_java(tmp_path):
@@ -335,8 +339,10 @@ def test_a_wrong_metastore(tmp_path, metastore, error):
 
 
 def test_a_store_that_is_none(tmp_path):
-    (tmp_path / "store.db").write_text("this is no database, but a text long enough to look at\n" * 20)
-    with pytest.raises(acidsql.AcidSqlError, match="store.db"):
+    (tmp_path / "store.db").write_text(
+        "this is no database, but a text long enough to look at\n" * 20
+    )
+    with pytest.raises(acidsql.AcidSqlError, match=r"store\.db"):
         acidsql.connect(tmp_path / "w", metastore=f"sqlite:///{tmp_path}/store.db")
 
 

@@ -45,7 +45,7 @@ def employee(id, name, salary):
 
 def row_ids(session):
     rows = session.execute("SELECT row__id, id, salary FROM employee ORDER BY id").fetchall()
-    return [(tuple(r), id, salary) for r, id, salary in rows]
+    return [(tuple(r), key, salary) for r, key, salary in rows]
 
 
 def step_1(session):
@@ -81,7 +81,7 @@ def test_1_insert(session, warehouse):
     assert dump(table) == INSERTED
     assert dump(table / "delta_0000001_0000001_0000" / "bucket_00000") == INSERTED
     rows = session.execute("SELECT row__id, id FROM employee ORDER BY id").fetchall()
-    assert [(r.asDict(), id) for r, id in rows] == [
+    assert [(r.asDict(), key) for r, key in rows] == [
         ({"writeid": 1, "bucketid": 536870912, "rowid": n}, n + 1) for n in range(3)
     ]
 
@@ -254,4 +254,4 @@ def test_6_base_and_later_delete_delta_are_read(session, warehouse):
     }
     read = session.table("employee").inputFiles()
     assert [path.split("/")[-2] for path in read] == ["base_0000002"]
-    assert [id for _, id, _ in row_ids(session)] == [2, 3, 4]
+    assert [key for _, key, _ in row_ids(session)] == [2, 3, 4]

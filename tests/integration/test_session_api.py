@@ -22,8 +22,9 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 def python(code, *args, cwd):
     """Run Python code in a process of its own; its standard output."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *args], capture_output=True, text=True, cwd=cwd, env=own_env()
-    )
+        [sys.executable, "-c", code, *args],
+        check=False, capture_output=True, text=True, cwd=cwd, env=own_env(),
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -36,7 +37,7 @@ def own_env():
 def acidsql_command(*args, cwd, text=None):
     return subprocess.run(
         [sys.executable, "-m", "acidsql", *args],
-        capture_output=True, text=True, cwd=cwd, env=own_env(), input=text,
+        check=False, capture_output=True, text=True, cwd=cwd, env=own_env(), input=text,
     )  # fmt: skip
 
 
@@ -47,7 +48,7 @@ def table(session):
     return session
 
 
-# -- connect ----------------------------------------------------------------------------------------
+# -- connect -------------------------------------------------------------------------------------
 
 
 def test_connect_by_path_or_url(tmp_path, spark):
@@ -133,11 +134,12 @@ print(acidsql.execute("SHOW TABLES").fetchall())
     assert (tmp_path / "warehouse" / "t").is_dir()
 
 
-# -- parameters -------------------------------------------------------------------------------------
+# -- parameters ----------------------------------------------------------------------------------
 
 TEXTS = [
     "it's", 'say "x"', "{0} {acidsql_0} {{}}", "${spark.app.name}", ":v ? ?", "日本 😀 ä",
-    "back\\slash \\' \\n", "'; DROP TABLE t; --", "-- no comment", "/* no */", "", " ", "a\nb\tc", "`q`",
+    "back\\slash \\' \\n", "'; DROP TABLE t; --", "-- no comment", "/* no */", "", " ",
+    "a\nb\tc", "`q`",
 ]  # fmt: skip
 
 
@@ -181,7 +183,7 @@ def test_args_must_be_a_list_or_a_dict(table):
         table.execute("SELECT ?", "x")
 
 
-# -- Result -----------------------------------------------------------------------------------------
+# -- Result --------------------------------------------------------------------------------------
 
 
 def test_rows_in_every_form(table):
@@ -208,7 +210,9 @@ def test_counts_and_ids(table):
     inserted = table.execute("INSERT INTO t VALUES (3, 'c')")
     updated = table.execute("UPDATE t SET v = 'x' WHERE id < 3")
     deleted = table.execute("DELETE FROM t WHERE id = 3")
-    counts = [(r.rows_inserted, r.rows_updated, r.rows_deleted) for r in (inserted, updated, deleted)]
+    counts = [
+        (r.rows_inserted, r.rows_updated, r.rows_deleted) for r in (inserted, updated, deleted)
+    ]
     assert counts == [(1, 0, 0), (0, 2, 0), (0, 0, 1)]
     ids = [r.write_ids for r in (inserted, updated, deleted)]
     assert ids == [{"default.t": 2}, {"default.t": 3}, {"default.t": 4}]
@@ -274,7 +278,7 @@ def test_shows_have_the_columns_of_hive(table):
     assert row[5] == "refused"
 
 
-# -- sources ----------------------------------------------------------------------------------------
+# -- sources -------------------------------------------------------------------------------------
 
 
 def test_merge_from_a_registered_frame(table, spark):
@@ -313,12 +317,13 @@ def test_a_temporary_view_is_a_source(table, spark):
 def test_a_merge_of_a_table_into_itself_through_a_frame(table):
     table.register("mine", table.table("t"))
     table.execute(
-        "MERGE INTO t USING mine ON t.id = mine.id WHEN MATCHED THEN UPDATE SET v = concat(mine.v, '!')"
+        "MERGE INTO t USING mine ON t.id = mine.id"
+        " WHEN MATCHED THEN UPDATE SET v = concat(mine.v, '!')"
     )
     assert table.execute("SELECT v FROM t ORDER BY id").fetchall() == [("a!",), ("b!",)]
 
 
-# -- scripts ----------------------------------------------------------------------------------------
+# -- scripts -------------------------------------------------------------------------------------
 
 
 def test_a_script_runs_as_its_results_are_asked_for(table):
@@ -352,7 +357,7 @@ def test_an_error_of_a_script_has_its_place_in_the_script(table):
     assert (caught.value.line, caught.value.column) == (3, 2), "not that of the comment"
 
 
-# -- several sessions -------------------------------------------------------------------------------
+# -- several sessions ----------------------------------------------------------------------------
 
 
 def test_two_sessions_on_one_store(table, warehouse, spark):
@@ -406,18 +411,20 @@ def test_one_session_in_several_threads(table):
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(insert, range(10, 20))) == 10
-        counts = list(pool.map(lambda _: table.execute("SELECT count(*) FROM t").fetchone(), range(4)))
+        counts = list(
+            pool.map(lambda _: table.execute("SELECT count(*) FROM t").fetchone(), range(4))
+        )
     assert counts == [(12,)] * 4
 
 
 def test_a_row_of_two_sessions_in_two_processes(table, warehouse, tmp_path):
     """Another process works on the same store."""
-    code = "import acidsql, sys\nacidsql.connect(sys.argv[1]).execute(\"INSERT INTO t VALUES (9, 'p')\")"
-    python(code, str(warehouse), cwd=tmp_path)
+    code = "import acidsql, sys\nacidsql.connect(sys.argv[1]).execute(sys.argv[2])"
+    python(code, str(warehouse), "INSERT INTO t VALUES (9, 'p')", cwd=tmp_path)
     assert table.execute("SELECT v FROM t WHERE id = 9").fetchall() == [("p",)]
 
 
-# -- the batch runner -------------------------------------------------------------------------------
+# -- the batch runner ----------------------------------------------------------------------------
 
 
 def test_run_formats_and_statuses(tmp_path):
@@ -429,24 +436,25 @@ def test_run_formats_and_statuses(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     assert "2 rows inserted (txn 2, write id 1)" in done.stdout
     queries = ["-e", "SELECT id, v FROM t ORDER BY id"]
-    for format, expected in {
+    for name, expected in {
         "csv": 'id,v\r\n1,"a,b"\r\n2,\r\n',
         "tsv": "id\tv\n1\ta,b\n2\t\\N\n",
         "jsonl": '{"id":1,"v":"a,b"}\n{"id":2,"v":null}\n',
     }.items():
-        command = ["run", "--warehouse", "w", "-q", "--format", format, *queries]
+        command = ["run", "--warehouse", "w", "-q", "--format", name, *queries]
         done = subprocess.run(
             [sys.executable, "-m", "acidsql", *command],
-            capture_output=True, cwd=tmp_path, env=own_env(),
+            check=False, capture_output=True, cwd=tmp_path, env=own_env(),
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
-        assert done.stdout.decode().replace(" ", "") == expected, format
+        assert done.stdout.decode().replace(" ", "") == expected, name
 
 
 def test_run_stops_at_the_first_error(tmp_path):
     script = tmp_path / "script.sql"
     script.write_text(
-        f"CREATE TABLE t (id int) {ACID};\n\n  INSERT INTO absent\n VALUES (1);\nINSERT INTO t VALUES (1);"
+        f"CREATE TABLE t (id int) {ACID};\n\n"
+        "  INSERT INTO absent\n VALUES (1);\nINSERT INTO t VALUES (1);"
     )
     done = acidsql_command("run", "--warehouse", "w", str(script), cwd=tmp_path)
     assert done.returncode == 3
@@ -460,7 +468,7 @@ def test_run_stops_at_the_first_error(tmp_path):
     assert [list(row.values()) for row in json.loads(done.stdout)] == [["t"]]
 
 
-# -- the notebook -----------------------------------------------------------------------------------
+# -- the notebook --------------------------------------------------------------------------------
 
 
 def test_a_cell_runs_in_a_real_session(tmp_path, capsys, spark):

@@ -47,6 +47,8 @@ def literal_table(plan: InsertPlan, rows: LiteralRows, table: Table) -> pa.Table
 
 def _array(texts: Sequence[str | None], column: Column) -> Array:
     wanted = arrow_type(column.type)
+    if all(text is None for text in texts):
+        return pa.nulls(len(texts), wanted)  # the only literal of a nested type
     if column.type == PrimitiveType("binary"):
         return pa.array([None if t is None else bytes.fromhex(t) for t in texts], wanted)
     if column.type in (PrimitiveType("float"), PrimitiveType("double")):
