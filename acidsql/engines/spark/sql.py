@@ -20,14 +20,16 @@ def run_sql(
 ) -> DataFrame:
     """The DataFrame of a query. Each source is bound to its frame, not to a name.
 
-    PySpark fills the frames into braces, so the text's own braces are doubled.
+    PySpark fills the frames into braces, so the text's own braces are doubled; a text without
+    frames it takes as it stands.
     """
     frames: dict[str, DataFrame] = {}
     names: dict[TableSource | FrameSource | InputSource, str] = {}
     rendered = []
+    filled = any(True for _ in text.sources)
     for part in text.parts:
         if isinstance(part, str):
-            rendered.append(part.replace("{", "{{").replace("}", "}}"))
+            rendered.append(part.replace("{", "{{").replace("}", "}}") if filled else part)
             continue
         if part not in names:
             names[part] = f"acidsql_{len(names)}"
