@@ -19,11 +19,12 @@ from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType,
 from acidsql.planner.predicates import Arguments
 from acidsql.statements.fragment import Fragment
 
-_INTEGER = re.compile(r"[+-]?\d+")
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)")
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)", re.ASCII)
 _WIDE = Context(prec=80)
+_DIGITS_MAX = 40
 
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
 
@@ -88,6 +89,8 @@ def _argument(arguments: Arguments, name: str) -> Literal:
 
 
 def _number(text: str) -> int | Decimal:
+    if len(text) > _DIGITS_MAX:
+        raise NotLiteral  # no SQL number has so many digits
     if text.isdigit():
         return int(text)
     if re.fullmatch(r"\d+\.\d*|\.\d+", text):
@@ -137,6 +140,8 @@ def _decimal(value: Literal, kind: DecimalType) -> str:
         number = Decimal(value).quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _WIDE)
     except InvalidOperation:
         raise ValueError("It is out of range.") from None
+    if not number.is_finite():
+        raise ValueError("It is not a number.")
     if len(number.as_tuple().digits) > kind.precision and abs(number) >= Decimal(
         10 ** (kind.precision - kind.scale)
     ):
@@ -165,7 +170,10 @@ def _boolean(value: Literal) -> str:
 def _double(value: Literal) -> str:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise NotLiteral
-    return repr(float(value))
+    try:
+        return repr(float(value))
+    except OverflowError:
+        raise ValueError("It is out of range.") from None
 
 
 def _date(value: Literal) -> str:
