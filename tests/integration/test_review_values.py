@@ -106,9 +106,7 @@ def test_a_value_without_a_sql_literal_is_refused(session, value):
     for statement in ("INSERT INTO t VALUES (1, ?)", "INSERT INTO t SELECT 1, ?"):
         with pytest.raises(acidsql.AcidSqlError):
             session.execute(statement, [value])
-    assert all(
-        row[1] != "OPEN" for row in session.execute("SHOW TRANSACTIONS").fetchall()
-    )
+    assert all(row[1] != "OPEN" for row in session.execute("SHOW TRANSACTIONS").fetchall())
 
 
 @pytest.mark.parametrize("value", ["9" * 400, "9" * 5000, "'\u0663'"])
