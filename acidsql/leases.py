@@ -7,13 +7,17 @@ of its own does it.
 
 from __future__ import annotations
 
+import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 
+from acidsql.errors import AcidSqlError
 from acidsql.model.names import TableName
 from acidsql.txn.transaction import OpenTxn
+
+_log = logging.getLogger(__name__)
 
 Work = Callable[[], object]
 
@@ -67,15 +71,21 @@ class Leases:
         self._queue.put(self.close)
 
     def close(self) -> None:
-        """End every transaction, and the thread. Idempotent."""
+        """End every transaction, and the thread once it has done what it began. Idempotent."""
         self.release_table(lambda name: True)
         with self._guard:
             rest = list(self._held)
         for txn in rest:  # those that read no table at all
             self.release(txn)
         self._queue.put(None)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
 
 
 def _work_off(queue: SimpleQueue[Work | None]) -> None:
     while (work := queue.get()) is not None:
-        work()
+        try:
+            work()
+        except AcidSqlError:
+            # The others must still be released, and whoever settles must not wait for ever.
+            _log.warning("a lease was not released, it ends by its time-out", exc_info=True)
