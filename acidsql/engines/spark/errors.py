@@ -97,7 +97,7 @@ def _condition(error: Exception) -> str:
 
 def _unknown_column(error: Exception) -> ColumnNotFoundError:
     """Its parts tell the session where to look for it; only the user's own columns are named."""
-    parameters = getattr(error, "getMessageParameters", dict)() or {}
+    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     parts = tuple(p.replace("``", "`") for p in _PART.findall(parameters.get("objectName", "")))
     names = parameters.get("proposal", "").split(", ")
     near = [n.replace("`", "") for n in names if n and "__acidsql_" not in n]
