@@ -87,4 +87,5 @@ def _work_off(queue: SimpleQueue[Work | None]) -> None:
         try:
             work()
         except AcidSqlError:
-            _log.warning("a read transaction could not be ended", exc_info=True)
+            # The others must still be released, and whoever settles must not wait for ever.
+            _log.warning("a lease was not released, it ends by its time-out", exc_info=True)

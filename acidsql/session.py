@@ -120,6 +120,7 @@ class Session:
         self._check_open()
         started_s = time.perf_counter()
         try:
+            _check_text(sql, "the statement")
             statement = parse(sql, line, column)
             result = self._run(statement, _arguments(args))
         except SqlError as error:
@@ -495,11 +496,24 @@ def _arguments(args: Args) -> dict[str, Any]:
     """Parameters by name; the n-th ``?`` is called ``_n``."""
     if args is None:
         return {}
-    if isinstance(args, Mapping):
-        return dict(args)
     if isinstance(args, str | bytes):
         raise AnalysisError("args is a list or a dict, not a text", hint="Write [value].")
-    return {f"_{number}": value for number, value in enumerate(args, 1)}
+    named = (
+        dict(args)
+        if isinstance(args, Mapping)
+        else {f"_{number}": value for number, value in enumerate(args, 1)}
+    )
+    for name, value in named.items():
+        if isinstance(value, str):
+            _check_text(value, f'parameter "{name}"')
+    return named
+
+
+def _check_text(text: str, what: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise AnalysisError(f"{what} is no Unicode text", detail=str(error)) from None
 
 
 def _write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:

@@ -24,6 +24,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIMESTAMP = re.compile(r"(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}(\.\d{1,6})?)", re.ASCII)
 _WIDE = Context(prec=80)
+_DIGITS_MAX = 40
 
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
 
@@ -94,6 +95,8 @@ def _argument(arguments: Arguments, name: str) -> Literal:
 
 
 def _number(text: str) -> int | Decimal:
+    if len(text) > _DIGITS_MAX:
+        raise NotLiteral  # no SQL number has so many digits
     if text.isdigit():
         return int(text)
     if re.fullmatch(r"\d+\.\d*|\.\d+", text):

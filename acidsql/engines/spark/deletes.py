@@ -29,6 +29,14 @@ if TYPE_CHECKING:
 BROADCAST_BYTES_MAX = 64 << 20
 """Delete files up to this size in all are read by the driver; about 10 million row ids."""
 
+WHOLE = {
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+}
+"""Reader options by which every file of a snapshot is read or the read fails, whatever the session
+says: a file passed over would lose its rows, or bring back those its deletes took away.
+"""
+
 _KEY = "__deleted"
 _BUCKET_BITS = 24
 
@@ -184,7 +192,7 @@ def _delete_events(
         "operation int, originalTransaction bigint, bucket int, rowId bigint,"
         f" currentTransaction bigint, row struct<`{column.name}`: {storage_type(column.type)}>"
     )
-    reader = spark.read.schema(schema)
+    reader = spark.read.schema(schema).options(**WHOLE)
     frame = reader.orc(literal_paths(f.path for f in files)).where(
         "coalesce(operation, -1) = 2"
         " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"

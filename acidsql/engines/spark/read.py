@@ -13,7 +13,7 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
-from acidsql.engines.spark.deletes import without_deleted
+from acidsql.engines.spark.deletes import WHOLE, without_deleted
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.sarg import search_argument
@@ -93,12 +93,13 @@ def _events(
     table = snapshot.table
     row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in table.columns)
     options = {
+        **WHOLE,
         "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days and does not say so
         **search_argument(spark, table, request.predicates),
     }
     reader = spark.read.schema(_EVENTS.format(row=row)).options(**options)
     frame = reader.orc(literal_paths(f.path for f in selection.inserts))
-    return frame.where(_is_insert(table, request)).where(_is_visible(snapshot, selection))
+    return frame.where(f"{_is_insert(table, request)} and {_is_visible(snapshot, selection)}")
 
 
 def _is_insert(table: Table, request: ScanRequest) -> str:

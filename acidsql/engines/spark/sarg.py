@@ -102,7 +102,7 @@ def _serialized(jvm: Any, table: Table, filters: Any) -> dict[str, str]:
 
 
 def _storage(kind: ColumnType) -> str:
-    return "timestamp" if kind == PrimitiveType("timestamp") else str(kind)
+    return "timestamp_ltz" if kind == PrimitiveType("timestamp") else str(kind)
 
 
 def _java_value(jvm: Any, text: str, kind: ColumnType) -> Any:

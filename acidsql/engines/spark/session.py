@@ -108,10 +108,13 @@ def _prepare(session: SparkSession) -> None:
 
     Spark must not push filters on ``row.x`` into ORC. ORC resolves a search argument's columns
     inside ``row``, so a filter on a user column called like another one's field could prune by the
-    wrong column; and it would overwrite ours. And Spark must not replace ``${…}``, which it does
-    even inside string literals.
+    wrong column; and it would overwrite ours. And string literals must be what they are to the
+    grammar: Spark must not replace ``${…}`` in them, nor keep their escapes, nor take those in
+    double quotes for names.
     """
     sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
     kept = [s for s in sources.split(",") if s.strip().lower() != "orc"]
     session.conf.set(PUSHED_NESTED, ",".join(kept))
     session.conf.set("spark.sql.variable.substitute", "false")
+    session.conf.set("spark.sql.parser.escapedStringLiterals", "false")
+    session.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "false")

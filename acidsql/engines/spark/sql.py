@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.parameters import bound
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def run_sql(
             frames[names[part]] = resolve(part)
         rendered.append(f"{{{names[part]}}}")
     with clear_errors():
-        return spark.sql("".join(rendered), args=dict(parameters) or None, **frames)
+        args = {name: bound(name, value) for name, value in parameters.items()}
+        return spark.sql("".join(rendered), args=args or None, **frames)
 
 
 @contextmanager

@@ -24,11 +24,10 @@ def storage_type(kind: ColumnType) -> str:
 
     >>> from acidsql.model.types import parse_type
     >>> storage_type(parse_type("array<timestamp>"))
-    'array<timestamp>'
+    'array<timestamp_ltz>'
     """
-    return (
-        spark_type(kind).replace("timestamp_ntz", "timestamp") if _has(kind) else spark_type(kind)
-    )
+    # Not "timestamp": what that means is a setting of the session.
+    return spark_type(kind).replace("timestamp_ntz", "timestamp_ltz")
 
 
 def wall_clock(

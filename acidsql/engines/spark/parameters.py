@@ -1,0 +1,50 @@
+"""Python values of parameters → Spark literals that mean the same whatever the time zones are."""
+
+from __future__ import annotations
+
+import datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from acidsql.errors import AnalysisError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
+
+
+def bound(name: str, value: Any) -> Column:
+    """The literal for a parameter. AnalysisError for a value Spark has no literal for."""
+    try:
+        return _literal(value)
+    except Exception as error:
+        raise AnalysisError(
+            f'parameter "{name}" cannot be bound: no SQL value for {type(value).__name__}',
+            detail=str(error).splitlines()[0] if str(error) else None,
+        ) from error
+
+
+def _literal(value: Any) -> Column:
+    """Dates and times as text, which Spark reads as it stands.
+
+    PySpark would take a naive datetime for one of Python's own time zone, and hands old dates over
+    by way of Java's Julian calendar.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    match value:
+        case np.generic():
+            return _literal(value.item())
+        case datetime.datetime() if value.tzinfo is not None:
+            utc = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+            return F.expr(f"timestamp_ltz'{utc.isoformat(' ')}Z'")
+        case datetime.datetime():
+            return F.expr(f"timestamp_ntz'{value.isoformat(' ')}'")
+        case datetime.date():
+            return F.expr(f"date'{value.isoformat()}'")
+        case list() | tuple():
+            return F.array(*map(_literal, value))
+        case dict():
+            return F.create_map(*(_literal(part) for item in value.items() for part in item))
+        case _:
+            return F.lit(value)

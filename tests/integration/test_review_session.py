@@ -1,0 +1,72 @@
+"""Settings of a session that was handed in do not change what is read and written."""
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+import acidsql
+from acidsql.engines.spark.session import SparkHolder
+
+SETTINGS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.files.ignoreCorruptFiles": "true",
+    "spark.sql.files.ignoreMissingFiles": "true",
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+}
+
+
+@pytest.fixture(scope="module")
+def spark():
+    holder = SparkHolder(None, {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
+    yield holder.get()
+    holder.close()
+
+
+@pytest.fixture
+def session(spark, tmp_path):
+    before = {key: spark.conf.get(key) for key in SETTINGS}
+    for key, value in SETTINGS.items():
+        spark.conf.set(key, value)
+    with acidsql.connect(str(tmp_path), spark=spark) as session:
+        session.execute(
+            "CREATE TABLE t (id int, v string, ts timestamp) STORED AS ORC"
+            " TBLPROPERTIES ('transactional' = 'true')"
+        )
+        yield session
+    for key, value in before.items():
+        spark.conf.set(key, value)
+
+
+def test_timestamps_are_read(session):
+    session.execute("INSERT INTO t (id, ts) VALUES (1, '2020-03-08 02:30:00')")
+    moment = datetime.datetime(2020, 3, 8, 2, 30)
+    assert session.execute("SELECT ts FROM t WHERE id = 1").fetchall() == [(moment,)]
+
+
+def test_string_literals_are_those_of_the_grammar(session):
+    session.execute(r"INSERT INTO t (id, v) VALUES (1, 'a\\b')")
+    session.execute(r"INSERT INTO t (id, v) SELECT 2, 'a\\b'")
+    session.execute(r'INSERT INTO t (id, v) SELECT 3, "a\\b"')
+    assert session.execute("SELECT v FROM t").fetchall() == [("a\\b",)] * 3
+    assert session.execute(r'DELETE FROM t WHERE v = "a\\b"').rows_deleted == 3
+
+
+@pytest.mark.parametrize("kind", ["delta_0", "delete_delta_0"])
+@pytest.mark.parametrize("corrupt", [True, False])
+def test_a_file_that_cannot_be_read_is_never_passed_over(
+    session, tmp_path, monkeypatch, kind, corrupt
+):
+    monkeypatch.setattr("acidsql.engines.spark.deletes.BROADCAST_BYTES_MAX", 0)
+    session.execute("INSERT INTO t (id) VALUES (1), (2)")
+    session.execute("DELETE FROM t WHERE id = 1")
+    result = session.execute("SELECT id FROM t")
+    path = next(Path(tmp_path, "t").glob(f"{kind}*/bucket_00000"))
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    path.unlink()
+    if corrupt:
+        path.write_bytes(b"not an ORC file at all")
+    with pytest.raises(acidsql.AcidSqlError):
+        result.fetchall()
