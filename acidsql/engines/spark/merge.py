@@ -76,6 +76,7 @@ class _Merge:
         self.plan = plan
         self.job = job
         self.target = target
+        self.outer = False
         self.table: Table = job.context.tables[plan.table].table
         self.updates = [leg for leg in plan.matched if isinstance(leg, UpdateLeg)]
         self.legs = [
@@ -140,6 +141,7 @@ class _Merge:
         if leg is None:
             changes = self.job.sql(self._joined("JOIN", []))
             return self._keep_and_write(changes, scan, row_width(changes.columns))
+        self.outer = True
         fresh = "__fresh"
         values = [SqlText.of(v.value, "\n") for v in leg.values]
         kept = self.job.sql(self._joined("RIGHT JOIN", [], values)).persist()
@@ -240,12 +242,17 @@ class _Merge:
         ]
         if not whens:
             return SqlText.of("-1")
+        if self.outer:  # source rows without a match come along
+            whens.insert(
+                0, SqlText.of(f" WHEN {quote(self.plan.alias)}.{PARTITION} IS NULL THEN -1")
+            )
         return SqlText.of("CASE", *whens, " ELSE -1 END")
 
     def _new_value(self, column: Column) -> SqlText:
         leg = self.updates[0]
         value = next((a.value for a in leg.assignments if a.column == column.name), None)
-        if value is None or (len(self.plan.matched) == 1 and leg.condition is None):
+        always = len(self.plan.matched) == 1 and leg.condition is None and not self.outer
+        if value is None or always:
             return new_value(value, column, self.plan.alias)
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
         number = self.plan.matched.index(leg)
@@ -289,7 +296,10 @@ def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[P
         if column is None or name is None or not _bounded(column, rows.column(name).type):
             continue
         bounds = pc.min_max(rows.column(name))
-        low, high = bounds["min"].as_py(), bounds["max"].as_py()
+        try:
+            low, high = bounds["min"].as_py(), bounds["max"].as_py()
+        except (OverflowError, ValueError):
+            continue  # a date beyond Python's years
         if low is not None:
             text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
             yield Predicate(column=column.name, operator=">=", values=(text(low),))
