@@ -6,6 +6,7 @@ the key columns themselves, which lets Spark sort and merge.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -29,13 +30,14 @@ BROADCAST_BYTES_MAX = 64 << 20
 """Delete files up to this size in all are read by the driver; about 10 million row ids."""
 
 WHOLE = {
-    "__globPaths__": "false",  # paths are names, not patterns
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
 }
 """Reader options by which every file of a snapshot is read or the read fails, whatever the session
 says: a file passed over would lose its rows, or bring back those its deletes took away.
 """
+
+_PATTERN = re.compile(r"[{}\[\]*?\\]")
 
 _KEY = "__deleted"
 _BUCKET_BITS = 24
@@ -91,6 +93,18 @@ class KeyPacking:
         packed = partition.astype(np.int64) << self.write_id_bits | write_id
         packed = packed << _BUCKET_BITS | (bucket >> 4 & 16773120 | bucket & 4095)
         return packed << self.row_bits | row
+
+
+def plain_path(path: str) -> str:
+    r"""A path as a pattern that matches it alone.
+
+    Spark's own switch for that, `__globPaths__`, reads every file once for each path that looks
+    like a pattern.
+
+    >>> plain_path("/t/p=%7Bx}/bucket_00000")
+    '/t/p=%7Bx\\}/bucket_00000'
+    """
+    return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def without_deleted(
@@ -195,7 +209,7 @@ def _delete_events(
         f" currentTransaction bigint, row struct<`{column.name}`: {storage_type(column.type)}>"
     )
     reader = spark.read.schema(schema).options(**WHOLE)
-    frame = reader.orc([f.path for f in files]).where(
+    frame = reader.orc([plain_path(f.path) for f in files]).where(
         "coalesce(operation, -1) = 2"
         " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
         " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"

@@ -13,7 +13,7 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
-from acidsql.engines.spark.deletes import WHOLE, without_deleted
+from acidsql.engines.spark.deletes import WHOLE, plain_path, without_deleted
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.sql import literal
@@ -97,7 +97,7 @@ def _events(
         **search_argument(spark, table, request.predicates),
     }
     reader = spark.read.schema(_EVENTS.format(row=row)).options(**options)
-    frame = reader.orc([f.path for f in selection.inserts])
+    frame = reader.orc([plain_path(f.path) for f in selection.inserts])
     return frame.where(_is_insert(table, request)).where(_is_visible(snapshot, selection))
 
 
