@@ -1,0 +1,49 @@
+"""A MERGE does the same whether or not the driver can hold its source."""
+
+import pytest
+
+import acidsql
+from acidsql.engines.spark.session import SparkHolder
+
+
+@pytest.fixture(scope="module")
+def spark():
+    holder = SparkHolder(None, {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
+    yield holder.get()
+    holder.close()
+
+
+@pytest.fixture(params=[96 << 20, 1], ids=["collected", "large"])
+def session(spark, tmp_path, request, monkeypatch):
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", request.param)
+    with acidsql.connect(str(tmp_path), spark=spark) as session:
+        session.execute(
+            "CREATE TABLE t (id int, d date, n int) STORED AS ORC"
+            " TBLPROPERTIES ('transactional' = 'true')"
+        )
+        session.execute("INSERT INTO t VALUES (1, '2020-01-01', 1), (2, '2020-01-02', 2)")
+        yield session
+
+
+def rows(session):
+    return sorted(session.execute("SELECT id, n FROM t").fetchall())
+
+
+@pytest.mark.parametrize("condition", ["", "AND t.n > 0"])
+def test_new_values_are_computed_for_matched_rows_only(session, condition):
+    result = session.execute(
+        "MERGE INTO t USING (SELECT * FROM VALUES (2, '7'), (9, 'x'), (8, '8') AS v(id, n)) s"
+        f" ON t.id = s.id WHEN MATCHED {condition} THEN UPDATE SET n = CAST(s.n AS int)"
+        " WHEN NOT MATCHED AND s.n <> 'x' THEN INSERT (id, n) VALUES (s.id, CAST(s.n AS int))"
+    )
+    assert (result.rows_inserted, result.rows_updated) == (1, 1)
+    assert rows(session) == [(1, 1), (2, 7), (8, 8)]
+
+
+def test_a_source_date_beyond_python_is_only_a_date(session):
+    result = session.execute(
+        "MERGE INTO t USING (SELECT date'+12000-01-01' AS d UNION ALL SELECT date'2020-01-02') s"
+        " ON t.d = s.d WHEN MATCHED THEN UPDATE SET n = 5"
+    )
+    assert result.rows_updated == 1
+    assert rows(session) == [(1, 1), (2, 5)]

@@ -1,0 +1,30 @@
+"""Directories whose names look like patterns are read once, and alone."""
+
+import pytest
+
+import acidsql
+from acidsql.engines.spark.session import SparkHolder
+
+
+@pytest.fixture(scope="module")
+def spark():
+    holder = SparkHolder(None, {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
+    yield holder.get()
+    holder.close()
+
+
+@pytest.mark.parametrize("warehouse", ["plain", "w[ab]{c,d}*?"])
+@pytest.mark.parametrize("broadcast", [64 << 20, 0])
+def test_no_row_is_doubled_or_lost(spark, tmp_path, monkeypatch, warehouse, broadcast):
+    monkeypatch.setattr("acidsql.engines.spark.deletes.BROADCAST_BYTES_MAX", broadcast)
+    with acidsql.connect(str(tmp_path / warehouse), spark=spark) as session:
+        session.execute(
+            "CREATE TABLE t (id int) PARTITIONED BY (p string) STORED AS ORC"
+            " TBLPROPERTIES ('transactional' = 'true')"
+        )
+        for number in (1, 2):
+            for value in ("{x}", "a}", "[a]*", "a"):
+                session.execute("INSERT INTO t VALUES (?, ?)", [number, value])
+        session.execute("DELETE FROM t WHERE id = 1")
+        rows = session.execute("SELECT id, p FROM t ORDER BY p").fetchall()
+    assert rows == [(2, "[a]*"), (2, "a"), (2, "a}"), (2, "{x}")]
