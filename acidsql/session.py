@@ -185,9 +185,11 @@ class Session:
         if self._closed:
             return
         self._closed = True
-        self._leases.close()
-        self._engine.close()
-        self._store.close()
+        try:
+            self._leases.close()
+        finally:
+            self._engine.close()
+            self._store.close()
 
     def __enter__(self) -> Session:
         return self

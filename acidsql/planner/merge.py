@@ -38,7 +38,9 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
         )
     row_id = any(f.mentions_row_id for f in _fragments(statement))
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
-    planner = _MergePlanner(table, statement.alias, keys, Lowering(names, arguments, row_id))
+    planner = _MergePlanner(
+        table, (alias, statement.alias), keys, Lowering(names, arguments, row_id)
+    )
     ids = _statement_ids(statement.clauses)
     matched = [
         planner.matched(c, ids[type(c)])
@@ -64,10 +66,14 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
 
 class _MergePlanner:
     def __init__(
-        self, table: Table, source_alias: str, keys: tuple[KeyPair, ...], lowering: Lowering
+        self,
+        table: Table,
+        aliases: tuple[str, str],
+        keys: tuple[KeyPair, ...],
+        lowering: Lowering,
     ) -> None:
         self.table = table
-        self.source_alias = source_alias
+        self.alias, self.source_alias = aliases
         self.equal = {k.target for k in keys if k.source.lower() == k.target}
         self.lowering = lowering
 
@@ -88,6 +94,7 @@ class _MergePlanner:
 
     def not_matched(self, clause: MergeInsert, statement_id: StatementId) -> InsertLeg:
         """The leg of the WHEN NOT MATCHED clause: a value for every column of the table."""
+        self._refuse_target(clause)
         condition = self._condition(clause.condition)
         if clause.values is None:
             values = tuple(self._from_source(c) for c in self.table.all_columns)
@@ -104,6 +111,18 @@ class _MergePlanner:
                 for c in self.table.all_columns
             )
         return InsertLeg(statement_id=statement_id, condition=condition, values=values)
+
+    def _refuse_target(self, clause: MergeInsert) -> None:
+        """A row without a match has no target: nothing about it may be asked."""
+        for fragment in (*([clause.condition] if clause.condition else []), *(clause.values or ())):
+            for column in fragment.tree.find_all(exp.Column):
+                if column.table.lower() == self.alias.lower():
+                    raise AnalysisError(
+                        f'WHEN NOT MATCHED cannot use "{column.table}.{column.name}" of the target',
+                        hint=f'Only columns of "{self.source_alias}" have a value there.',
+                        line=fragment.line,
+                        column=fragment.column,
+                    )
 
     def _condition(self, fragment: Fragment | None) -> SqlText | None:
         return None if fragment is None else self.lowering.text(fragment)

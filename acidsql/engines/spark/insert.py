@@ -80,8 +80,10 @@ def _partition_text(
     text = SqlText.of("CAST(", typed, " AS string)")
     if isinstance(column.type, CharType):
         error = literal(f'a value does not fit column "{column.name}" of type {column.type}')
-        too_long = SqlText.of("char_length(", text, f") > {column.type.length}")
-        text = SqlText.of("CASE WHEN ", too_long, f" THEN raise_error({error}) ELSE ", text, " END")
+        length = column.type.length
+        too_long = SqlText.of("char_length(rtrim(", text, f")) > {length}")
+        cut = SqlText.of("left(", text, f", {length})")
+        text = SqlText.of("CASE WHEN ", too_long, f" THEN raise_error({error}) ELSE ", cut, " END")
     # Both name the partition of null, and must not come to it as different values.
     return SqlText.of("nullif(nullif(", text, f", ''), '{DEFAULT_PARTITION_VALUE}')")
 

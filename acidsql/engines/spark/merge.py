@@ -224,9 +224,10 @@ class _Merge:
         leg = self.plan.not_matched
         assert leg is not None
         matched = f"{quote(self.plan.alias)}.{PARTITION} IS NOT NULL"
-        condition = leg.condition or SqlText.of("true")
         flag = SqlText.of(
-            f"CASE WHEN {matched} THEN false WHEN (", condition, "\n) THEN true ELSE false END"
+            f"CASE WHEN {matched} THEN false WHEN ",
+            _boolean(leg.condition),
+            " THEN true ELSE false END",
         )
         columns = [SqlText.of(flag, f" AS {_FRESH}")]
         for index, value in enumerate(values):
@@ -237,7 +238,7 @@ class _Merge:
 
     def _acting_leg(self) -> SqlText:
         whens = [
-            SqlText.of(" WHEN (", leg.condition or SqlText.of("true"), f"\n) THEN {index}")
+            SqlText.of(" WHEN ", _boolean(leg.condition), f" THEN {index}")
             for index, leg in enumerate(self.plan.matched)
         ]
         if not whens:
@@ -287,6 +288,11 @@ class _Merge:
         return write_collected_rows(table, self.table, self.target, leg.statement_id)
 
 
+def _boolean(condition: SqlText | None) -> SqlText:
+    """A clause's condition; a bare NULL has no type by itself, and is true of no row."""
+    return SqlText.of("true") if condition is None else SqlText.of("((", condition, "\n) AND true)")
+
+
 def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[Predicate]:
     """The least and greatest source key bound the target rows that can match."""
     names = {name.lower(): name for name in rows.column_names}
@@ -295,7 +301,10 @@ def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[P
         if column is None or name is None or not _bounded(column, rows.column(name).type):
             continue
         bounds = pc.min_max(rows.column(name))
-        low, high = bounds["min"].as_py(), bounds["max"].as_py()
+        try:
+            low, high = bounds["min"].as_py(), bounds["max"].as_py()
+        except (OverflowError, ValueError):
+            continue  # a date beyond Python's years
         if low is not None:
             text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
             yield Predicate(column=column.name, operator=">=", values=(text(low),))

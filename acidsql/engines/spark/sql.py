@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSourc
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_guard = threading.Lock()
+_configured: dict[tuple[int, str], tuple[str | None, int]] = {}
 
 Resolve = Callable[[TableSource | FrameSource | InputSource], "DataFrame"]
 
@@ -43,19 +47,32 @@ def run_sql(
 
 @contextmanager
 def configured(spark: SparkSession, key: str, value: str) -> Iterator[None]:
-    """A setting of the session for as long as a block runs."""
-    before = spark.conf.get(key, None)
-    if before == value:
-        yield
-        return
-    spark.conf.set(key, value)
+    """A setting of the session for as long as a block runs.
+
+    Blocks of several threads may overlap: the first of them sets it, the last sets it back.
+    """
+    place = (id(spark), key)
+    with _guard:
+        before, depth = _configured.get(place, (spark.conf.get(key, None), 0))
+        _configured[place] = (before, depth + 1)
+        if depth == 0:
+            spark.conf.set(key, value)
     try:
         yield
     finally:
-        if before is None:
-            spark.conf.unset(key)
-        else:
-            spark.conf.set(key, before)
+        with _guard:
+            depth = _configured[place][1] - 1
+            _configured[place] = (before, depth)
+            if depth == 0:
+                del _configured[place]
+                _set_back(spark, key, before)
+
+
+def _set_back(spark: SparkSession, key: str, before: str | None) -> None:
+    if before is None:
+        spark.conf.unset(key)
+    else:
+        spark.conf.set(key, before)
 
 
 def ansi(spark: SparkSession) -> AbstractContextManager[None]:
