@@ -54,11 +54,11 @@ def directory_files(
     """Whether the files of a directory are raw, and those that hold rows, in path order.
 
     ``files`` are relative to the directory. Files in directories inside it count as its own, as in
-    Hive 4. Empty files are left out.
+    Hive 4. Empty files are left out, but for those of deletes.
     """
     shown = [f for f in files if not any(map(is_hidden, f.path.split("/")))]
     if kind is TableKind.INSERT_ONLY:
-        return False, _data_files(path, shown, {})
+        return False, _data_files(path, [f for f in shown if f.size > 0], {})
     raw = _is_raw(directory, shown, compacted)
     side_files = {f.path for f in shown if f.path.endswith(FLUSH_LENGTH_SUFFIX)}
     match directory:
@@ -68,7 +68,9 @@ def directory_files(
             shown = [f for f in shown if _name(f).startswith("bucket_")]
         case BaseDir():
             pass
-    shown = [f for f in shown if f.path not in side_files]
+    # An empty file of deletes is no file of no deletes: read, it fails, and brings no row back.
+    keep_empty = isinstance(directory, DeltaDir) and directory.is_delete
+    shown = [f for f in shown if f.path not in side_files and (f.size > 0 or keep_empty)]
     streamed = isinstance(directory, DeltaDir) and _may_be_streamed(directory)
     sides = {f.path: f.path + FLUSH_LENGTH_SUFFIX for f in shown} if streamed else {}
     return raw, _data_files(path, shown, {f: s for f, s in sides.items() if s in side_files})
@@ -82,7 +84,6 @@ def _data_files(
             f"{path}/{f.path}", f.size, f"{path}/{sides[f.path]}" if f.path in sides else None
         )
         for f in sorted(files, key=lambda file: file.path)
-        if f.size > 0
     )
 
 

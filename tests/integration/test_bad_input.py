@@ -220,6 +220,14 @@ DAMAGE = {
 }
 
 
+def test_a_delete_file_cut_to_nothing(session, table):
+    """It is an error, not a file without deletes: the deleted row must not come back."""
+    (table / "delete_delta_0000002_0000002_0000" / "bucket_00000").write_bytes(b"")
+
+    with pytest.raises(acidsql.CorruptFileError, match="delete_delta_0000002_0000002_0000"):
+        session.execute("SELECT * FROM t").fetchall()
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize(
     "directory", ["delta_0000001_0000001_0000", "delete_delta_0000002_0000002_0000"]

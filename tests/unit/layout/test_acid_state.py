@@ -210,6 +210,17 @@ def test_base_with_markers_only_is_seen_as_empty() -> None:
     assert state.base.files == ()
 
 
+def test_an_empty_file_is_passed_over_but_not_one_of_deletes() -> None:
+    """Whoever skips deletes brings rows back."""
+    files = [
+        ListedFile("delta_1_1_0/bucket_00000", 0),
+        ListedFile("delete_delta_2_2_0/bucket_00000", 0),
+    ]
+    state = acid_state(files, snapshot(2))
+    assert state.deltas[0].files == ()
+    assert [f.path for f in state.delete_deltas[0].files] == ["delete_delta_2_2_0/bucket_00000"]
+
+
 def test_raw_directories() -> None:
     files = [
         ListedFile("delta_1_1_0/000000_0", 5),
