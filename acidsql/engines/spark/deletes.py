@@ -117,9 +117,7 @@ def without_deleted(
     packed = np.unique(packing.pack(partitions, keys))
     deleted = spark.createDataFrame(pa.table({_KEY: pa.array(packed)}))
     key = packing.expression(partitioned=partitioned)
-    return _anti_join(events.selectExpr("*", f"{key} as __key"), deleted, f"__key = {_KEY}").drop(
-        "__key"
-    )
+    return _anti_join(events, deleted, f"{key} = {_KEY}")
 
 
 def read_deleted(

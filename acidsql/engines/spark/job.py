@@ -90,7 +90,7 @@ def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
     size = _expected_bytes(frame)
     if size is None or size > DRIVER_BYTES_MAX // 6:
         return None
-    return _collect_up_to(frame, DRIVER_BYTES_MAX // row_width(range(columns)) // 8)
+    return _collect_up_to(frame, DRIVER_BYTES_MAX // row_width(range(columns)) // 2)
 
 
 def _expected_bytes(frame: DataFrame) -> int | None:
