@@ -23,11 +23,11 @@ from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.table import Table, TableKind
+from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.table import Table
 from acidsql.planner.accesses import query_accesses, write_accesses
-from acidsql.planner.literals import NotLiteral, cell_text
-from acidsql.planner.names import find_column, find_target, table_name
+from acidsql.planner.compact import plan_compact
+from acidsql.planner.names import find_target, table_name
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
 from acidsql.plans.explain import explain
@@ -37,7 +37,7 @@ from acidsql.result import Result, text_rows
 from acidsql.script import run_script
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
-from acidsql.services.snapshots import table_snapshots
+from acidsql.services.snapshots import table_directories, table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.statements import (
     Compact,
@@ -320,26 +320,18 @@ class Session:
     # -- compaction --------------------------------------------------------------------------------
 
     def _compact(self, statement: Compact, arguments: dict[str, Any]) -> Result:
-        table = find_target(statement.target, self)
-        place: dict[str, Any] = {
-            "line": statement.target.line,
-            "column": statement.target.column,
-        }
-        if table.kind is not TableKind.FULL_ACID:
-            raise AnalysisError(
-                f"Compaction is not allowed on non-ACID table {table.name}", code=10286, **place
+        plan = plan_compact(statement, self, arguments)
+        directories = table_directories(self._store, self._store.table(plan.table))
+        if plan.partition not in {d.name for d in directories}:
+            raise PartitionNotFoundError(
+                f"table {plan.table} has no partition {plan.partition}",
+                code=10006,
+                line=statement.target.line,
+                column=statement.target.column,
             )
-        partition = self._partition(statement, table, arguments)
-        if table.partition_columns and partition is None:
-            raise AnalysisError(
-                f"table {table.name} is partitioned: say which partition to compact",
-                hint="ALTER TABLE … PARTITION (…) COMPACT …; SHOW PARTITIONS lists them.",
-                code=10283,
-                **place,
-            )
-        kind = CompactionType.MAJOR if statement.type == "major" else CompactionType.MINOR
-        text = str(partition) if partition else None
-        number = self._store.compact(table.name, text, kind, host=self._host)
+        kind = CompactionType.MAJOR if plan.type == "major" else CompactionType.MINOR
+        partition = str(plan.partition) if plan.partition else None
+        number = self._store.compact(plan.table, partition, kind, host=self._host)
         message = f"Compaction enqueued with id {number}"
         if statement.wait:
             self.run_worker()
@@ -349,36 +341,6 @@ class Session:
             if done.error_message:
                 message += f"\n{done.error_message}"
         return Result("compact", message=message)
-
-    def _partition(
-        self, statement: Compact, table: Table, arguments: dict[str, Any]
-    ) -> PartitionName | None:
-        if not statement.partition:
-            return None
-        values: dict[str, str | None] = {}
-        for item in statement.partition:
-            column = find_column(table, item.column)
-            assert item.value is not None
-            try:
-                values[column.name] = cell_text(item.value, column.type, arguments, column.name)
-            except NotLiteral:
-                raise AnalysisError(
-                    f'the value of partition column "{column.name}" must be a literal',
-                    line=item.value.line,
-                    column=item.value.column,
-                ) from None
-        wanted = [(c.name, values.get(c.name)) for c in table.partition_columns]
-        name = PartitionName.of(wanted)
-        if len(values) != len(wanted) or name not in {
-            p.name for p in self._store.partitions(table.name)
-        }:
-            raise PartitionNotFoundError(
-                f"table {table.name} has no partition {name}",
-                code=10006,
-                line=statement.target.line,
-                column=statement.target.column,
-            )
-        return name
 
     # -- definitions and shows ---------------------------------------------------------------------
 

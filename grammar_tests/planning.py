@@ -13,14 +13,14 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
 
 from acidsql.definitions import table_of
 from acidsql.grammar.parse import parse
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
-from acidsql.planner.literals import cell_text
-from acidsql.planner.names import find_column, find_target, table_name
+from acidsql.planner.compact import plan_compact
+from acidsql.planner.names import table_name
 from acidsql.planner.planner import make_plan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.plan import WritePlan
@@ -103,22 +103,7 @@ def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | Compa
     statement = parse(sql)
     match statement:
         case Compact():
-            return _compact(statement, names)
+            return plan_compact(statement, names, names.arguments)
         case Insert() | Update() | Delete() | Merge() | Query():
             return make_plan(statement, names, names.arguments)
     raise AssertionError(f"{type(statement).__name__} has no plan")
-
-
-def _compact(statement: Compact, names: DeclaredNames) -> CompactPlan:
-    """As the worker makes it of a queue entry."""
-    table = find_target(statement.target, names)
-    values = []
-    for item in statement.partition:
-        column = find_column(table, item.column)
-        assert item.value is not None
-        values.append(
-            (column.name, cell_text(item.value, column.type, names.arguments, column.name))
-        )
-    kind: Literal["minor", "major"] = "major" if statement.type == "major" else "minor"
-    partition = PartitionName.of(values) if values else None
-    return CompactPlan(table=table.name, partition=partition, type=kind)
