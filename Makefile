@@ -34,7 +34,7 @@ check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/lint-imports
 
 unit: .venv/.installed ## Run the tests that need neither Spark nor Java
-	$(BIN)/python -m pytest -q acidsql tests/unit grammar_tests
+	$(BIN)/python -m pytest -q --hypothesis-profile=unit acidsql tests/unit grammar_tests
 
 goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff
 	ACIDSQL_REWRITE_GOLDENS=1 $(BIN)/python -m pytest -q grammar_tests tests/logic

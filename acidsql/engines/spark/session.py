@@ -115,6 +115,10 @@ def _prepare(session: SparkSession) -> None:
     sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
     kept = [s for s in sources.split(",") if s.strip().lower() != "orc"]
     session.conf.set(PUSHED_NESTED, ",".join(kept))
-    session.conf.set("spark.sql.variable.substitute", "false")
-    session.conf.set("spark.sql.parser.escapedStringLiterals", "false")
-    session.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "false")
+    for key in (
+        "spark.sql.variable.substitute",
+        "spark.sql.parser.escapedStringLiterals",
+        "spark.sql.ansi.doubleQuotedIdentifiers",
+    ):
+        if session.conf.get(key) != "false":  # Spark logs a warning for some settings
+            session.conf.set(key, "false")

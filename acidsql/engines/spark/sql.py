@@ -55,7 +55,7 @@ def configured(spark: SparkSession, key: str, value: str) -> Iterator[None]:
     with _guard:
         before, depth = _configured.get(place, (spark.conf.get(key, None), 0))
         _configured[place] = (before, depth + 1)
-        if depth == 0:
+        if depth == 0 and before != value:  # Spark logs a warning for some settings
             spark.conf.set(key, value)
     try:
         yield
@@ -65,7 +65,8 @@ def configured(spark: SparkSession, key: str, value: str) -> Iterator[None]:
             _configured[place] = (before, depth)
             if depth == 0:
                 del _configured[place]
-                _set_back(spark, key, before)
+                if before != value:
+                    _set_back(spark, key, before)
 
 
 def _set_back(spark: SparkSession, key: str, before: str | None) -> None:

@@ -32,7 +32,7 @@ row_ids = st.tuples(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(
     rows=st.dictionaries(row_ids, st.integers(0, 1), min_size=1),
     random=st.randoms(use_true_random=False),

@@ -33,7 +33,7 @@ def k(values: list[int | None]) -> pa.Table:
     return pa.table({"k": pa.array(values, pa.int32())})
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     batches=st.lists(
         st.lists(st.one_of(st.none(), st.integers(-50, 50)), min_size=1, max_size=8), min_size=1

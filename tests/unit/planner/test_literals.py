@@ -218,7 +218,7 @@ values = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(values, kinds)
 def test_a_predicate_compares_the_value_itself(given_value: Any, kind: str) -> None:
     """What prunes is the value, of the column's own kind; never something converted."""

@@ -107,7 +107,7 @@ plans: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(plans)
 def test_a_plan_comes_back_from_json(plan: Any) -> None:
     again = PLAN.validate_json(PLAN.dump_json(plan))

@@ -172,7 +172,7 @@ def test_compaction_changes_nothing_that_is_read(
             return table(tmp_path_factory.mktemp("t"), "k int", "", ("k", buckets))
 
     Machine.TestCase.settings = settings(
-        max_examples=25, stateful_step_count=14, deadline=None,
+        max_examples=10, stateful_step_count=14, deadline=None,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     Machine.TestCase().runTest()

@@ -53,7 +53,7 @@ def test_partition_codes_say_the_partition_of_each_row(pairs: list[tuple[Any, An
     assert len(found) == len(set(found))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 20), texts, texts), min_size=1, max_size=30),
     cuts=st.sets(st.integers(1, 29)),
