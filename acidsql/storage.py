@@ -6,8 +6,10 @@ Paths are URIs or absolute paths as the catalog stores them; the implementations
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Protocol
 
+from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.listing import ListedFile
 
 
@@ -59,3 +61,14 @@ class Storage(Protocol):
         Where the storage is local, ``source`` may be ``path`` itself. The source is used up.
         """
         ...
+
+
+def read_markers(files: Sequence[ListedFile], location: str, storage: Storage) -> Mapping[str, str]:
+    """The text of each ``_metadata_acid`` of a listing, by its directory."""
+    markers = {}
+    for file in files:
+        directory, _, name = file.path.rpartition("/")
+        if name == METADATA_FILE:
+            with storage.open_input(f"{location}/{file.path}") as stream:
+                markers[directory] = stream.read().decode("utf-8", "replace")
+    return markers

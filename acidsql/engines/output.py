@@ -7,6 +7,7 @@ names is renamed; the directories belong to one write id, which nobody reads bef
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 import uuid
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 
 import pyarrow as pa
 
+from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import VERSION_FILE, BucketFile, DeltaDir
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.names import PartitionName
@@ -23,6 +25,8 @@ from acidsql.model.table import Column, Table
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
+
+_log = logging.getLogger(__name__)
 
 DEFAULT_COMPRESSION = "snappy"
 """Both Hives and Spark read it; as fast as no compression (docs/benchmarks.md)."""
@@ -189,8 +193,8 @@ def discard(directories: Sequence[str], storage: Storage) -> None:
     for directory in directories:
         try:
             storage.remove(directory)
-        except Exception:  # noqa: S112 - the first error must win
-            continue
+        except AcidSqlError:  # the first error must win
+            _log.warning("could not remove %s of an aborted write", directory, exc_info=True)
 
 
 def partition_name(text: str) -> PartitionName | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState, SelectedDir, acid_state
-from acidsql.layout.dir_names import METADATA_FILE
-from acidsql.layout.listing import DataFile, ListedFile
+from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.storage import Storage
+from acidsql.storage import Storage, read_markers
 
 _LISTING_THREADS = 16
 
@@ -75,17 +74,6 @@ def directory_state(
     files = storage.list_files(partition.location)
     markers = read_markers(files, partition.location, storage)
     return acid_state(files, snapshot.write_ids, txns, markers, snapshot.table.kind)
-
-
-def read_markers(files: Sequence[ListedFile], location: str, storage: Storage) -> Mapping[str, str]:
-    """The text of each ``_metadata_acid`` of a listing, by its directory."""
-    markers = {}
-    for file in files:
-        directory, _, name = file.path.rpartition("/")
-        if name == METADATA_FILE:
-            with storage.open_input(f"{location}/{file.path}") as stream:
-                markers[directory] = stream.read().decode("utf-8", "replace")
-    return markers
 
 
 def _files(index: int, partition: PartitionLocation, directory: SelectedDir) -> list[SelectedFile]:

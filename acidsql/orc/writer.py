@@ -26,14 +26,11 @@ from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, STATS, append_metadata, 
 from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
 from acidsql.orc.nulls import settled
 from acidsql.orc.schema import (
-    BUCKET,
     DELETE,
     INSERT,
     KEY_COLUMNS,
     OPERATION,
-    ORIGINAL_TRANSACTION,
     ROW,
-    ROW_ID,
     TimestampUnit,
     event_schema,
 )
@@ -227,17 +224,6 @@ class EventWriter:
             STATS: f"{self._inserts},0,{self._deletes}",
             ACID_VERSION: ACID_FORMAT_VERSION,
         }
-
-
-def row_id_batch(row_ids: RowIds) -> pa.RecordBatch:
-    """Row ids as the batch that `EventWriter.write_deletes` takes."""
-    return pa.RecordBatch.from_pydict(
-        {
-            ORIGINAL_TRANSACTION: pa.array(row_ids.write_ids),
-            BUCKET: pa.array(row_ids.bucket_properties.astype(np.int32)),
-            ROW_ID: pa.array(row_ids.row_numbers),
-        }
-    )
 
 
 def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> Array:

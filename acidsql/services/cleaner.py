@@ -7,13 +7,12 @@ from dataclasses import replace
 
 from acidsql.catalog import Catalog
 from acidsql.errors import AcidSqlError
-from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.services.snapshots import table_directories
-from acidsql.storage import Storage
+from acidsql.storage import Storage, read_markers
 from acidsql.txn.entities import Compaction
 from acidsql.txn.manager import TxnManager
 
@@ -52,12 +51,7 @@ def _remove_obsolete(
     location: str, write_ids: ValidWriteIdList, txns: ValidTxnList, storage: Storage
 ) -> None:
     files = storage.list_files(location)
-    markers = {}
-    for file in files:
-        directory, _, file_name = file.path.rpartition("/")
-        if file_name == METADATA_FILE:
-            with storage.open_input(f"{location}/{file.path}") as stream:
-                markers[directory] = stream.read().decode("utf-8", "replace")
+    markers = read_markers(files, location, storage)
     for path in obsolete(files, write_ids, txns, markers):
         storage.remove(f"{location}/{path}")
 
