@@ -9,9 +9,10 @@ from urllib.parse import unquote
 
 from acidsql.errors import ConfigError, UnsupportedStatementError
 from acidsql.filesystems import storage_for
-from acidsql.session import Session, Store
+from acidsql.session import Session
 from acidsql.settings import Settings
 from acidsql.storage import Storage
+from acidsql.store import Store
 from acidsql.txn.policy import TxnPolicy
 
 STORE_FILE = ".acidsql.db"

@@ -7,10 +7,10 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
-from acidsql import definitions, shows
-from acidsql.catalog import Catalog, Partition
+from acidsql.catalog import Partition
+from acidsql.definitions import define
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -27,44 +27,38 @@ from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
 from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.compact import plan_compact
-from acidsql.planner.names import find_target, table_name
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
 from acidsql.plans.explain import explain
 from acidsql.plans.plan import WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result, text_rows
+from acidsql.scope import Scope
 from acidsql.script import run_script
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
 from acidsql.services.snapshots import table_directories, table_snapshots
 from acidsql.services.worker import run_worker
+from acidsql.shows import show
 from acidsql.statements import (
     Compact,
     CreateDatabase,
     CreateTable,
     Delete,
-    Describe,
     DropDatabase,
     DropTable,
     Explain,
     Insert,
     Merge,
     Query,
-    ShowCompactions,
-    ShowDatabases,
-    ShowLocks,
-    ShowPartitions,
-    ShowTables,
-    ShowTransactions,
     Statement,
     Update,
     Use,
 )
 from acidsql.storage import Storage
+from acidsql.store import Store
 from acidsql.txn.entities import CompactionType, TxnType, WriteOperation
 from acidsql.txn.locks import lock_components
-from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn, transaction
 
@@ -74,11 +68,7 @@ _SNAPSHOT_RETRIES = 5
 """hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
 
 
-__all__ = ["Result", "Session", "Store"]
-
-
-class Store(TxnManager, Catalog, Protocol):
-    """One store for both ports, so that a catalog change and a commit cannot disagree."""
+__all__ = ["Result", "Session"]
 
 
 class Session:
@@ -238,10 +228,16 @@ class Session:
                 return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
             case Compact():
                 return self._compact(statement, arguments)
-            case CreateTable() | DropTable() | CreateDatabase() | DropDatabase() | Use():
-                return self._define(statement)
+            case Use():
+                self._database = self._store.database(statement.name.name).name
+                return Result("use", message="OK")
+            case CreateTable() | DropTable() | CreateDatabase() | DropDatabase():
+                result = define(statement, self._scope())
+                if self._database not in self._store.databases():
+                    self._database = DEFAULT_DATABASE
+                return result
             case _:
-                return self._show(statement)
+                return show(statement, self._scope())
 
     def _query(self, statement: Query, arguments: dict[str, Any]) -> Result:
         plan = make_plan(statement, self, arguments)
@@ -342,87 +338,11 @@ class Session:
                 message += f"\n{done.error_message}"
         return Result("compact", message=message)
 
-    # -- definitions and shows ---------------------------------------------------------------------
-
-    def _define(
-        self, statement: CreateTable | DropTable | CreateDatabase | DropDatabase | Use
-    ) -> Result:
-        match statement:
-            case CreateTable():
-                return self._create_table(statement)
-            case DropTable():
-                return self._drop_table(statement)
-            case CreateDatabase():
-                made = definitions.create_database(
-                    self._store, self._storage, statement, self._warehouse, self._user
-                )
-                return Result("create", message="OK" if made else "it exists already")
-            case DropDatabase():
-                access = Access(statement.name.name.lower(), None, Operation.DROP)
-                with self._transaction() as txn:
-                    self._leases.release_table(lambda name: name.database == access.database)
-                    txn.lock(lock_components([access]))
-                    there = definitions.drop_database(self._store, self._storage, statement)
-                if self._database == access.database:
-                    self._database = DEFAULT_DATABASE
-                return Result("drop", message="OK" if there else "it does not exist")
-            case Use():
-                self._database = self._store.database(statement.name.name).name
-                return Result("use", message="OK")
-
-    def _create_table(self, statement: CreateTable) -> Result:
-        name = table_name(statement.target, self)
-        database = self._store.database(name.database)
-        parent = definitions.database_location(database, self._warehouse)
-        table = definitions.table_of(statement, name, f"{parent}/{name.table}", self._user)
-        with self._transaction() as txn:
-            txn.lock(lock_components([Access(name.database, None, Operation.CREATE)]))
-            made = definitions.create_table(
-                self._store, self._storage, table, if_not_exists=statement.if_not_exists
-            )
-        return Result("create", message="OK" if made else "it exists already")
-
-    def _drop_table(self, statement: DropTable) -> Result:
-        name = table_name(statement.target, self)
-        if statement.if_exists and self._store.find_table(name) is None:
-            return Result("drop", message="it does not exist")
-        table = find_target(statement.target, self)
-        with self._transaction() as txn:
-            # This session's own unfinished results would make it wait for itself.
-            self._leases.release_table(lambda held: held == name)
-            txn.lock(lock_components([Access.of(name, Operation.DROP)]))
-            definitions.drop_table(self._store, self._storage, table)
-        return Result("drop", message="OK")
-
-    def _show(
-        self,
-        statement: Describe
-        | ShowTables
-        | ShowDatabases
-        | ShowPartitions
-        | ShowCompactions
-        | ShowTransactions
-        | ShowLocks,
-    ) -> Result:
-        match statement:
-            case Describe():
-                table = find_target(statement.target, self)
-                return (shows.describe_formatted if statement.formatted else shows.describe)(table)
-            case ShowTables():
-                database = statement.database.name.lower() if statement.database else self._database
-                return shows.show_tables(self._store, database, statement.pattern)
-            case ShowDatabases():
-                return shows.show_databases(self._store, statement.pattern)
-            case ShowPartitions():
-                return shows.show_partitions(self._store, find_target(statement.target, self))
-            case ShowCompactions():
-                return shows.show_compactions(self._store)
-            case ShowTransactions():
-                return shows.show_transactions(self._store)
-            case ShowLocks():
-                target = statement.target
-                name = find_target(target, self).name if target is not None else None
-                return shows.show_locks(self._store, name)
+    def _scope(self) -> Scope:
+        return Scope(
+            self._store, self._storage, self, self._warehouse, self._user,
+            self._transaction, self._leases.release_table,
+        )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------
 

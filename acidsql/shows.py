@@ -6,11 +6,24 @@ import fnmatch
 import time
 from collections.abc import Sequence
 
+from typing_extensions import assert_never
+
 from acidsql.catalog import Catalog
 from acidsql.errors import AnalysisError
 from acidsql.model.names import TableName
 from acidsql.model.table import Table, TableKind
+from acidsql.planner.names import find_target
 from acidsql.result import Result, text_rows
+from acidsql.scope import Scope
+from acidsql.statements import (
+    Describe,
+    ShowCompactions,
+    ShowDatabases,
+    ShowLocks,
+    ShowPartitions,
+    ShowTables,
+    ShowTransactions,
+)
 from acidsql.txn.entities import Compaction, Lock, Txn
 from acidsql.txn.manager import TxnManager
 
@@ -26,6 +39,42 @@ _COMPACTION_COLUMNS = (
     "initiatorid", "poolname", "txnid", "nexttxnid", "committime", "hightestwriteid",
 )  # fmt: skip
 _ORC = "org.apache.hadoop.hive.ql.io.orc."
+
+
+Show = (
+    Describe
+    | ShowTables
+    | ShowDatabases
+    | ShowPartitions
+    | ShowCompactions
+    | ShowTransactions
+    | ShowLocks
+)
+
+
+def show(statement: Show, scope: Scope) -> Result:
+    """The rows that the statement asks for."""
+    names, store = scope.names, scope.store
+    match statement:
+        case Describe():
+            table = find_target(statement.target, names)
+            return describe_formatted(table) if statement.formatted else describe(table)
+        case ShowTables():
+            database = statement.database.name.lower() if statement.database else names.database
+            return show_tables(store, database, statement.pattern)
+        case ShowDatabases():
+            return show_databases(store, statement.pattern)
+        case ShowPartitions():
+            return show_partitions(store, find_target(statement.target, names))
+        case ShowCompactions():
+            return show_compactions(store)
+        case ShowTransactions():
+            return show_transactions(store)
+        case ShowLocks():
+            target = statement.target
+            return show_locks(store, find_target(target, names).name if target else None)
+        case _:
+            assert_never(statement)
 
 
 def show_databases(catalog: Catalog, pattern: str | None) -> Result:

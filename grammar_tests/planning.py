@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-from acidsql.definitions import table_of
+from acidsql.definitions.create_table import table_of
 from acidsql.grammar.parse import parse
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table

@@ -11,12 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 
-from acidsql.catalog import Catalog
 from acidsql.engines.selection import directory_state
 from acidsql.filesystems import LocalStorage
 from acidsql.layout.bucketing import bucket_numbers
@@ -27,17 +26,13 @@ from acidsql.model.table import Table
 from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, STATS, read_tail
 from acidsql.plans.engine import TableSnapshot
 from acidsql.services.snapshots import table_directories
-from acidsql.txn.manager import TxnManager
+from acidsql.store import Store
 
 RowKey = tuple[int, int, int]
 """Write id, bucket property, row number."""
 
 _COLUMNS = ["operation", "originalTransaction", "bucket", "rowId", "currentTransaction", "row"]
 _SIDE_FILES = {"_orc_acid_version": b"2", "_metadata_acid": None}
-
-
-class Store(TxnManager, Catalog, Protocol):
-    """Both ports of one store."""
 
 
 @dataclass(frozen=True)

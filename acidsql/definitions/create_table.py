@@ -1,4 +1,4 @@
-"""CREATE, DROP and USE: statements that change the catalog."""
+"""CREATE TABLE and DROP TABLE."""
 
 from __future__ import annotations
 
@@ -6,20 +6,70 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from acidsql.catalog import Catalog, Database
+from acidsql.catalog import Database
 from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
 from acidsql.layout.dir_names import parse_directory
+from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Bucketing, Column, Table, TableKind
 from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
 from acidsql.orc.writer import CODECS
-from acidsql.statements.create_table import ColumnDefinition, CreateTable
-from acidsql.statements.database import CreateDatabase, DropDatabase
+from acidsql.planner.names import find_target, table_name
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
 from acidsql.storage import Storage
+from acidsql.txn.locks import lock_components
 
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
 """What a row carries on its way to the writer is called like this."""
+
+
+def create_table(statement: CreateTable, scope: Scope) -> Result:
+    """Create the table and its directory."""
+    name = table_name(statement.target, scope.names)
+    database = scope.store.database(name.database)
+    parent = database_location(database, scope.warehouse)
+    table = table_of(statement, name, f"{parent}/{name.table}", scope.user)
+    with scope.transaction() as txn:
+        txn.lock(lock_components([Access(name.database, None, Operation.CREATE)]))
+        if scope.store.find_table(name) is not None:
+            if statement.if_not_exists:
+                return Result("create", message="it exists already")
+            raise TableExistsError(f"Table already exists: {name}", code=10073)
+        _refuse_used_location(scope.storage, table)
+        scope.storage.make_directory(table.location)
+        scope.store.create_table(table)
+    return Result("create", message="OK")
+
+
+def drop_table(statement: DropTable, scope: Scope) -> Result:
+    """Drop the table and its files."""
+    name = table_name(statement.target, scope.names)
+    if statement.if_exists and scope.store.find_table(name) is None:
+        return Result("drop", message="it does not exist")
+    table = find_target(statement.target, scope.names)
+    with scope.transaction() as txn:
+        scope.release(lambda held: held == name)
+        txn.lock(lock_components([Access.of(name, Operation.DROP)]))
+        forget_table(table, scope)
+    return Result("drop", message="OK")
+
+
+def forget_table(table: Table, scope: Scope) -> None:
+    """Forget the table, then remove its files: what is forgotten cannot be half there."""
+    partitions = scope.store.partitions(table.name)
+    scope.store.drop_table(table.name)
+    for partition in partitions:
+        if not partition.location.startswith(f"{table.location}/"):
+            scope.storage.remove(partition.location)
+    scope.storage.remove(table.location)
+
+
+def database_location(database: Database, warehouse: str) -> str:
+    """Where the tables of a database lie."""
+    return warehouse if database.name == DEFAULT_DATABASE else database.location
 
 
 def table_of(statement: CreateTable, name: TableName, location: str, owner: str) -> Table:
@@ -40,62 +90,6 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
     )
     _refuse_other_kinds(statement, table)
     return table
-
-
-def create_table(catalog: Catalog, storage: Storage, table: Table, *, if_not_exists: bool) -> bool:
-    """Create the table and its directory; False if it was there and that is fine."""
-    if catalog.find_table(table.name) is not None:
-        if if_not_exists:
-            return False
-        raise TableExistsError(f"Table already exists: {table.name}", code=10073)
-    _refuse_used_location(storage, table)
-    storage.make_directory(table.location)
-    catalog.create_table(table)
-    return True
-
-
-def create_database(
-    catalog: Catalog, storage: Storage, statement: CreateDatabase, warehouse: str, owner: str
-) -> bool:
-    """Create the database and its directory; False if it was there and that is fine."""
-    name = statement.name.name.lower()
-    if statement.if_not_exists and name in catalog.databases():
-        return False
-    location = statement.location or f"{warehouse}/{name}.db"
-    catalog.create_database(Database(name, location, statement.comment, owner))
-    storage.make_directory(location)
-    return True
-
-
-def drop_database(catalog: Catalog, storage: Storage, statement: DropDatabase) -> bool:
-    """Drop the database, with CASCADE its tables too; False if it is not there and that is fine."""
-    name = statement.name.name.lower()
-    if statement.if_exists and name not in catalog.databases():
-        return False
-    database = catalog.database(name)
-    if statement.cascade:
-        if name == DEFAULT_DATABASE:
-            raise AnalysisError("the database default cannot be dropped")
-        for table in catalog.tables(name):
-            drop_table(catalog, storage, catalog.table(TableName(name, table)))
-    catalog.drop_database(name)
-    storage.remove(database.location)
-    return True
-
-
-def drop_table(catalog: Catalog, storage: Storage, table: Table) -> None:
-    """Forget the table, then remove its files: what is forgotten cannot be half there."""
-    partitions = catalog.partitions(table.name)
-    catalog.drop_table(table.name)
-    for partition in partitions:
-        if not partition.location.startswith(f"{table.location}/"):
-            storage.remove(partition.location)
-    storage.remove(table.location)
-
-
-def database_location(database: Database, warehouse: str) -> str:
-    """Where the tables of a database lie."""
-    return warehouse if database.name == DEFAULT_DATABASE else database.location
 
 
 def _column(definition: ColumnDefinition) -> Column:

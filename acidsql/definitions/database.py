@@ -1,0 +1,47 @@
+"""CREATE DATABASE and DROP DATABASE."""
+
+from __future__ import annotations
+
+from acidsql.catalog import Database
+from acidsql.definitions.create_table import forget_table
+from acidsql.errors import AnalysisError
+from acidsql.model.access import Access, Operation
+from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.database import CreateDatabase, DropDatabase
+from acidsql.txn.locks import lock_components
+
+
+def create_database(statement: CreateDatabase, scope: Scope) -> Result:
+    """Create the database and its directory."""
+    name = statement.name.name.lower()
+    if statement.if_not_exists and name in scope.store.databases():
+        return Result("create", message="it exists already")
+    location = statement.location or f"{scope.warehouse}/{name}.db"
+    scope.store.create_database(Database(name, location, statement.comment, scope.user))
+    scope.storage.make_directory(location)
+    return Result("create", message="OK")
+
+
+def drop_database(statement: DropDatabase, scope: Scope) -> Result:
+    """Drop the database, with CASCADE its tables too."""
+    name = statement.name.name.lower()
+    with scope.transaction() as txn:
+        scope.release(lambda table: table.database == name)
+        txn.lock(lock_components([Access(name, None, Operation.DROP)]))
+        if statement.if_exists and name not in scope.store.databases():
+            return Result("drop", message="it does not exist")
+        database = scope.store.database(name)
+        if statement.cascade:
+            _drop_tables(name, scope)
+        scope.store.drop_database(name)
+        scope.storage.remove(database.location)
+    return Result("drop", message="OK")
+
+
+def _drop_tables(name: str, scope: Scope) -> None:
+    if name == DEFAULT_DATABASE:
+        raise AnalysisError("the database default cannot be dropped")
+    for table in scope.store.tables(name):
+        forget_table(scope.store.table(TableName(name, table)), scope)

@@ -1,0 +1,30 @@
+"""What a statement about the catalog works on: a session without its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from acidsql.model.names import TableName
+from acidsql.planner.names import Names
+from acidsql.storage import Storage
+from acidsql.store import Store
+from acidsql.txn.transaction import OpenTxn
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The ports, what names mean, and who asks.
+
+    ``transaction`` opens one that commits when its block ends. ``release`` ends this session's own
+    unfinished reads of the tables it is asked about: it would wait for them itself.
+    """
+
+    store: Store
+    storage: Storage
+    names: Names
+    warehouse: str
+    user: str
+    transaction: Callable[[], AbstractContextManager[OpenTxn]]
+    release: Callable[[Callable[[TableName], bool]], None]
