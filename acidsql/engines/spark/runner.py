@@ -11,6 +11,7 @@ from acidsql.engines.cleanup import discard_write
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.output import OutputFile, Target, discard, partition_name, publish
+from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
@@ -49,6 +50,7 @@ class SparkEngine:
         self._storage = storage
         self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
+        self._keys = KeyFrames()
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -60,7 +62,7 @@ class SparkEngine:
         return SparkFrame(self._job(context).scan(snapshot.table.name, ScanRequest()).frame)
 
     def _job(self, context: ReadContext) -> Job:
-        return Job(self._spark.get(), self._storage, context, self._frames)
+        return Job(self._spark.get(), self._storage, context, self._frames, self._keys)
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -121,6 +123,7 @@ class SparkEngine:
 
     def close(self) -> None:
         self._frames.clear()
+        self._keys.clear()
         self._spark.close()
 
 
