@@ -37,6 +37,7 @@ from acidsql.scope import Scope
 from acidsql.script import run_script
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
+from acidsql.services.overtaking import is_overtaken, overtaken
 from acidsql.services.snapshots import table_directories, table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
@@ -52,13 +53,15 @@ from acidsql.statements import (
     Merge,
     Query,
     Statement,
+    Truncate,
     Update,
     Use,
+    WriteStatement,
 )
 from acidsql.storage import Storage
 from acidsql.store import Store
-from acidsql.txn.entities import CompactionType, TxnType, WriteOperation
-from acidsql.txn.locks import lock_components
+from acidsql.txn.entities import CompactionType, LockType, TxnType
+from acidsql.txn.locks import lock_components, write_operation
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn, transaction
 
@@ -221,7 +224,7 @@ class Session:
         match statement:
             case Query():
                 return self._query(statement, arguments)
-            case Insert() | Update() | Delete() | Merge():
+            case Insert() | Update() | Delete() | Merge() | Truncate():
                 return self._write(statement, arguments)
             case Explain():
                 plan = make_plan(statement.statement, self, arguments)
@@ -257,16 +260,14 @@ class Session:
         self._leases.release_with(result, txn)
         return result
 
-    def _write(
-        self, statement: Insert | Update | Delete | Merge, arguments: dict[str, Any]
-    ) -> Result:
+    def _write(self, statement: WriteStatement, arguments: dict[str, Any]) -> Result:
         plan = make_plan(statement, self, arguments)
         assert not isinstance(plan, QueryPlan)
         target = self._store.table(plan.table)
         for attempt in itertools.count(1):
             with self._transaction() as txn:
                 write_id = txn.write_id(target.name)
-                txn.lock(lock_components(write_accesses(plan, target)))
+                self._lock_target(txn, plan, target)
                 # Who waited for a lock may have been overtaken: its snapshot could never commit.
                 stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
                 if stale and attempt < _SNAPSHOT_RETRIES:
@@ -276,9 +277,22 @@ class Session:
                     self._store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))
                 ]
                 context = WriteContext(self._read_context(txn, tables, arguments), write_id)
+                if is_overtaken(plan, context, self._store, self._storage):
+                    if attempt == _SNAPSHOT_RETRIES:
+                        raise overtaken(plan.table, txn.txn_id)
+                    txn.abort("a later write id was committed before locks were acquired")
+                    continue
                 job = self._run_job(plan, context, txn)
             return _write_result(plan, job, txn, write_id)
         raise AssertionError("the loop ends by returning or raising")
+
+    def _lock_target(self, txn: OpenTxn, plan: WritePlan, target: Table) -> None:
+        components = lock_components(write_accesses(plan, target))
+        if any(c.type is LockType.EXCLUSIVE for c in components):
+            # Our own lazy frames would be waited for in vain. They stay readable until the cleaner
+            # comes, so that one of them may even be what the table is overwritten with.
+            self._leases.release_table(lambda held: held == target.name)
+        txn.lock(components)
 
     def _run_job(self, plan: WritePlan, context: WriteContext, txn: OpenTxn) -> JobResult:
         """Write, record what was reached, and commit; an aborted write leaves no files."""
@@ -310,7 +324,7 @@ class Session:
         for operation, partitions in reached.items():
             self._store.add_dynamic_partitions(
                 txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
-                WriteOperation(operation.value),
+                write_operation(operation),
             )  # fmt: skip
 
     # -- compaction --------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ class Engine(Protocol):
         ...
 
     def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
-        """Write what a compactor's snapshot selects; False if there was nothing to compact."""
+        """Write what a compactor's snapshot selects; False if there was nothing to do or clean."""
         ...
 
     def discard(self, directories: Sequence[str]) -> None:
