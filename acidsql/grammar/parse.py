@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acidsql.grammar.check import parse_check
 from acidsql.grammar.compact import parse_compact
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
@@ -39,6 +40,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "UPDATE": parse_update,
     "DELETE": parse_delete,
     "MERGE": parse_merge,
+    "CHECK": parse_check,
     "USE": parse_use,
     "SHOW": parse_show,
     "DESCRIBE": parse_describe,
