@@ -26,6 +26,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
 from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
@@ -35,6 +36,7 @@ from acidsql.plans.query import QueryPlan
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
 from acidsql.script import run_script
+from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
 from acidsql.services.overtaking import is_overtaken, overtaken
@@ -42,6 +44,7 @@ from acidsql.services.snapshots import table_directories, table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
+    Check,
     Compact,
     CreateDatabase,
     CreateTable,
@@ -231,6 +234,8 @@ class Session:
                 return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
             case Compact():
                 return self._compact(statement, arguments)
+            case Check():
+                return self._check_table(statement, arguments)
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
@@ -326,6 +331,19 @@ class Session:
                 txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
                 write_operation(operation),
             )  # fmt: skip
+
+    def _check_table(self, statement: Check, arguments: dict[str, Any]) -> Result:
+        plan = plan_check(statement, self, arguments)
+        txn = self._read_txn([Access.of(plan.table, Operation.SELECT)])
+        try:
+            table = self._store.table(plan.table)
+            snapshot = self._read_context(txn, [table], {}).tables[plan.table]
+            found = check_table(plan, snapshot, txn, self._store, self._storage, self._engine)
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        txn.close()
+        return problem_rows(plan, found)
 
     # -- compaction --------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acidsql.grammar.check import parse_check
 from acidsql.grammar.compact import parse_compact
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
@@ -38,6 +39,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "DELETE": parse_delete,
     "MERGE": parse_merge,
     "TRUNCATE": parse_truncate,
+    "CHECK": parse_check,
     "USE": parse_use,
     "SHOW": parse_show,
     "DESCRIBE": parse_describe,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan, LiteralRows
@@ -17,7 +18,7 @@ from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
 
-def explain(plan: WritePlan | QueryPlan | CompactPlan) -> str:
+def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
     """The plan as a tree: a head, and a branch per thing that is read or written."""
     match plan:
         case QueryPlan():
@@ -35,10 +36,15 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan) -> str:
             place = _fixed(plan.static_partition)
             return _tree(f"truncate {plan.table}", [*place, "base: no rows"])
         case CompactPlan():
-            partition = f" partition {plan.partition}" if plan.partition else ""
-            return _tree(f"{plan.type} compaction of {plan.table}{partition}", [])
+            return _tree(f"{plan.type} compaction of {plan.table}{_partition(plan)}", [])
+        case CheckPlan():
+            return _tree(f"check {plan.table}{_partition(plan)}", [])
         case _:
             assert_never(plan)
+
+
+def _partition(plan: CompactPlan | CheckPlan) -> str:
+    return f" partition {plan.partition}" if plan.partition else ""
 
 
 def _tree(head: str, branches: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from acidsql.model.names import TableName
+from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
@@ -18,9 +19,9 @@ from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 
 WritePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan | TruncatePlan
-Plan = Annotated[WritePlan | QueryPlan | CompactPlan, Field(discriminator="kind")]
+Plan = Annotated[WritePlan | QueryPlan | CompactPlan | CheckPlan, Field(discriminator="kind")]
 
-PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan] = TypeAdapter(Plan)
+PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan] = TypeAdapter(Plan)
 """Plans in and out of JSON."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acidsql.statements.check import Check
 from acidsql.statements.compact import Compact
 from acidsql.statements.create_table import CreateTable, DropTable
 from acidsql.statements.database import CreateDatabase, DropDatabase, Use
@@ -27,6 +28,7 @@ Statement = (
     WriteStatement
     | Query
     | Explain
+    | Check
     | Compact
     | CreateTable
     | DropTable
@@ -43,6 +45,7 @@ Statement = (
 )
 
 __all__ = [
+    "Check",
     "Compact",
     "CreateDatabase",
     "CreateTable",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import assert_never
 
 from acidsql.engines.cleanup import discard_write
+from acidsql.engines.local.check import check
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.output import OutputFile, Target, discard, partition_name, publish
@@ -26,7 +27,14 @@ from acidsql.model.ids import StatementId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.engine import JobResult, ReadContext, TableSnapshot, Touched, WriteContext
+from acidsql.plans.engine import (
+    CheckResult,
+    JobResult,
+    ReadContext,
+    TableSnapshot,
+    Touched,
+    WriteContext,
+)
 from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan, replaces
@@ -105,6 +113,9 @@ class SparkEngine:
 
     def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
         return compact(plan, snapshot, txns, self._storage)
+
+    def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
+        return check(snapshot, txns, self._storage)
 
     def discard(self, directories: Sequence[str]) -> None:
         discard(directories, self._storage)
