@@ -11,6 +11,7 @@ from acidsql.engines.cleanup import discard_write
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.output import OutputFile, Target, discard, partition_name, publish
+from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
@@ -50,6 +51,7 @@ class SparkEngine:
         self._storage = storage
         self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
+        self._keys = KeyFrames()
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -68,7 +70,7 @@ class SparkEngine:
         return SparkFrame(frame)
 
     def _job(self, context: ReadContext) -> Job:
-        return Job(self._spark.get(), self._storage, context, self._frames)
+        return Job(self._spark.get(), self._storage, context, self._frames, self._keys)
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -129,6 +131,7 @@ class SparkEngine:
 
     def close(self) -> None:
         self._frames.clear()
+        self._keys.clear()
         self._spark.close()
 
 
