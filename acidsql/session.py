@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from acidsql.acid_directory import directory_snapshot, directory_txns
 from acidsql.catalog import Partition
 from acidsql.definitions import define
 from acidsql.errors import (
@@ -151,6 +152,28 @@ class Session:
             raise
         self._leases.keep(txn, [full_name])
         return frame
+
+    def read_acid(
+        self,
+        path: str,
+        *,
+        schema: str,
+        partitioned_by: str = "",
+        valid_write_ids: str | None = None,
+        valid_txns: str | None = None,
+        row_id: bool = False,
+    ) -> Any:
+        """The rows of a directory of full-ACID files, which no catalog need know, as a DataFrame.
+
+        ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
+        Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Nothing keeps a cleaner
+        from the files. Raises AcidSqlError.
+        """
+        self._check_open()
+        snapshot = directory_snapshot(path, schema, partitioned_by, valid_write_ids, self._storage)
+        txns = directory_txns(valid_txns)
+        return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 
     def register(self, name: str, frame: Any) -> None:
         """Make a Spark DataFrame usable as a source under a name, before any table of that name."""

@@ -24,6 +24,7 @@ from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId
+from acidsql.model.names import quote_identifier
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
@@ -67,9 +68,16 @@ class SparkEngine:
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
         return SparkFrame(self._job(context).sql(plan.rows))
 
-    def table(self, snapshot: TableSnapshot, txns: ValidTxnList) -> SparkFrame:
+    def table(
+        self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False
+    ) -> SparkFrame:
         context = ReadContext(txns, {snapshot.table.name: snapshot})
-        return SparkFrame(self._job(context).scan(snapshot.table.name, ScanRequest()).frame)
+        request = ScanRequest(row_id=row_id)
+        frame = self._job(context).scan(snapshot.table.name, request).frame
+        if row_id:
+            names = [quote_identifier(c.name) for c in snapshot.table.all_columns]
+            frame = frame.select("row__id", *names)
+        return SparkFrame(frame)
 
     def _job(self, context: ReadContext) -> Job:
         return Job(self._spark.get(), self._storage, context, self._frames, self._keys)
