@@ -28,8 +28,13 @@ def fixed_values(
     for item in items:
         column = find_column(table, item.column)
         if column.name not in partition_names or column.name in named:
+            what = (
+                "is named twice"
+                if column.name in named
+                else f'is no partition column of "{table.name}"'
+            )
             raise AnalysisError(
-                f'PARTITION: "{column.name}" is no partition column of "{table.name}", or twice',
+                f'PARTITION: "{column.name}" {what}',
                 code=10098,
                 line=item.column.line,
                 column=item.column.column,
