@@ -48,6 +48,9 @@ CODECS: Mapping[str, Any] = {
     "zstd": "ZSTD",
 }
 
+STRIPE_BYTES = 64 << 20
+"""A stripe ends at this size, before compression: ORC's default, as in Hive's bases."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
@@ -79,6 +82,8 @@ class EventWriter:
         path: str,
         columns: Sequence[Column],
         compression: str = "snappy",
+        *,
+        stripe_bytes: int | None = None,
     ) -> None:
         codec = CODECS.get(compression.lower())
         if codec is None:
@@ -95,7 +100,9 @@ class EventWriter:
         self._inserts = self._deletes = 0
         self._open: Any = None
         try:
-            self._open = pa_orc.ORCWriter(path, compression=codec)
+            self._open = pa_orc.ORCWriter(
+                path, compression=codec, stripe_size=stripe_bytes or STRIPE_BYTES
+            )
             # Without this a file of no rows would have no columns either.
             self._open.write(self._schema.empty_table())
         except (OSError, pa.ArrowException) as error:
