@@ -48,6 +48,9 @@ CODECS: Mapping[str, Any] = {
     "zstd": "ZSTD",
 }
 
+STRIPE_SIZE = 64 * 1024 * 1024
+"""Bytes after which a stripe ends: ORC's default."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
@@ -79,6 +82,7 @@ class EventWriter:
         path: str,
         columns: Sequence[Column],
         compression: str = "snappy",
+        stripe_size: int = STRIPE_SIZE,
     ) -> None:
         codec = CODECS.get(compression.lower())
         if codec is None:
@@ -95,7 +99,7 @@ class EventWriter:
         self._inserts = self._deletes = 0
         self._open: Any = None
         try:
-            self._open = pa_orc.ORCWriter(path, compression=codec)
+            self._open = pa_orc.ORCWriter(path, compression=codec, stripe_size=stripe_size)
             # Without this a file of no rows would have no columns either.
             self._open.write(self._schema.empty_table())
         except (OSError, pa.ArrowException) as error:

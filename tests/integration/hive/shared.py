@@ -61,7 +61,7 @@ class Shared:
             time.sleep(1.2)
             self.hive.run("!cleaner")
             return []
-        rows = self.hive.run(sql)
+        rows = self.hive.run(sql.replace("{database}", self.database))
         if " COMPACT " in sql:
             self.hive.run("!worker")
         for table in self.tables():
