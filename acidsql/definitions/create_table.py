@@ -11,7 +11,7 @@ from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatement
 from acidsql.layout.dir_names import parse_directory
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Bucketing, Column, Table, TableKind
+from acidsql.model.table import HIVE4_NAMES, Bucketing, Column, Table, TableKind
 from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
@@ -208,6 +208,8 @@ def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
             f" value {properties} for transactional_properties",
             **place,
         )
+    if table.parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
+        raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
     codec = table.parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(
