@@ -21,6 +21,12 @@ from acidsql.orc.schema import (
     ROW,
     ROW_ID_COLUMNS,
 )
+from acidsql.orc.statistics import (
+    FileStatistics,
+    actual_statistics,
+    contradiction,
+    read_statistics,
+)
 
 Source = BinaryIO | str
 """A seekable stream, or a path in the local file system."""
@@ -28,11 +34,15 @@ Source = BinaryIO | str
 
 @dataclass(frozen=True, slots=True)
 class OrcInput:
-    """An opened ORC file: its tail and pyarrow's reader. ``path`` names it in errors."""
+    """An opened ORC file: its tail and pyarrow's reader. ``path`` names it in errors.
+
+    ``statistics`` are those of an ACID file's event columns, None where there are none to trust.
+    """
 
     path: str
     tail: FileTail
     file: Any
+    statistics: FileStatistics | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -46,10 +56,34 @@ class OrcInput:
             yield self.stripe(number, names)
 
     def stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        """One stripe."""
+        """One stripe; CorruptFileError if its event columns are not what its statistics say."""
+        batch = self.unverified_stripe(number, names)
+        self._verify(number, batch)
+        return batch
+
+    def unverified_stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        """One stripe as it is."""
         with _named(self.path):
             columns = None if names is None else list(names)
             return self._dated(self.file.read_stripe(number, columns=columns))
+
+    def _verify(self, number: int, batch: pa.RecordBatch) -> None:
+        """ORC has no checksums, but a sum and bounds. A wrong row id would delete another row."""
+        if self.statistics is None:
+            return
+        said = self.statistics.stripes
+        keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
+        actual = dict(actual_statistics(batch.select(keys)))
+        for at, name in enumerate(self.tail.column_names[:-1], 1):
+            found = actual.get(name)
+            if found is None or number >= len(said) or at >= len(said[number]):
+                continue
+            reason = contradiction(said[number][at], found)
+            if reason is not None:
+                raise CorruptFileError(
+                    f'file "{self.path}" contradicts its own statistics',
+                    detail=f"Stripe {number}, {name}: {reason}.",
+                )
 
     def read(self, names: Sequence[str] | None = None) -> pa.Table:
         """All stripes."""
@@ -99,7 +133,11 @@ def open_orc(source: Source, path: str = "", length: int | None = None) -> Itera
         if length is not None:
             handle = pa.BufferReader(source.read(length))
         file = pa_orc.ORCFile(handle)
-    yield OrcInput(path, tail, file)
+    statistics = None
+    # Hive 3 writes none where it has no row index.
+    if tail.is_acid and tail.row_index_stride > 0:
+        statistics = read_statistics(source, tail, path, len(EVENT_COLUMNS))
+    yield OrcInput(path, tail, file, statistics)
 
 
 def read_events(
