@@ -18,6 +18,7 @@ from acidsql.orc.schema import (
     CURRENT_TRANSACTION,
     EVENT_COLUMNS,
     KEY_COLUMNS,
+    KEY_FIELDS,
     ROW,
     ROW_ID_COLUMNS,
 )
@@ -47,7 +48,8 @@ class OrcInput:
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the whole file."""
-        schema: pa.Schema = self.file.schema
+        with _named(self.path):
+            schema: pa.Schema = self.file.schema
         return schema
 
     def stripes(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -183,13 +185,19 @@ def is_acid_file(source: Source, path: str = "", *, length: int | None = None) -
 
 
 def require_acid(opened: OrcInput) -> None:
-    """CorruptFileError unless the file has the six event columns."""
+    """CorruptFileError unless the file has the six event columns, with Hive's types."""
     if not opened.tail.is_acid:
         raise CorruptFileError(
             f'file "{opened.path}" is not an ACID file',
             detail=f"Its columns are {', '.join(opened.tail.column_names) or 'none'}, "
             f"not {', '.join(EVENT_COLUMNS)}.",
         )
+    for found, wanted in zip(opened.schema, KEY_FIELDS, strict=False):
+        if not found.type.equals(wanted.type):
+            raise CorruptFileError(
+                f'file "{opened.path}" is not an ACID file',
+                detail=f"Its column {found.name} is {found.type}, not {wanted.type}.",
+            )
 
 
 def valid_length(side_file: bytes, path: str = "") -> int:

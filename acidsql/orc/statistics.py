@@ -65,8 +65,7 @@ def read_statistics(
     CorruptFileError if they cannot be read.
     """
     try:
-        length = next((v for n, v in fields(tail.postscript) if n == _POSTSCRIPT_METADATA), 0)
-        assert isinstance(length, int)
+        length = _int(dict(fields(tail.postscript)), _POSTSCRIPT_METADATA)
         footer_at = tail.length - 1 - len(tail.postscript) - tail.footer_length
         footer = _section(source, footer_at, tail.footer_length, tail)
         metadata = _section(source, footer_at - length, length, tail)
