@@ -27,7 +27,17 @@ from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Check, Compact, CreateTable, Delete, Insert, Merge, Query, Update
+from acidsql.statements import (
+    Check,
+    Compact,
+    CreateTable,
+    Delete,
+    Insert,
+    Merge,
+    Query,
+    Truncate,
+    Update,
+)
 
 _ACID = "stored as orc tblproperties ('transactional' = 'true')"
 _KINDS = {
@@ -108,6 +118,6 @@ def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | Compa
             return plan_check(statement, names, names.arguments)
         case Compact():
             return plan_compact(statement, names, names.arguments)
-        case Insert() | Update() | Delete() | Merge() | Query():
+        case Insert() | Update() | Delete() | Merge() | Truncate() | Query():
             return make_plan(statement, names, names.arguments)
     raise AssertionError(f"{type(statement).__name__} has no plan")

@@ -1,10 +1,10 @@
-"""PARTITION (…) with a value for every partition column → the partition's name."""
+"""PARTITION (…): the values it fixes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.errors import AnalysisError
+from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table
 from acidsql.planner.literals import NotLiteral, cell_text
@@ -14,17 +14,57 @@ from acidsql.statements.fragment import TableRef
 from acidsql.statements.insert import PartitionValue
 
 
+def fixed_values(
+    items: Sequence[PartitionValue], table: Table, arguments: Arguments
+) -> tuple[tuple[str, str | None], ...]:
+    """The partition columns that have a value, with its text, in the table's order.
+
+    AnalysisError for a column that is no partition column or named twice,
+    UnsupportedStatementError for a value that is no literal.
+    """
+    partition_names = [c.name for c in table.partition_columns]
+    found: dict[str, str | None] = {}
+    named: list[str] = []
+    for item in items:
+        column = find_column(table, item.column)
+        if column.name not in partition_names or column.name in named:
+            what = (
+                "is named twice"
+                if column.name in named
+                else f'is no partition column of "{table.name}"'
+            )
+            raise AnalysisError(
+                f'PARTITION: "{column.name}" {what}',
+                code=10098,
+                line=item.column.line,
+                column=item.column.column,
+            )
+        named.append(column.name)
+        if item.value is None:
+            continue
+        try:
+            found[column.name] = cell_text(item.value, column.type, arguments, column.name)
+        except NotLiteral:
+            raise UnsupportedStatementError(
+                f'the value of partition column "{column.name}" must be a literal of its type',
+                hint="Leave the value out to make the partition dynamic.",
+                line=item.value.line,
+                column=item.value.column,
+            ) from None
+    return tuple((name, found[name]) for name in partition_names if name in found)
+
+
 def partition_of(
     items: Sequence[PartitionValue], table: Table, target: TableRef, arguments: Arguments
 ) -> PartitionName | None:
     """The partition that is named, which need not exist; None where none is.
 
-    AnalysisError for a column that is no partition column, a value that is no literal, and if some
-    but not all partition columns are named.
+    Raises what `fixed_values` does, and AnalysisError if some but not all partition columns are
+    named.
     """
     if not items:
         return None
-    values = dict(_value(item, table, arguments) for item in items)
+    values = dict(fixed_values(items, table, arguments))
     missing = [c.name for c in table.partition_columns if c.name not in values]
     if missing:
         raise AnalysisError(
@@ -35,23 +75,3 @@ def partition_of(
             column=target.column,
         )
     return PartitionName.of([(c.name, values[c.name]) for c in table.partition_columns])
-
-
-def _value(item: PartitionValue, table: Table, arguments: Arguments) -> tuple[str, str | None]:
-    column = find_column(table, item.column)
-    if column not in table.partition_columns:
-        raise AnalysisError(
-            f'PARTITION: "{column.name}" is no partition column of "{table.name}"',
-            code=10098,
-            line=item.column.line,
-            column=item.column.column,
-        )
-    assert item.value is not None
-    try:
-        return column.name, cell_text(item.value, column.type, arguments, column.name)
-    except NotLiteral:
-        raise AnalysisError(
-            f'the value of partition column "{column.name}" must be a literal',
-            line=item.value.line,
-            column=item.value.column,
-        ) from None

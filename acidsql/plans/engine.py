@@ -116,8 +116,8 @@ class Engine(Protocol):
         """A lazy frame. AnalysisError if the query does not make sense."""
         ...
 
-    def table(self, snapshot: TableSnapshot, txns: ValidTxnList) -> Frame:
-        """All columns and rows of a table, lazily."""
+    def table(self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False) -> Frame:
+        """All columns and rows of a table, lazily; ``row_id`` puts ``row__id`` first."""
         ...
 
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
@@ -125,7 +125,7 @@ class Engine(Protocol):
         ...
 
     def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
-        """Write what a compactor's snapshot selects; False if there was nothing to compact."""
+        """Write what a compactor's snapshot selects; False if there was nothing to do or clean."""
         ...
 
     def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:

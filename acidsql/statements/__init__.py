@@ -20,13 +20,12 @@ from acidsql.statements.show import (
     ShowTables,
     ShowTransactions,
 )
+from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
+WriteStatement = Insert | Update | Delete | Merge | Truncate
 Statement = (
-    Insert
-    | Update
-    | Delete
-    | Merge
+    WriteStatement
     | Query
     | Explain
     | Check
@@ -65,6 +64,8 @@ __all__ = [
     "ShowTables",
     "ShowTransactions",
     "Statement",
+    "Truncate",
     "Update",
     "Use",
+    "WriteStatement",
 ]
