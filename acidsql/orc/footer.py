@@ -60,6 +60,7 @@ class FileTail:
     block_size: int
     row_index_stride: int = 0
     calendar: int | None = None
+    footer: bytes = field(default=b"", repr=False)
     footer_length: int = field(default=0, repr=False)
     postscript: bytes = field(default=b"", repr=False)
 
@@ -140,7 +141,8 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         raise ValueError("the footer is longer than the file")
     section = _read(source, start, footer_length)
     footer = _Footer()
-    footer.parse(decompress_section(section, compression, block_size), content)
+    plain = decompress_section(section, compression, block_size)
+    footer.parse(plain, content)
     return FileTail(
         length,
         _number(footer.numbers, _FOOTER_ROWS),
@@ -151,6 +153,7 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         block_size,
         _number(footer.numbers, _FOOTER_STRIDE),
         _number(footer.numbers, _FOOTER_CALENDAR) or None,
+        plain,
         footer_length,
         postscript,
     )

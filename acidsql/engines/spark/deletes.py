@@ -151,7 +151,7 @@ def without_deleted(
         return events
     packing = KeyPacking(
         max(0, len(selection.partitions) - 1).bit_length(),
-        int(keys["originalTransaction"].max()).bit_length(),  # no other write id can be deleted
+        int(ids["originalTransaction"].max()).bit_length(),  # no other write id can be deleted
     )
     if not packing.holds(ids):
         return _joined_on_columns(spark, events, partitions, ids, partitioned=partitioned)
