@@ -17,8 +17,7 @@ import pytest
 
 import acidsql
 from acidsql.session import Session
-
-STATES = Path(__file__).parents[1] / "data" / "hive-written" / "states"
+from tests.hive_written import STATES, hive_rows, snapshot_of
 
 ALL_TYPES = """
   id int, ti tinyint, si smallint, i int, bi bigint, f float, d double, dec1 decimal(10,2),
@@ -50,8 +49,6 @@ TABLES = [
     ("partitioned", "*", "id int, v string", "d string, k int"),
     ("streaming", "*", "id int, v string", ""),
 ]
-HASHES = ("h1", "h2")
-"""Columns that only the query of the expected rows has."""
 
 
 def columns_of(case: str, state: str) -> tuple[str, str]:
@@ -66,21 +63,6 @@ def expected_states(case: str, hive: str) -> list[str]:
     printed = (STATES / case / hive / "expected").glob("*.jsonl")
     found = sorted(p.stem for p in printed if p.with_suffix(".snapshot").exists())
     return [s for s in found if any(c == case and fnmatch(s, p) for c, p, _, _ in TABLES)]
-
-
-def snapshot_of(case: str, hive: str, state: str) -> dict[str, str]:
-    lines = (STATES / case / hive / "expected" / f"{state}.snapshot").read_text().splitlines()
-    return dict(line.split(" ", 1) for line in lines)
-
-
-def hive_rows(case: str, hive: str, state: str) -> list[dict[str, Any]]:
-    text = (STATES / case / hive / "expected" / f"{state}.jsonl").read_text()
-    rows = [json.loads(line) for line in text.splitlines()]
-    # Hive prints the name of the directory where the value of a string partition column is NULL.
-    default = "__HIVE_DEFAULT_PARTITION__"
-    return [
-        {k: None if v == default else v for k, v in row.items() if k not in HASHES} for row in rows
-    ]
 
 
 def canonical(row: dict[str, Any], chars: Container[str] = ()) -> str:
