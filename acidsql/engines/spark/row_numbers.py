@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
@@ -114,6 +115,8 @@ class NumberedRows:
     def _batch(self, ids: Sequence[Any], rows: Array) -> pa.RecordBatch:
         arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
         for column, array in zip(self.columns, rows.flatten(), strict=True):
+            if pa.types.is_timestamp(array.type):
+                array = pc.floor_temporal(array, unit="microsecond")  # as Spark's reader rounds
             arrays.append(array.cast(arrow_type(column.type), safe=False))
         names = [PARTITION, *ROW_ID_COLUMNS]
         names += [column_alias(index) for index in range(len(self.columns))]
