@@ -115,9 +115,10 @@ class NumberedRows:
     def _batch(self, ids: Sequence[Any], rows: Array) -> pa.RecordBatch:
         arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
         for column, array in zip(self.columns, rows.flatten(), strict=True):
-            if pa.types.is_timestamp(array.type):
-                array = pc.floor_temporal(array, unit="microsecond")  # as Spark's reader rounds
-            arrays.append(array.cast(arrow_type(column.type), safe=False))
+            # Spark's reader rounds down, too.
+            is_time = pa.types.is_timestamp(array.type)
+            whole = pc.floor_temporal(array, unit="microsecond") if is_time else array
+            arrays.append(whole.cast(arrow_type(column.type), safe=False))
         names = [PARTITION, *ROW_ID_COLUMNS]
         names += [column_alias(index) for index in range(len(self.columns))]
         return pa.RecordBatch.from_arrays(arrays, names=names)
