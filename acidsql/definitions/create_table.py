@@ -11,7 +11,7 @@ from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatement
 from acidsql.layout.dir_names import parse_directory
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import HIVE4_NAMES, Bucketing, Column, Table, TableKind
+from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, Bucketing, Column, Table, TableKind
 from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
@@ -40,7 +40,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
             raise TableExistsError(f"Table already exists: {name}", code=10073)
         _refuse_used_location(scope.storage, table)
         scope.storage.make_directory(table.location)
-        scope.store.create_table(table)
+        scope.store.create_table(table.created_empty())
     return Result("create", message="OK")
 
 
@@ -175,7 +175,7 @@ def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing |
 
 def _parameters(statement: CreateTable) -> dict[str, str]:
     """As Hive stores them: transactional keys in lower case, transactional_properties filled in."""
-    parameters = dict(statement.properties)
+    parameters = {k: v for k, v in statement.properties if k != CREATED_COLUMNS}
     for key in list(parameters):
         if key.lower() in ("transactional", "transactional_properties"):
             parameters[key.lower()] = parameters.pop(key)
