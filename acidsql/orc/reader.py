@@ -121,13 +121,15 @@ def read_events(
     columns: Sequence[str] | None = None,
     *,
     length: int | None = None,
+    exact: bool = False,
 ) -> pa.Table:
     """The events of an ACID file: five event columns and ``row``, all of it or these columns.
 
-    Columns the file does not have are left out. Timestamps come in nanoseconds, dates in the
-    proleptic calendar whatever the file's is. CorruptFileError if it is no ACID file.
+    Columns the file does not have are left out. Timestamps come in nanoseconds, or EXACT if all
+    columns are wanted so; dates in the proleptic calendar whatever the file's is. CorruptFileError
+    if it is no ACID file.
     """
-    with open_orc(source, path, length) as opened:
+    with open_orc(source, path, length, exact=exact) as opened:
         require_acid(opened)
         return opened.read(opened.names(columns))
 

@@ -13,12 +13,13 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
+from acidsql.engines.spark.columns import remembering_char, seen_columns
 from acidsql.engines.spark.deletes import WHOLE, KeyFrames, without_deleted
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.sql import literal
-from acidsql.engines.spark.timestamps import storage_type, wall_clock
+from acidsql.engines.spark.timestamps import storage_type
 from acidsql.errors import StorageError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.snapshot import ValidTxnList
@@ -86,7 +87,8 @@ def scan_table(
     columns = _columns(
         spark, snapshot.table, selection.partitions, request, partitioned=partitioned
     )
-    return Scan(events.selectExpr(*columns), selection)
+    frame = remembering_char(events.selectExpr(*columns), snapshot.table.columns)
+    return Scan(frame, selection)
 
 
 def _events(
@@ -203,8 +205,8 @@ def _columns(
     *,
     partitioned: bool,
 ) -> list[str]:
-    zone = wall_clock(spark, [c.type for c in table.columns])
-    columns = [f"{zone(f'row.{quote(c.name)}', c.type)} as {quote(c.name)}" for c in table.columns]
+    seen = seen_columns(spark, [c.type for c in table.columns])
+    columns = [f"{seen(f'row.{quote(c.name)}', c.type)} as {quote(c.name)}" for c in table.columns]
     for index, column in enumerate(table.partition_columns):
         values = [p.name.values[index] if p.name else None for p in partitions]
         kind = spark_type(column.type)
