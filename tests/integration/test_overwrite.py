@@ -1,4 +1,4 @@
-"""INSERT OVERWRITE and TRUNCATE beside other statements: no row lost, doubled or resurrected."""
+"""INSERT OVERWRITE and TRUNCATE beside other statements: no row is lost, doubled or revived."""
 
 from __future__ import annotations
 
