@@ -38,6 +38,7 @@ class OrcInput:
     path: str
     tail: FileTail
     file: Any
+    source: BinaryIO
     exact: ExactFile | None = None
 
     @property
@@ -112,7 +113,7 @@ def open_orc(
             source = io.BytesIO(source.read(length))
         file = pa_orc.ORCFile(pa.PythonFile(cast("Any", source), "r"))
         exact_file = ExactFile(source, tail) if exact and tail.timestamps else None
-    yield OrcInput(path, tail, file, exact_file)
+    yield OrcInput(path, tail, file, source, exact_file)
 
 
 def read_events(
