@@ -23,8 +23,9 @@ from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
+from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.planner import make_plan
@@ -266,7 +267,8 @@ class Session:
         target = self._store.table(plan.table)
         for attempt in itertools.count(1):
             with self._transaction() as txn:
-                write_id = txn.write_id(target.name)
+                transactional = target.kind is not TableKind.PLAIN
+                write_id = txn.write_id(target.name) if transactional else NO_WRITE_ID
                 self._lock_target(txn, plan, target)
                 # Who waited for a lock may have been overtaken: its snapshot could never commit.
                 stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
@@ -304,7 +306,7 @@ class Session:
         except AcidSqlError as error:
             txn.abort_after(error)
             if txn.aborted:
-                self._engine.discard(job.directories)
+                self._engine.discard(job.paths)
             raise
         return job
 
@@ -319,6 +321,8 @@ class Session:
         fresh = [p for name, p in new.items() if name not in known]
         if fresh:
             self._store.add_partitions(plan.table, fresh)
+        if table.kind is TableKind.PLAIN:
+            return
         for touched in job.touched:
             reached.setdefault(touched.operation, []).append(str(touched.partition))
         for operation, partitions in reached.items():
@@ -421,5 +425,5 @@ def _write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) 
         rows_updated=job.rows_updated,
         rows_deleted=job.rows_deleted,
         txn_id=txn.txn_id,
-        write_ids={str(plan.table): write_id},
+        write_ids={str(plan.table): write_id} if write_id != NO_WRITE_ID else {},
     )

@@ -70,7 +70,7 @@ class JobResult:
     rows_updated: int = 0
     rows_deleted: int = 0
     touched: tuple[Touched, ...] = ()
-    directories: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
 
 
 class Frame(Protocol):
@@ -118,7 +118,7 @@ class Engine(Protocol):
         """Write what a compactor's snapshot selects; False if there was nothing to do or clean."""
         ...
 
-    def discard(self, directories: Sequence[str]) -> None:
+    def discard(self, paths: Sequence[str]) -> None:
         """Remove what an aborted write left. Never raises."""
         ...
 

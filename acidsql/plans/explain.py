@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan, LiteralRows
@@ -32,8 +33,9 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan) -> str:
         case MergePlan():
             return _tree(f"merge into {plan.table}", _merge_lines(plan))
         case TruncatePlan():
+            written = "file" if plan.target is TableKind.PLAIN else "base"
             place = _fixed(plan.static_partition)
-            return _tree(f"truncate {plan.table}", [*place, "base: no rows"])
+            return _tree(f"truncate {plan.table}", [*place, f"{written}: no rows"])
         case CompactPlan():
             partition = f" partition {plan.partition}" if plan.partition else ""
             return _tree(f"{plan.type} compaction of {plan.table}{partition}", [])
@@ -64,6 +66,8 @@ def _insert_lines(plan: InsertPlan) -> list[str]:
     else:
         rows = f"rows: {_one_line(plan.rows)}"
     written = "base" if plan.overwrite else "delta 0000"
+    if plan.target is TableKind.PLAIN:
+        written = "files"
     return [rows, *_fixed(plan.static_partition), f"{written}: {', '.join(plan.columns)}"]
 
 

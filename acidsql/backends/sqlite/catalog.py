@@ -16,7 +16,7 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.table import Bucketing, Column, Table
+from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
 from acidsql.model.types import parse_type
 
 _FORGET = (
@@ -102,6 +102,12 @@ class SqliteCatalog:
                     count=table.bucketing.count,
                     version=table.bucketing.version,
                 )
+        self._file.run(
+            "insert_format",
+            table_id=table_id,
+            stored_as=table.format.value,
+            field_delimiter=table.field_delimiter,
+        )
         for key, value in table.parameters.items():
             self._file.run("insert_parameter", table_id=table_id, key=key, value=value)
 
@@ -136,6 +142,9 @@ class SqliteCatalog:
             if row is None:
                 return None
             table_id, location, owner, created_s, comment = row
+            stored_as, field_delimiter = self._file.row("format", table_id=table_id) or (
+                FileFormat.ORC.value, FIELD_DELIMITER,
+            )  # fmt: skip
             return Table(
                 name,
                 self._columns("columns", table_id),
@@ -146,6 +155,8 @@ class SqliteCatalog:
                 comment,
                 owner,
                 created_s,
+                FileFormat(stored_as),
+                field_delimiter,
             )
 
     def _columns(self, query: str, table_id: int) -> tuple[Column, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import uuid
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from acidsql.engines.local.compact_rows import COMPACTED, compact_rows
 from acidsql.engines.output import compression_of
 from acidsql.engines.selection import directory_state
 from acidsql.errors import UnsupportedStatementError
@@ -17,6 +17,7 @@ from acidsql.layout.acid_state import AcidState, SelectedDir
 from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE, BaseDir, BucketFile, DeltaDir
 from acidsql.model.ids import BucketId, WriteId
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.table import TableKind
 from acidsql.orc.merge import (
     MergeInput,
     MergeOutput,
@@ -28,8 +29,6 @@ from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
-
-_COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
 
 Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
 
@@ -49,6 +48,9 @@ def compact(
     if not _enough(plan, state):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
+    if snapshot.table.kind is TableKind.INSERT_ONLY:
+        compact_rows(plan, snapshot, state, storage)
+        return True
     work = _Compaction(snapshot, partition.location, state, storage)
     if plan.type == "major":
         work.major()
@@ -172,7 +174,7 @@ class _Compaction:
         self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
         if directory.compacted:
             # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
-            self.storage.write_file(f"{hidden}/{METADATA_FILE}", _COMPACTED.encode())
+            self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
         return True
 
     def _write_bucket(self, hidden: str, bucket: BucketId, directory: _Directory) -> bool:

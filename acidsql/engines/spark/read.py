@@ -74,11 +74,11 @@ def scan_table(
     partitions = prune_partitions(snapshot.table, snapshot.partitions, request.predicates)
     selection = select_files(snapshot, partitions, txns, storage)
     if not selection.inserts:
-        return Scan(_empty(spark, snapshot.table, request), selection)
+        return Scan(empty_scan(spark, snapshot.table, request), selection)
     events = _events(spark, snapshot, selection, request)
     partitioned = bool(snapshot.table.partition_columns) or len(partitions) > 1
     if partitioned:
-        events = _with_partition(spark, events, selection)
+        events = with_partition(spark, events, selection)
     events = without_deleted(spark, events, selection, snapshot, storage, partitioned=partitioned)
     columns = _columns(
         spark, snapshot.table, selection.partitions, request, partitioned=partitioned
@@ -140,7 +140,7 @@ def _is_visible(snapshot: TableSnapshot, selection: Selection) -> str:
     return f"{mark} and coalesce(currentTransaction, -1) not in ({hidden})" if hidden else mark
 
 
-def _with_partition(spark: SparkSession, events: DataFrame, selection: Selection) -> DataFrame:
+def with_partition(spark: SparkSession, events: DataFrame, selection: Selection) -> DataFrame:
     """PARTITION added: Spark's own partition columns would break the six-column schema."""
     paths = _scanned_paths(events, selection)
     frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
@@ -202,11 +202,7 @@ def _columns(
 ) -> list[str]:
     zone = wall_clock(spark, [c.type for c in table.columns])
     columns = [f"{zone(f'row.{quote(c.name)}', c.type)} as {quote(c.name)}" for c in table.columns]
-    for index, column in enumerate(table.partition_columns):
-        values = [p.name.values[index] if p.name else None for p in partitions]
-        kind = spark_type(column.type)
-        array = ", ".join(f"cast({'null' if v is None else literal(v)} as {kind})" for v in values)
-        columns.append(f"element_at(array({array}), {PARTITION} + 1) as {quote(column.name)}")
+    columns += partition_values(table, partitions)
     if request.row_id:
         columns.append(
             "named_struct('writeid', originalTransaction, 'bucketid', bucket, 'rowid', rowId)"
@@ -219,7 +215,18 @@ def _columns(
     return columns
 
 
-def _empty(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame:
+def partition_values(table: Table, partitions: Sequence[PartitionLocation]) -> list[str]:
+    """The partition columns, by what PARTITION counts."""
+    columns = []
+    for index, column in enumerate(table.partition_columns):
+        values = [p.name.values[index] if p.name else None for p in partitions]
+        kind = spark_type(column.type)
+        array = ", ".join(f"cast({'null' if v is None else literal(v)} as {kind})" for v in values)
+        columns.append(f"element_at(array({array}), {PARTITION} + 1) as {quote(column.name)}")
+    return columns
+
+
+def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame:
     columns = [f"{quote(c.name)} {spark_type(c.type)}" for c in table.all_columns]
     if request.row_id:
         columns.append("row__id struct<writeid: bigint, bucketid: int, rowid: bigint>")

@@ -10,7 +10,14 @@ from typing_extensions import assert_never
 from acidsql.engines.cleanup import discard_write
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
-from acidsql.engines.output import OutputFile, Target, discard, partition_name, publish
+from acidsql.engines.output import (
+    OutputFile,
+    Target,
+    discard,
+    partition_name,
+    publish,
+    remove_attempts,
+)
 from acidsql.engines.overwrite import empty_bases, truncate
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
@@ -23,6 +30,7 @@ from acidsql.errors import AnalysisError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.engine import JobResult, ReadContext, TableSnapshot, Touched, WriteContext
@@ -72,11 +80,13 @@ class SparkEngine:
         target = Target.of(snapshot, context.write_id, self._storage, overwrite=overwrite)
         try:
             files = self._run(plan, context, target)
-            publish(files, self._storage)
+            published = publish(files, target)
         except BaseException:
             discard_write(target, self._storage)
             raise
-        return _result(plan, files, target)
+        if target.kind is TableKind.PLAIN:
+            remove_attempts(target)
+        return _result(plan, files, published, target)
 
     def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
         snapshot = context.read.tables[plan.table]
@@ -104,8 +114,8 @@ class SparkEngine:
     def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
         return compact(plan, snapshot, txns, self._storage)
 
-    def discard(self, directories: Sequence[str]) -> None:
-        discard(directories, self._storage)
+    def discard(self, paths: Sequence[str]) -> None:
+        discard(paths, self._storage)
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -134,7 +144,9 @@ class SparkEngine:
         self._spark.close()
 
 
-def _result(plan: WritePlan, files: Sequence[OutputFile], target: Target) -> JobResult:
+def _result(
+    plan: WritePlan, files: Sequence[OutputFile], published: Sequence[str], target: Target
+) -> JobResult:
     counts = {"inserted": 0, "updated": 0, "deleted": 0}
     touched: dict[Touched, None] = {}
     for file in files:
@@ -152,7 +164,7 @@ def _result(plan: WritePlan, files: Sequence[OutputFile], target: Target) -> Job
         rows_updated=counts["updated"],
         rows_deleted=counts["deleted"],
         touched=tuple(touched),
-        directories=tuple(dict.fromkeys(f.directory for f in files)),
+        paths=tuple(published),
     )
 
 

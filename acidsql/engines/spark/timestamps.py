@@ -31,13 +31,16 @@ def storage_type(kind: ColumnType) -> str:
 
 
 def wall_clock(
-    spark: SparkSession, kinds: Sequence[ColumnType]
+    spark: SparkSession, kinds: Sequence[ColumnType], file_zone: str | None = None
 ) -> Callable[[str, ColumnType], str]:
-    """What turns an expression as read into wall-clock time, for columns of these types."""
+    """What turns an expression as read into wall-clock time, for columns of these types.
+
+    ``file_zone`` is the zone in which the reader took the files' clock, None for the JVM's.
+    """
     if not any(map(_has, kinds)):
         return lambda expression, kind: expression
     session_zone = spark.conf.get("spark.sql.session.timeZone") or ""
-    jvm_zone = _jvm_zone(spark)
+    jvm_zone = file_zone or _jvm_zone(spark)
 
     def convert(expression: str, kind: ColumnType) -> str:
         if not _has(kind):
