@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from acidsql.acid_directory import directory_snapshot, directory_txns
 from acidsql.catalog import Partition
 from acidsql.definitions import define
 from acidsql.errors import (
@@ -27,6 +28,7 @@ from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
@@ -36,6 +38,7 @@ from acidsql.plans.query import QueryPlan
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
 from acidsql.script import run_script
+from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
 from acidsql.services.overtaking import is_overtaken, overtaken
@@ -43,6 +46,7 @@ from acidsql.services.snapshots import table_directories, table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
+    Check,
     Compact,
     CreateDatabase,
     CreateTable,
@@ -51,6 +55,7 @@ from acidsql.statements import (
     DropTable,
     Explain,
     Insert,
+    Load,
     Merge,
     Query,
     Statement,
@@ -150,6 +155,28 @@ class Session:
         self._leases.keep(txn, [full_name])
         return frame
 
+    def read_acid(
+        self,
+        path: str,
+        *,
+        schema: str,
+        partitioned_by: str = "",
+        valid_write_ids: str | None = None,
+        valid_txns: str | None = None,
+        row_id: bool = False,
+    ) -> Any:
+        """The rows of a directory of full-ACID files, which no catalog need know, as a DataFrame.
+
+        ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
+        Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Nothing keeps a cleaner
+        from the files. Raises AcidSqlError.
+        """
+        self._check_open()
+        snapshot = directory_snapshot(path, schema, partitioned_by, valid_write_ids, self._storage)
+        txns = directory_txns(valid_txns)
+        return self._engine.table(snapshot, txns, row_id=row_id).data_frame
+
     def register(self, name: str, frame: Any) -> None:
         """Make a Spark DataFrame usable as a source under a name, before any table of that name."""
         self._check_open()
@@ -225,13 +252,15 @@ class Session:
         match statement:
             case Query():
                 return self._query(statement, arguments)
-            case Insert() | Update() | Delete() | Merge() | Truncate():
+            case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return self._write(statement, arguments)
             case Explain():
                 plan = make_plan(statement.statement, self, arguments)
                 return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
             case Compact():
                 return self._compact(statement, arguments)
+            case Check():
+                return self._check_table(statement, arguments)
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
@@ -308,6 +337,8 @@ class Session:
             if txn.aborted:
                 self._engine.discard(job.paths)
             raise
+        if job.moved:
+            self._engine.discard(job.moved)
         return job
 
     def _record(self, plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn) -> None:
@@ -330,6 +361,19 @@ class Session:
                 txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
                 write_operation(operation),
             )  # fmt: skip
+
+    def _check_table(self, statement: Check, arguments: dict[str, Any]) -> Result:
+        plan = plan_check(statement, self, arguments)
+        txn = self._read_txn([Access.of(plan.table, Operation.SELECT)])
+        try:
+            table = self._store.table(plan.table)
+            snapshot = self._read_context(txn, [table], {}).tables[plan.table]
+            found = check_table(plan, snapshot, txn, self._store, self._storage, self._engine)
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        txn.close()
+        return problem_rows(plan, found)
 
     # -- compaction --------------------------------------------------------------------------------
 

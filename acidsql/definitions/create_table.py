@@ -28,7 +28,6 @@ from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropT
 from acidsql.storage import Storage
 from acidsql.txn.locks import lock_components
 
-_TEXT_TYPES = (PrimitiveType, DecimalType, CharType)
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
 """What a row carries on its way to the writer is called like this."""
@@ -261,13 +260,19 @@ def _refuse_bad_format(statement: CreateTable, table: Table, place: dict[str, An
         raise AnalysisError(
             f"ROW FORMAT DELIMITED does not go with STORED AS {table.format.value}", **place
         )
-    nested = [c.name for c in table.columns if not isinstance(c.type, _TEXT_TYPES)]
-    if table.format is FileFormat.TEXT and nested:
+    other = [c for c in table.columns if not _fits_text(c)]
+    if table.format is FileFormat.TEXT and other:
         raise UnsupportedStatementError(
-            f'column "{nested[0]}": nested types are not supported in text files',
+            f'column "{other[0].name}": {other[0].type} is not supported in text files',
             hint="Store the table as ORC or PARQUET.",
             **place,
         )
+
+
+def _fits_text(column: Column) -> bool:
+    zoned = PrimitiveType("timestamp with local time zone")
+    simple = isinstance(column.type, PrimitiveType | DecimalType | CharType)
+    return simple and column.type != zoned
 
 
 def _refuse_used_location(storage: Storage, table: Table) -> None:

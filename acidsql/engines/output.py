@@ -25,6 +25,7 @@ from acidsql.layout.dir_names import (
     DeltaDir,
     OriginalFile,
     is_hidden,
+    parse_bucket_file,
 )
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.names import PartitionName
@@ -105,6 +106,10 @@ class Target:
         delta = DeltaDir(self.write_id, self.write_id, statement, is_delete=is_delete)
         return f"{home}/{delta.name}"
 
+    def attempt_name(self, name: str) -> str:
+        """A hidden name for a file that is not published yet."""
+        return f"{_ATTEMPT}{self.token}_{name}"
+
     def file_name(self, bucket_id: BucketId) -> str:
         """The name of a bucket's file."""
         full_acid = self.kind is TableKind.FULL_ACID
@@ -118,7 +123,7 @@ def compression_of(table: Table) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """One finished file under its attempt's name."""
+    """One finished file under its attempt's name; ``source`` is the one it is a copy of."""
 
     partition: str
     directory: str
@@ -127,6 +132,7 @@ class OutputFile:
     statement_id: int
     is_delete: bool
     rows: int
+    source: str = ""
 
     def to_json(self) -> str:
         """As a task hands it to the driver."""
@@ -215,7 +221,7 @@ class Output:
         target = self.target
         name = target.file_name(BucketId(bucket_id))
         directory = target.directory_written(partition, statement_id, is_delete=is_delete)
-        attempt = f"{_ATTEMPT}{target.token}_{self._attempt}_{name}"
+        attempt = target.attempt_name(f"{self._attempt}_{name}")
         target.storage.make_directory(directory)
         file = OutputFile(partition, directory, attempt, name, statement_id, is_delete, 0)
         local = target.storage.local_path(f"{directory}/{attempt}")
@@ -240,9 +246,9 @@ def publish(files: Sequence[OutputFile], target: Target) -> list[str]:
         return _publish_plain(files, target)
     storage = target.storage
     directories = sorted({f.directory for f in files})
-    if target.kind is TableKind.FULL_ACID:
-        for directory in directories:
-            storage.write_file(f"{directory}/{VERSION_FILE}", VERSION_FILE_CONTENT)
+    # Files of LOAD DATA have no event columns, and no version that says so.
+    for directory in sorted({f.directory for f in files if parse_bucket_file(f.name)}):
+        storage.write_file(f"{directory}/{VERSION_FILE}", VERSION_FILE_CONTENT)
     for file in files:
         storage.rename(f"{file.directory}/{file.attempt}", f"{file.directory}/{file.name}")
     return directories

@@ -18,12 +18,14 @@ from typing_extensions import assert_never
 
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
+from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
-from acidsql.orc.values import storable_rows
+from acidsql.orc.splice import Nanos, splice
+from acidsql.orc.values import fitting, storable_rows
 from acidsql.orc.writer import CODECS
 
 _PARQUET_CODECS = ("none", "snappy", "gzip", "zstd", "lz4")
@@ -67,6 +69,7 @@ class RowWriter:
         self.rows = 0
         self._format = format
         self._schema = row_schema(format.columns)
+        self._nanos: list[Nanos] = []
         with self._clear_errors("written"):
             self._open: Any = self._create()
             self._write(self._schema.empty_table())
@@ -92,11 +95,21 @@ class RowWriter:
 
     def write_rows(self, rows: pa.RecordBatch) -> None:
         """Write rows whose columns are found by name."""
-        stored = storable_rows(rows, self._format.columns).flatten()
-        table = pa.Table.from_arrays(stored, schema=self._schema)
+        table = pa.Table.from_arrays(self._stored(rows), schema=self._schema)
         with self._clear_errors("written"):
             self._write(table)
         self.rows += rows.num_rows
+
+    def _stored(self, rows: pa.RecordBatch) -> list[Array]:
+        columns = self._format.columns
+        if self._format.format is not FileFormat.ORC:
+            return [fitting(rows.column(c.name), c) for c in columns]
+        stored = storable_rows(rows, columns)
+        self._nanos = self._nanos or [Nanos() for _ in stored.nanos]
+        for nanos, (count, left) in zip(self._nanos, stored.nanos, strict=True):
+            nanos.add(count, left)
+        arrays: list[Array] = stored.array.flatten()
+        return arrays
 
     def _write(self, table: pa.Table) -> None:
         match self._format.format:
@@ -115,9 +128,16 @@ class RowWriter:
         with self._clear_errors("finished"):
             self._open.close()
             if self._format.format is FileFormat.ORC:
-                # For the calendar of its dates, which Hive must not take for its old one.
-                append_metadata(self.path, read_tail(self.path), {})
+                self._finish_orc()
         return self
+
+    def _finish_orc(self) -> None:
+        """Fractions that pyarrow cannot write, and the calendar, which is not Hive's old one."""
+        tail = read_tail(self.path)
+        if any(nanos.parts for nanos in self._nanos):
+            splice(self.path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
+            tail = read_tail(self.path)
+        append_metadata(self.path, tail, {})
 
     def discard(self) -> None:
         """Stop writing and remove the file."""
@@ -153,7 +173,7 @@ def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[
     """
     match format.format:
         case FileFormat.ORC:
-            with open_orc(source, path) as orc:
+            with open_orc(source, path, exact=True) as orc:
                 for stripe in orc.stripes():
                     yield _named(stripe, format.columns)
         case FileFormat.PARQUET:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from typing_extensions import assert_never
 
 from acidsql.model.table import TableKind
+from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
@@ -18,7 +20,7 @@ from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
 
-def explain(plan: WritePlan | QueryPlan | CompactPlan) -> str:
+def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
     """The plan as a tree: a head, and a branch per thing that is read or written."""
     match plan:
         case QueryPlan():
@@ -36,11 +38,18 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan) -> str:
             written = "file" if plan.target is TableKind.PLAIN else "base"
             place = _fixed(plan.static_partition)
             return _tree(f"truncate {plan.table}", [*place, f"{written}: no rows"])
+        case LoadPlan():
+            return _tree(f"load data into {plan.table}", _load_lines(plan))
         case CompactPlan():
-            partition = f" partition {plan.partition}" if plan.partition else ""
-            return _tree(f"{plan.type} compaction of {plan.table}{partition}", [])
+            return _tree(f"{plan.type} compaction of {plan.table}{_partition(plan)}", [])
+        case CheckPlan():
+            return _tree(f"check {plan.table}{_partition(plan)}", [])
         case _:
             assert_never(plan)
+
+
+def _partition(plan: CompactPlan | CheckPlan) -> str:
+    return f" partition {plan.partition}" if plan.partition else ""
 
 
 def _tree(head: str, branches: Sequence[str]) -> str:
@@ -65,10 +74,24 @@ def _insert_lines(plan: InsertPlan) -> list[str]:
         rows = f"values: {len(plan.rows.rows)} rows, in this process"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
-    written = "base" if plan.overwrite else "delta 0000"
-    if plan.target is TableKind.PLAIN:
-        written = "files"
+    written = _written(plan)
     return [rows, *_fixed(plan.static_partition), f"{written}: {', '.join(plan.columns)}"]
+
+
+def _load_lines(plan: LoadPlan) -> list[str]:
+    how = "copied" if plan.local else "moved"
+    place = "local files" if plan.local else "files"
+    return [
+        f"{place}: {plan.path}",
+        *_fixed(plan.static_partition),
+        f"{_written(plan)}: the files, {how}",
+    ]
+
+
+def _written(plan: InsertPlan | LoadPlan) -> str:
+    if plan.target is TableKind.PLAIN:
+        return "files"
+    return "base" if plan.overwrite else "delta 0000"
 
 
 def _fixed(static_partition: Sequence[tuple[str, str | None]]) -> list[str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from acidsql.statements.check import Check
 from acidsql.statements.compact import Compact
 from acidsql.statements.create_table import CreateTable, DropTable
 from acidsql.statements.database import CreateDatabase, DropDatabase, Use
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
+from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.query import Query
 from acidsql.statements.show import (
@@ -22,11 +24,12 @@ from acidsql.statements.show import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
-WriteStatement = Insert | Update | Delete | Merge | Truncate
+WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
 Statement = (
     WriteStatement
     | Query
     | Explain
+    | Check
     | Compact
     | CreateTable
     | DropTable
@@ -43,6 +46,7 @@ Statement = (
 )
 
 __all__ = [
+    "Check",
     "Compact",
     "CreateDatabase",
     "CreateTable",
@@ -52,6 +56,7 @@ __all__ = [
     "DropTable",
     "Explain",
     "Insert",
+    "Load",
     "Merge",
     "Query",
     "ShowCompactions",

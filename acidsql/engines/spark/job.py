@@ -12,6 +12,7 @@ from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
+from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
@@ -51,6 +52,7 @@ class Job:
     storage: Storage
     context: ReadContext
     frames: Mapping[str, DataFrame]
+    keys: KeyFrames
     inputs: dict[str, DataFrame] = field(default_factory=dict)
 
     def sql(self, text: SqlText) -> DataFrame:
@@ -60,10 +62,12 @@ class Job:
     def scan(self, table: TableName, request: ScanRequest) -> Scan:
         """A table under the snapshot."""
         snapshot = self.context.tables[table]
-        acid = snapshot.table.kind is TableKind.FULL_ACID
         with clear_errors():
-            scan = scan_table if acid else scan_rows
-            return scan(self.spark, snapshot, self.context.txns, self.storage, request)
+            if snapshot.table.kind is not TableKind.FULL_ACID:
+                return scan_rows(self.spark, snapshot, self.context.txns, self.storage, request)
+            return scan_table(
+                self.spark, snapshot, self.context.txns, self.storage, self.keys, request
+            )
 
     def _resolve(self, source: TableSource | FrameSource | InputSource) -> DataFrame:
         match source:

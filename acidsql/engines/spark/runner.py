@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import assert_never
 
 from acidsql.engines.cleanup import discard_write
+from acidsql.engines.local.check import check
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
+from acidsql.engines.local.load import load
 from acidsql.engines.output import (
     OutputFile,
     Target,
@@ -19,6 +22,7 @@ from acidsql.engines.output import (
     remove_attempts,
 )
 from acidsql.engines.overwrite import empty_bases, truncate
+from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
@@ -29,12 +33,21 @@ from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId
+from acidsql.model.names import quote_identifier
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.engine import JobResult, ReadContext, TableSnapshot, Touched, WriteContext
+from acidsql.plans.engine import (
+    CheckResult,
+    JobResult,
+    ReadContext,
+    TableSnapshot,
+    Touched,
+    WriteContext,
+)
 from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan, replaces
 from acidsql.plans.query import QueryPlan
@@ -59,18 +72,26 @@ class SparkEngine:
         self._storage = storage
         self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
+        self._keys = KeyFrames()
 
     # -- reading -----------------------------------------------------------------------------------
 
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
         return SparkFrame(self._job(context).sql(plan.rows))
 
-    def table(self, snapshot: TableSnapshot, txns: ValidTxnList) -> SparkFrame:
+    def table(
+        self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False
+    ) -> SparkFrame:
         context = ReadContext(txns, {snapshot.table.name: snapshot})
-        return SparkFrame(self._job(context).scan(snapshot.table.name, ScanRequest()).frame)
+        request = ScanRequest(row_id=row_id)
+        frame = self._job(context).scan(snapshot.table.name, request).frame
+        if row_id:
+            names = [quote_identifier(c.name) for c in snapshot.table.all_columns]
+            frame = frame.select("row__id", *names)
+        return SparkFrame(frame)
 
     def _job(self, context: ReadContext) -> Job:
-        return Job(self._spark.get(), self._storage, context, self._frames)
+        return Job(self._spark.get(), self._storage, context, self._frames, self._keys)
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -86,7 +107,10 @@ class SparkEngine:
             raise
         if target.kind is TableKind.PLAIN:
             remove_attempts(target)
-        return _result(plan, files, published, target)
+        result = _result(plan, files, published, target)
+        if isinstance(plan, LoadPlan) and not plan.local:
+            return replace(result, moved=tuple(f.source for f in files))
+        return result
 
     def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
         snapshot = context.read.tables[plan.table]
@@ -100,6 +124,8 @@ class SparkEngine:
                 return run_delete(plan, self._job(context.read), target, context.statement_id)
             case MergePlan():
                 return run_merge(plan, self._job(context.read), target)
+            case LoadPlan():
+                return load(plan, snapshot.table, target, context.statement_id)
             case TruncatePlan():
                 return truncate(plan, snapshot, target)
             case _:
@@ -113,6 +139,9 @@ class SparkEngine:
 
     def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
         return compact(plan, snapshot, txns, self._storage)
+
+    def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
+        return check(snapshot, txns, self._storage)
 
     def discard(self, paths: Sequence[str]) -> None:
         discard(paths, self._storage)
@@ -141,6 +170,7 @@ class SparkEngine:
 
     def close(self) -> None:
         self._frames.clear()
+        self._keys.clear()
         self._spark.close()
 
 
@@ -170,7 +200,7 @@ def _result(
 
 def _operation(plan: WritePlan, statement_id: StatementId) -> Operation:
     match plan:
-        case InsertPlan():
+        case InsertPlan() | LoadPlan():
             return Operation.OVERWRITE if plan.overwrite else Operation.INSERT
         case TruncatePlan():
             return Operation.OVERWRITE
