@@ -31,6 +31,11 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     place = str(PartitionName.of(plan.static_partition)) if plan.static_partition else TABLE_ITSELF
     directory = target.directory_written(place, statement, is_delete=False)
     storage = target.storage
+    if not plan.local and f"{plan.path}/".startswith(tuple(f"{p}/" for p in _own(target))):
+        # Moving would take them from the table that they belong to.
+        raise AnalysisError(
+            f"Invalid path '{plan.path}': it lies in table {plan.table}", code=10028
+        )
     found: list[OutputFile] = []
     try:
         for number, path in enumerate(input_files(plan, storage)):
@@ -57,6 +62,10 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
             storage.remove(f"{file.directory}/{file.attempt}")
         raise
     return found
+
+
+def _own(target: Target) -> list[str]:
+    return [target.location, *target.locations.values()]
 
 
 def input_files(plan: LoadPlan, storage: Storage) -> list[str]:
