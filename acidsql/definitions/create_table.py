@@ -13,6 +13,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import (
     FIELD_DELIMITER,
+    HIVE4_NAMES,
     Bucketing,
     Column,
     FileFormat,
@@ -240,6 +241,8 @@ def _refuse_bad_properties(table: Table, place: dict[str, Any]) -> None:
             f" value {properties} for transactional_properties",
             **place,
         )
+    if table.parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
+        raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
     codec = table.parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(

@@ -62,6 +62,7 @@ class Target:
     write_id: WriteId
     storage: Storage
     overwrite: bool = False
+    hive4_names: bool = False
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @classmethod
@@ -86,6 +87,7 @@ class Target:
             write_id=write_id,
             storage=storage,
             overwrite=overwrite,
+            hive4_names=table.hive4_names,
         )
 
     def directory(self, partition: str) -> str:
@@ -112,8 +114,10 @@ class Target:
 
     def file_name(self, bucket_id: BucketId) -> str:
         """The name of a bucket's file."""
-        full_acid = self.kind is TableKind.FULL_ACID
-        return BucketFile(bucket_id).name if full_acid else OriginalFile(bucket_id).name
+        if self.kind is not TableKind.FULL_ACID:
+            return OriginalFile(bucket_id).name
+        # Of a job's attempts one is published, so Hive 4's suffix is always that of a first one.
+        return BucketFile(bucket_id, 0 if self.hive4_names else None).name
 
 
 def compression_of(table: Table) -> str:

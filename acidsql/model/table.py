@@ -9,6 +9,9 @@ from enum import Enum
 from acidsql.model.names import TableName
 from acidsql.model.types import ColumnType
 
+HIVE4_NAMES = "acidsql.hive4.names"
+"""The parameter of a table whose new files and compacted directories get Hive 4's names."""
+
 
 class TableKind(Enum):
     """Whether and how a table is transactional."""
@@ -81,6 +84,11 @@ class Table:
         if self.parameters.get("transactional_properties", "").lower() == "insert_only":
             return TableKind.INSERT_ONLY
         return TableKind.FULL_ACID
+
+    @property
+    def hive4_names(self) -> bool:
+        """Whether new names are Hive 4's: only it reads all of them right (docs/interop.md)."""
+        return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

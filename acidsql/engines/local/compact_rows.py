@@ -18,7 +18,7 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState
 from acidsql.layout.dir_names import METADATA_FILE, BaseDir, DeltaDir, OriginalFile
 from acidsql.layout.listing import DataFile
-from acidsql.model.ids import BucketId, WriteId
+from acidsql.model.ids import BucketId, TxnId, WriteId
 from acidsql.model.table import FileFormat
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import TableSnapshot
@@ -29,12 +29,17 @@ _COMPRESSED_TEXT = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
 
 
 def compact_rows(
-    plan: CompactPlan, snapshot: TableSnapshot, state: AcidState, storage: Storage
+    plan: CompactPlan,
+    snapshot: TableSnapshot,
+    state: AcidState,
+    storage: Storage,
+    visibility_id: TxnId,
 ) -> None:
     """Make a base of everything, or one delta of the deltas.
 
-    The name ends at the highest write id that was read, so that nothing else is covered; the
-    directory is written whole under a hidden name and then renamed.
+    The name ends at the highest write id that was read, so that nothing else is covered, or in a
+    visibility id other than NO_TXN; the directory is written whole under a hidden name and then
+    renamed.
     """
     bounds = [d.directory for d in state.deltas if isinstance(d.directory, DeltaDir)]
     low = min((d.min_write_id for d in bounds), default=WriteId(0))
@@ -43,7 +48,8 @@ def compact_rows(
     if major and state.base is not None and isinstance(state.base.directory, BaseDir):
         high = max(high, state.base.directory.write_id)
     files = data_files(state) if major else [f for d in state.deltas for f in d.files]
-    name = BaseDir(high).name if major else DeltaDir(low, high).name
+    delta = DeltaDir(low, high, visibility_id=visibility_id)
+    name = BaseDir(high, visibility_id).name if major else delta.name
     location = snapshot.partitions[0].location
     hidden = f"{location}/_tmp_{uuid.uuid4().hex}_{name}"
     try:
@@ -51,7 +57,7 @@ def compact_rows(
         for bucket in sorted({f.bucket_id or BucketId(0) for f in files}) or [BucketId(0)]:
             inputs = [f for f in files if (f.bucket_id or BucketId(0)) == bucket]
             _merge(inputs, location, f"{hidden}/{OriginalFile(bucket).name}", snapshot, storage)
-        if major:
+        if major and not visibility_id:
             # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
             storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
         storage.rename(hidden, f"{location}/{name}")
