@@ -29,6 +29,18 @@ class TableKind(Enum):
     PLAIN = "plain"
 
 
+class FileFormat(Enum):
+    """How files hold rows; the values are the words after STORED AS. Full ACID is always ORC."""
+
+    ORC = "ORC"
+    PARQUET = "PARQUET"
+    TEXT = "TEXTFILE"
+
+
+FIELD_DELIMITER = "\x01"
+"""What stands between the fields of a line of text, unless ROW FORMAT says otherwise (Hive)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column; ``name`` is in lower case."""
@@ -52,6 +64,7 @@ class Table:
     """What the catalog knows of a table.
 
     ``columns`` leaves the partition columns out. ``location`` is a URI or an absolute path.
+    ``field_delimiter`` counts for text only.
     """
 
     name: TableName
@@ -63,6 +76,13 @@ class Table:
     comment: str | None = None
     owner: str = ""
     created_s: int = 0
+    format: FileFormat = FileFormat.ORC
+    field_delimiter: str = FIELD_DELIMITER
+
+    @property
+    def external(self) -> bool:
+        """Whether the files are somebody else's, who keeps them when the table is dropped."""
+        return self.parameters.get("EXTERNAL", "").lower() == "true"
 
     @property
     def kind(self) -> TableKind:

@@ -89,7 +89,7 @@ def _snapshot(
     directories = tuple(
         d for d in table_directories(catalog, table) if (str(d.name) if d.name else None) == wanted
     )
-    if table.kind is not TableKind.FULL_ACID or not directories:
+    if table.kind is TableKind.PLAIN or not directories:
         return None
     write_ids = txn.snapshot([name])[name].for_compactor()
     return TableSnapshot(table, directories, write_ids)

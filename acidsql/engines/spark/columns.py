@@ -31,16 +31,16 @@ Leaf = Callable[[str, ColumnType], str | None]
 
 
 def seen_columns(
-    spark: SparkSession, kinds: Sequence[ColumnType]
+    spark: SparkSession, kinds: Sequence[ColumnType], file_zone: str | None = None
 ) -> Callable[[str, ColumnType], str]:
     """What turns an expression as read into the value a query sees, for columns of these types.
 
     Timestamps become wall-clock time, and char(n) has its padding, which ORC's reader may take
-    off.
+    off. ``file_zone`` is the zone in which the reader took the files' clock, None for the JVM's.
     """
     has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
-    agree = not has_timestamps or zones_agree(spark)
-    zone = "" if agree else jvm_zone(spark)
+    zone = (file_zone or jvm_zone(spark)) if has_timestamps else ""
+    agree = not has_timestamps or zones_agree(spark, zone)
 
     def leaf(expression: str, kind: ColumnType) -> str | None:
         match kind:
