@@ -203,9 +203,16 @@ class Output:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if kind is None:
-            self.finish()
+        if kind is not None:
+            self._discard()
             return
+        try:
+            self.finish()
+        except BaseException:
+            self._discard()
+            raise
+
+    def _discard(self) -> None:
         for writer, _, _ in self._open.values():
             writer.discard()
         for file in self.files:

@@ -200,7 +200,7 @@ def is_acid_file(source: Source, path: str = "", *, length: int | None = None) -
 
 def require_acid(opened: OrcInput) -> None:
     """CorruptFileError unless the file has the six event columns, with Hive's types."""
-    if not opened.tail.is_acid:
+    if opened.tail.column_names != EVENT_COLUMNS:
         raise CorruptFileError(
             f'file "{opened.path}" is not an ACID file',
             detail=f"Its columns are {', '.join(opened.tail.column_names) or 'none'}, "
