@@ -10,6 +10,8 @@ from acidsql.errors import (
     AnalysisError,
     DatabaseExistsError,
     DatabaseNotFoundError,
+    PartitionExistsError,
+    PartitionNotFoundError,
     TableExistsError,
     TableNotFoundError,
 )
@@ -70,6 +72,18 @@ class Catalog(Protocol):
         """
         ...
 
+    def alter_table(self, table: Table) -> None:
+        """Replace everything but the name and the partitions. Raises TableNotFoundError."""
+        ...
+
+    def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
+        """Replace a table by one of another name, with its partitions where they are now.
+
+        What the transaction tables know of it follows the name (Hive TxnHandler.onRename). Raises
+        TableNotFoundError, TableExistsError or DatabaseNotFoundError.
+        """
+        ...
+
     def table(self, name: TableName) -> Table:
         """Raises TableNotFoundError."""
         ...
@@ -88,6 +102,22 @@ class Catalog(Protocol):
 
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         """Add those that are not there yet; idempotent."""
+        ...
+
+    def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        """Forget them, and their rows in the transaction tables; idempotent.
+
+        Files are not touched.
+        """
+        ...
+
+    def rename_partition(
+        self, name: TableName, partition: PartitionName, renamed: Partition
+    ) -> None:
+        """Give a partition another name and location; its transaction rows follow.
+
+        Raises PartitionNotFoundError, or PartitionExistsError.
+        """
         ...
 
 
@@ -123,3 +153,13 @@ def table_exists(name: TableName) -> TableExistsError:
 def table_not_found(name: TableName) -> TableNotFoundError:
     """What every verb that names a table raises."""
     return TableNotFoundError(f"Table not found: {name}", code=10001)
+
+
+def partition_exists(name: TableName, partition: PartitionName) -> PartitionExistsError:
+    """What a verb raises that would make a second partition of one name."""
+    return PartitionExistsError(f"Partition already exists: {name} {partition}", code=10118)
+
+
+def partition_not_found(name: TableName, partition: PartitionName) -> PartitionNotFoundError:
+    """What a verb raises that names a partition."""
+    return PartitionNotFoundError(f"table {name} has no partition {partition}", code=10006)

@@ -8,7 +8,7 @@
     │   ├── UnsupportedStatementError it parses, but is refused
     │   ├── AnalysisError             it names or combines things that do not exist or do not fit
     │   │   ├── TableNotFoundError, DatabaseNotFoundError, PartitionNotFoundError
-    │   │   ├── TableExistsError, DatabaseExistsError
+    │   │   ├── TableExistsError, DatabaseExistsError, PartitionExistsError
     │   │   └── ColumnNotFoundError
     │   └── InvalidValueError         a value does not fit its column
     ├── ExecutionError                a job failed
@@ -98,6 +98,10 @@ class TableExistsError(AnalysisError):
 
 class DatabaseExistsError(AnalysisError):
     """A database of this name is already there."""
+
+
+class PartitionExistsError(AnalysisError):
+    """The table has a partition of this name already."""
 
 
 class ColumnNotFoundError(AnalysisError):

@@ -27,6 +27,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
 from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
@@ -36,12 +37,15 @@ from acidsql.plans.query import QueryPlan
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
 from acidsql.script import run_script
+from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
+from acidsql.services.overtaking import is_overtaken, overtaken
 from acidsql.services.snapshots import table_directories, table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
+    Check,
     Compact,
     CreateDatabase,
     CreateTable,
@@ -53,13 +57,15 @@ from acidsql.statements import (
     Merge,
     Query,
     Statement,
+    Truncate,
     Update,
     Use,
+    WriteStatement,
 )
 from acidsql.storage import Storage
 from acidsql.store import Store
-from acidsql.txn.entities import CompactionType, TxnType, WriteOperation
-from acidsql.txn.locks import lock_components
+from acidsql.txn.entities import CompactionType, LockType, TxnType
+from acidsql.txn.locks import lock_components, write_operation
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn, transaction
 
@@ -244,13 +250,15 @@ class Session:
         match statement:
             case Query():
                 return self._query(statement, arguments)
-            case Insert() | Update() | Delete() | Merge():
+            case Insert() | Update() | Delete() | Merge() | Truncate():
                 return self._write(statement, arguments)
             case Explain():
                 plan = make_plan(statement.statement, self, arguments)
                 return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
             case Compact():
                 return self._compact(statement, arguments)
+            case Check():
+                return self._check_table(statement, arguments)
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
@@ -280,16 +288,14 @@ class Session:
         self._leases.release_with(result, txn)
         return result
 
-    def _write(
-        self, statement: Insert | Update | Delete | Merge, arguments: dict[str, Any]
-    ) -> Result:
+    def _write(self, statement: WriteStatement, arguments: dict[str, Any]) -> Result:
         plan = make_plan(statement, self, arguments)
         assert not isinstance(plan, QueryPlan)
         target = self._store.table(plan.table)
         for attempt in itertools.count(1):
             with self._transaction() as txn:
                 write_id = txn.write_id(target.name)
-                txn.lock(lock_components(write_accesses(plan, target)))
+                self._lock_target(txn, plan, target)
                 # Who waited for a lock may have been overtaken: its snapshot could never commit.
                 stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
                 if stale and attempt < _SNAPSHOT_RETRIES:
@@ -299,9 +305,22 @@ class Session:
                     self._store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))
                 ]
                 context = WriteContext(self._read_context(txn, tables, arguments), write_id)
+                if is_overtaken(plan, context, self._store, self._storage):
+                    if attempt == _SNAPSHOT_RETRIES:
+                        raise overtaken(plan.table, txn.txn_id)
+                    txn.abort("a later write id was committed before locks were acquired")
+                    continue
                 job = self._run_job(plan, context, txn)
             return _write_result(plan, job, txn, write_id)
         raise AssertionError("the loop ends by returning or raising")
+
+    def _lock_target(self, txn: OpenTxn, plan: WritePlan, target: Table) -> None:
+        components = lock_components(write_accesses(plan, target))
+        if any(c.type is LockType.EXCLUSIVE for c in components):
+            # Our own lazy frames would be waited for in vain. They stay readable until the cleaner
+            # comes, so that one of them may even be what the table is overwritten with.
+            self._leases.release_table(lambda held: held == target.name)
+        txn.lock(components)
 
     def _run_job(self, plan: WritePlan, context: WriteContext, txn: OpenTxn) -> JobResult:
         """Write, record what was reached, and commit; an aborted write leaves no files."""
@@ -333,8 +352,21 @@ class Session:
         for operation, partitions in reached.items():
             self._store.add_dynamic_partitions(
                 txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
-                WriteOperation(operation.value),
+                write_operation(operation),
             )  # fmt: skip
+
+    def _check_table(self, statement: Check, arguments: dict[str, Any]) -> Result:
+        plan = plan_check(statement, self, arguments)
+        txn = self._read_txn([Access.of(plan.table, Operation.SELECT)])
+        try:
+            table = self._store.table(plan.table)
+            snapshot = self._read_context(txn, [table], {}).tables[plan.table]
+            found = check_table(plan, snapshot, txn, self._store, self._storage, self._engine)
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        txn.close()
+        return problem_rows(plan, found)
 
     # -- compaction --------------------------------------------------------------------------------
 

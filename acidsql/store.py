@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from acidsql.catalog import Catalog
+from acidsql.model.ids import TxnId
 from acidsql.txn.manager import TxnManager
 
 
 class Store(TxnManager, Catalog, Protocol):
     """Transactions and the catalog, kept together."""
+
+    def committing(self, txn_id: TxnId) -> AbstractContextManager[None]:
+        """One step of the store: the catalog's verbs inside the block, then the commit.
+
+        An error inside, or a transaction that is no longer open, leaves the store as it was.
+        """
+        ...

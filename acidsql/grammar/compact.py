@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.insert import parse_partition
+from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.statements.compact import Compact
 
 
@@ -12,8 +12,7 @@ def parse_compact(cursor: Cursor) -> Compact:
     start = cursor.offset
     cursor.expect("ALTER", "TABLE")
     target = cursor.table()
-    partition_at = cursor.offset
-    partition = parse_partition(cursor) if cursor.sees("PARTITION") else ()
+    partition = parse_fixed_partition(cursor, "COMPACT")
     if not cursor.accept("COMPACT"):
         form = cursor.peek().word or "this form"
         cursor.source.refuse(
@@ -21,8 +20,6 @@ def parse_compact(cursor: Cursor) -> Compact:
             start,
             hint="Only ALTER TABLE … COMPACT is; create a new table and INSERT INTO it.",
         )
-    if any(item.value is None for item in partition):
-        cursor.source.syntax_error("every partition column needs a value in COMPACT", partition_at)
     kind_at = cursor.offset
     kind = cursor.string("'minor' or 'major'").lower()
     if kind == "rebalance":

@@ -120,6 +120,8 @@ def current_rows(
 ) -> Array:
     """The rows of a file with columns ``source`` as the table's; a column the file lacks is null.
 
+    Timestamps are EXACT, as `open_orc` gives them if it is asked to.
+
     StorageError for a value, or a type, that cannot be converted here exactly as Hive does.
     """
     children = rows.flatten()
@@ -127,7 +129,7 @@ def current_rows(
     places = matched([c.name for c in source], columns, by_position=by_position)
     for column, at in zip(columns, places, strict=True):
         if at is None:
-            arrays.append(pa.nulls(len(rows), arrow_type(column.type, "ns")))
+            arrays.append(pa.nulls(len(rows), arrow_type(column.type, "exact")))
         else:
             arrays.append(_column(children[at], source[at].type, column, path))
     fields = [pa.field(c.name, a.type) for c, a in zip(columns, arrays, strict=True)]
@@ -187,7 +189,7 @@ def _struct(
     for name, kind in wanted:
         at = field_of(source, name)
         if at is None:
-            arrays.append(pa.nulls(len(array), arrow_type(kind, "ns")))
+            arrays.append(pa.nulls(len(array), arrow_type(kind, "exact")))
         else:
             arrays.append(_converted(children[at], fields[at][1], kind))
     named = [pa.field(name, a.type) for (name, _), a in zip(wanted, arrays, strict=True)]

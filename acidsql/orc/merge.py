@@ -136,8 +136,7 @@ def _write_inserts(
 
 
 def _write_all(batches: Iterator[pa.RecordBatch], output: MergeOutput) -> WrittenFile:
-    # Nanoseconds, as pyarrow reads: a copy must not lose a fraction Hive wrote.
-    with EventWriter(output.path, output.columns, output.compression, "ns") as writer:
+    with EventWriter(output.path, output.columns, output.compression) as writer:
         for batch in batches:
             writer.write_events(batch)
     return writer.close()
@@ -171,7 +170,8 @@ def _batches(
 
 def _stripes(each: MergeInput) -> Iterator[tuple[pa.RecordBatch, Sequence[Column]]]:
     """The events of each stripe, and the columns their rows have in the file."""
-    with open_orc(each.source, each.path, each.length) as opened:
+    # Exact: a copy must not lose a fraction Hive wrote, and any year is possible.
+    with open_orc(each.source, each.path, each.length, exact=True) as opened:
         columns = file_columns(opened.tail, each.path)
         if each.first is None or opened.tail.is_acid:
             require_acid(opened)

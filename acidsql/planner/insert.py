@@ -6,6 +6,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.names import Names, find_column, find_target
+from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import InsertPlan, LiteralRows
@@ -14,7 +15,7 @@ from acidsql.statements.insert import Insert
 
 
 def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
-    """One delta; in this process if every value is a literal, else from a query."""
+    """One delta or base; in this process if every value is a literal, else from a query."""
     table = find_target(statement.target, names)
     if table.kind is not TableKind.FULL_ACID:
         what = "insert-only" if table.kind is TableKind.INSERT_ONLY else "not transactional"
@@ -30,44 +31,24 @@ def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> Insert
         columns=tuple(c.name for c in columns),
         static_partition=static,
         rows=_rows(statement, columns, names, arguments),
+        overwrite=statement.overwrite,
     )
 
 
 def _static_partition(
     statement: Insert, table: Table, arguments: Arguments
 ) -> tuple[tuple[str, str | None], ...]:
-    partition_names = [c.name for c in table.partition_columns]
-    found: dict[str, str | None] = {}
-    named: list[str] = []
-    for item in statement.partition:
-        column = find_column(table, item.column)
-        if column.name not in partition_names or column.name in named:
-            raise AnalysisError(
-                f'PARTITION: "{column.name}" is no partition column of "{table.name}", or twice',
-                code=10098,
-                line=item.column.line,
-                column=item.column.column,
-            )
-        named.append(column.name)
-        if item.value is not None:
-            try:
-                found[column.name] = cell_text(item.value, column.type, arguments, column.name)
-            except NotLiteral:
-                raise UnsupportedStatementError(
-                    f'the value of partition column "{column.name}" must be a literal of its type',
-                    hint="Leave the value out to make the partition dynamic.",
-                    line=item.value.line,
-                    column=item.value.column,
-                ) from None
-    if named and len(named) != len(partition_names):
-        missing = ", ".join(n for n in partition_names if n not in named)
+    named = {item.column.name.lower() for item in statement.partition}
+    static = fixed_values(statement.partition, table, arguments)
+    missing = [c.name for c in table.partition_columns if c.name not in named]
+    if named and missing:
         raise AnalysisError(
-            f'PARTITION leaves out the partition columns {missing} of "{table.name}"',
+            f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
             code=10125,
             line=statement.target.line,
             column=statement.target.column,
         )
-    return tuple((name, found[name]) for name in partition_names if name in found)
+    return static
 
 
 def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> tuple[Column, ...]:

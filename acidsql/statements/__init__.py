@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acidsql.statements.check import Check
 from acidsql.statements.compact import Compact
 from acidsql.statements.create_table import CreateTable, DropTable
 from acidsql.statements.database import CreateDatabase, DropDatabase, Use
@@ -19,15 +20,15 @@ from acidsql.statements.show import (
     ShowTables,
     ShowTransactions,
 )
+from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
+WriteStatement = Insert | Update | Delete | Merge | Truncate
 Statement = (
-    Insert
-    | Update
-    | Delete
-    | Merge
+    WriteStatement
     | Query
     | Explain
+    | Check
     | Compact
     | CreateTable
     | DropTable
@@ -44,6 +45,7 @@ Statement = (
 )
 
 __all__ = [
+    "Check",
     "Compact",
     "CreateDatabase",
     "CreateTable",
@@ -62,6 +64,8 @@ __all__ = [
     "ShowTables",
     "ShowTransactions",
     "Statement",
+    "Truncate",
     "Update",
     "Use",
+    "WriteStatement",
 ]

@@ -91,6 +91,21 @@ class TxnManager(Protocol):
         """The transaction's write id in a table, allocated on first use. Idempotent."""
         ...
 
+    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
+        """Never hand out a write id up to ``highest``: directories of the table have it already.
+
+        Those that nobody was given here count as committed from the next write id on that is, as
+        a transaction's. Idempotent (Hive seed_write_id).
+        """
+        ...
+
+    def seed_txn_id(self, highest: TxnId) -> None:
+        """Never hand out a txn id up to ``highest``, which a compactor's directory ends in.
+
+        Those that nobody was given here count as committed. Idempotent (Hive seed_txn_id).
+        """
+        ...
+
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:

@@ -12,8 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.sqlite import SqliteStore
+from acidsql.catalog import Partition
 from acidsql.errors import AcidSqlError
-from acidsql.model.names import TableName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
 from acidsql.txn.entities import (
@@ -186,6 +187,35 @@ class Stores(RuleBasedStateMachine):
     def create(self, table):
         column = Column("a", parse_type("int"))
         self.both("create_table", Table(table, (column,), f"/w/{table.table}"))
+
+    @rule(table=tables, highest=st.integers(1, 6))
+    def seed(self, table, highest):
+        self.both("seed_write_id", table, highest)
+
+    @rule(beyond=st.integers(-1, 3))
+    def seed_txns(self, beyond):
+        self.both("seed_txn_id", self.txns + beyond)
+
+    @rule(table=tables)
+    def rename(self, table):
+        new = next(t for t in TABLES if t != table)
+        renamed = Table(new, (Column("a", parse_type("int")),), f"/w/{new.table}")
+        if self.both("rename_table", table, renamed, []) is None:
+            kept = {p: t for p, t in self.written.items() if p[0] == table}
+            self.written = {(new, write_id): t for (_, write_id), t in kept.items()}
+
+    @rule(table=tables, partition=st.sampled_from(["p=1", "p=2"]))
+    def drop_partition(self, table, partition):
+        self.both("drop_partitions", table, [PartitionName.parse(partition)])
+
+    @rule(table=tables, partition=st.sampled_from(["p=1", "p=2"]), fresh=st.booleans())
+    def rename_partition(self, table, partition, fresh):
+        if fresh:
+            place = Partition(PartitionName.parse(partition), f"/w/{partition}")
+            self.both("add_partitions", table, [place])
+        other = "p=2" if partition == "p=1" else "p=1"
+        moved = Partition(PartitionName.parse(other), f"/w/{other}")
+        self.both("rename_partition", table, PartitionName.parse(partition), moved)
 
     @rule(table=tables)
     def drop(self, table):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from acidsql.backends.memory.state import MemoryState
 from acidsql.catalog import (
@@ -13,11 +14,39 @@ from acidsql.catalog import (
     database_not_found,
     is_default_database,
     is_not_empty,
+    partition_exists,
+    partition_not_found,
     table_exists,
     table_not_found,
 )
-from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.table import Table
+from acidsql.txn.components import TxnComponent
+from acidsql.txn.entities import Compaction, WriteSetEntry
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What a row of a transaction table is about."""
+
+    database: str
+    table: str
+    partition: str | None
+
+    def of(self, name: TableName) -> bool:
+        return (self.database, self.table) == (name.database, name.table)
+
+
+_Row = TypeVar("_Row", TxnComponent, WriteSetEntry, Compaction)
+
+
+def _moved(rows: Iterable[_Row], change: Callable[[_Place], _Place | None]) -> Iterator[_Row]:
+    for row in rows:
+        place = change(_Place(row.database, row.table, row.partition))
+        if place is not None:
+            yield replace(
+                row, database=place.database, table=place.table, partition=place.partition
+            )
 
 
 class MemoryCatalog(MemoryState):
@@ -63,15 +92,42 @@ class MemoryCatalog(MemoryState):
             name = self.table(name).name
             del self.table_rows[name]
             self.partition_rows.pop(name, None)
-            self.write_ids.pop(name, None)
-            self.next_write_ids.pop(name, None)
-            place = (name.database, name.table)
-            self.components = {c: None for c in self.components if (c.database, c.table) != place}
-            self.completed = {c: None for c in self.completed if (c.database, c.table) != place}
-            self.write_set = [w for w in self.write_set if (w.database, w.table) != place]
-            self.compactions = {
-                i: c for i, c in self.compactions.items() if (c.database, c.table) != place
-            }
+            self._forget(name)
+
+    def _forget(self, name: TableName) -> None:
+        self.write_ids.pop(name, None)
+        self.next_write_ids.pop(name, None)
+        self._replace_places(lambda p: None if p.of(name) else p)
+
+    def alter_table(self, table: Table) -> None:
+        with self.guard:
+            name = self.table(table.name).name
+            self.table_rows[name] = replace(table, name=name, parameters=dict(table.parameters))
+
+    def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
+        with self.guard:
+            name = self.table(name).name
+            self.create_table(table)
+            new = TableName.of(table.name.database, table.name.table)
+            self._forget(new)
+            del self.table_rows[name]
+            self.partition_rows.pop(name, None)
+            self.partition_rows[new] = {str(p.name): p for p in partitions}
+            if name in self.write_ids:
+                self.write_ids[new] = self.write_ids.pop(name)
+            if name in self.next_write_ids:
+                self.next_write_ids[new] = self.next_write_ids.pop(name)
+            self._replace_places(
+                lambda p: _Place(new.database, new.table, p.partition) if p.of(name) else p
+            )
+
+    def _replace_places(self, change: Callable[[_Place], _Place | None]) -> None:
+        """Let the rows of the transaction tables follow, or forget those that go to None."""
+        self.components = dict.fromkeys(_moved(self.components, change))
+        self.completed = dict.fromkeys(_moved(self.completed, change))
+        self.write_set = list(_moved(self.write_set, change))
+        entries = _moved(self.compactions.values(), change)
+        self.compactions = {c.compaction_id: c for c in entries}
 
     def table(self, name: TableName) -> Table:
         table = self.find_table(name)
@@ -98,3 +154,29 @@ class MemoryCatalog(MemoryState):
             known = self.partition_rows.setdefault(self.table(name).name, {})
             for partition in partitions:
                 known.setdefault(str(partition.name), partition)
+
+    def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        with self.guard:
+            name = self.table(name).name
+            known = self.partition_rows.get(name, {})
+            gone = {str(p) for p in partitions}
+            for text in gone:
+                known.pop(text, None)
+            self._replace_places(lambda p: None if p.of(name) and p.partition in gone else p)
+
+    def rename_partition(
+        self, name: TableName, partition: PartitionName, renamed: Partition
+    ) -> None:
+        with self.guard:
+            name = self.table(name).name
+            known = self.partition_rows.get(name, {})
+            old, new = str(partition), str(renamed.name)
+            if old not in known:
+                raise partition_not_found(name, partition)
+            if new in known:
+                raise partition_exists(name, renamed.name)
+            del known[old]
+            known[new] = renamed
+            self._replace_places(
+                lambda p: replace(p, partition=new) if p.of(name) and p.partition == old else p
+            )

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from acidsql.backends.memory.catalog import MemoryCatalog
 from acidsql.backends.memory.compactions import MemoryCompactions
+from acidsql.model.ids import TxnId
+
+_NOT_STATE = ("guard", "now_ms", "policy")
 
 
 class MemoryStore(MemoryCompactions, MemoryCatalog):
@@ -14,3 +21,16 @@ class MemoryStore(MemoryCompactions, MemoryCatalog):
 
     def close(self) -> None:
         """There is nothing to release."""
+
+    @contextmanager
+    def committing(self, txn_id: TxnId) -> Iterator[None]:
+        with self.guard:
+            self.require_open(txn_id)
+            state = {k: v for k, v in vars(self).items() if k not in _NOT_STATE}
+            before = copy.deepcopy(state)
+            try:
+                yield
+                self.commit_txn(txn_id)
+            except BaseException:
+                vars(self).update(before)
+                raise

@@ -147,6 +147,15 @@ class MemoryTxns(MemoryState):
                 self.next_write_ids[table] = WriteId(mapped[txn_id] + 1)
             return mapped[txn_id]
 
+    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
+        with self.guard:
+            known = self.next_write_ids.get(table, WriteId(1))
+            self.next_write_ids[table] = WriteId(max(known, highest + 1))
+
+    def seed_txn_id(self, highest: TxnId) -> None:
+        with self.guard:
+            self.next_txn_id = TxnId(max(self.next_txn_id, highest + 1))
+
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:

@@ -12,6 +12,8 @@ from acidsql.catalog import (
     database_not_found,
     is_default_database,
     is_not_empty,
+    partition_exists,
+    partition_not_found,
     table_exists,
     table_not_found,
 )
@@ -28,6 +30,21 @@ _FORGET = (
     "forget_queue",
     "forget_history",
 )
+_DELETE_DETAILS = (
+    "delete_columns",
+    "delete_partition_keys",
+    "delete_bucketing",
+    "delete_parameters",
+)
+_RENAME = tuple(query.replace("forget", "rename") for query in _FORGET)
+_FORGET_PARTITION = (
+    "forget_partition_components",
+    "forget_partition_completed_components",
+    "forget_partition_write_set",
+    "forget_partition_queue",
+    "forget_partition_history",
+)
+_RENAME_PARTITION = tuple(query.replace("forget", "rename") for query in _FORGET_PARTITION)
 
 
 class SqliteCatalog:
@@ -120,8 +137,44 @@ class SqliteCatalog:
         name = TableName.of(name.database, name.table)
         with self._file.writing():
             self._file.run("delete_table", table_id=self._require_table(name))
-            for query in _FORGET:
-                self._file.run(query, database=name.database, table=name.table)
+            self._forget(name)
+
+    def _forget(self, name: TableName) -> None:
+        for query in _FORGET:
+            self._file.run(query, database=name.database, table=name.table)
+
+    def alter_table(self, table: Table) -> None:
+        with self._file.writing():
+            table_id = self._require_table(table.name)
+            self._file.run(
+                "update_table",
+                table_id=table_id,
+                location=table.location,
+                owner=table.owner,
+                created_s=table.created_s,
+                comment=table.comment,
+            )
+            for query in _DELETE_DETAILS:
+                self._file.run(query, table_id=table_id)
+            self._insert_details(table_id, table)
+
+    def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
+        name = TableName.of(name.database, name.table)
+        new = TableName.of(table.name.database, table.name.table)
+        with self._file.writing():
+            old_id = self._require_table(name)
+            self.create_table(table)
+            self._forget(new)
+            self._file.run("delete_table", table_id=old_id)
+            self.add_partitions(new, partitions)
+            for query in _RENAME:
+                self._file.run(
+                    query,
+                    database=name.database,
+                    table=name.table,
+                    new_database=new.database,
+                    new_table=new.table,
+                )
 
     def table(self, name: TableName) -> Table:
         table = self.find_table(name)
@@ -178,6 +231,44 @@ class SqliteCatalog:
                     table_id=table_id,
                     name=str(partition.name),
                     location=partition.location,
+                )
+
+    def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        name = TableName.of(name.database, name.table)
+        with self._file.writing():
+            table_id = self._require_table(name)
+            for partition in map(str, partitions):
+                self._file.run("delete_partition", table_id=table_id, name=partition)
+                for query in _FORGET_PARTITION:
+                    self._file.run(
+                        query, database=name.database, table=name.table, partition=partition
+                    )
+
+    def rename_partition(
+        self, name: TableName, partition: PartitionName, renamed: Partition
+    ) -> None:
+        name = TableName.of(name.database, name.table)
+        with self._file.writing():
+            table_id = self._require_table(name)
+            old, new = str(partition), str(renamed.name)
+            if self._file.row("partition", table_id=table_id, name=old) is None:
+                raise partition_not_found(name, partition)
+            if self._file.row("partition", table_id=table_id, name=new) is not None:
+                raise partition_exists(name, renamed.name)
+            self._file.run(
+                "rename_partition",
+                table_id=table_id,
+                name=old,
+                new_name=new,
+                location=renamed.location,
+            )
+            for query in _RENAME_PARTITION:
+                self._file.run(
+                    query,
+                    database=name.database,
+                    table=name.table,
+                    partition=old,
+                    new_partition=new,
                 )
 
     def _table_id(self, name: TableName) -> int | None:

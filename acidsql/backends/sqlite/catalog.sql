@@ -89,3 +89,98 @@ DELETE FROM COMPACTION_QUEUE WHERE CQ_DATABASE = :database AND CQ_TABLE = :table
 
 -- name: forget_history
 DELETE FROM COMPLETED_COMPACTIONS WHERE CC_DATABASE = :database AND CC_TABLE = :table;
+
+-- name: update_table
+UPDATE TBLS
+SET LOCATION = :location, OWNER = :owner, CREATE_TIME = :created_s, COMMENT = :comment
+WHERE TBL_ID = :table_id;
+
+-- name: delete_columns
+DELETE FROM COLUMNS_V2 WHERE TBL_ID = :table_id;
+
+-- name: delete_partition_keys
+DELETE FROM PARTITION_KEYS WHERE TBL_ID = :table_id;
+
+-- name: delete_bucketing
+DELETE FROM BUCKETING_COLS WHERE TBL_ID = :table_id;
+
+-- name: delete_parameters
+DELETE FROM TABLE_PARAMS WHERE TBL_ID = :table_id;
+
+-- name: partition
+SELECT PART_NAME FROM PARTITIONS WHERE TBL_ID = :table_id AND PART_NAME = :name;
+
+-- name: delete_partition
+DELETE FROM PARTITIONS WHERE TBL_ID = :table_id AND PART_NAME = :name;
+
+-- name: rename_partition
+UPDATE PARTITIONS SET PART_NAME = :new_name, LOCATION = :location
+WHERE TBL_ID = :table_id AND PART_NAME = :name;
+
+-- name: rename_components
+UPDATE TXN_COMPONENTS SET TC_DATABASE = :new_database, TC_TABLE = :new_table
+WHERE TC_DATABASE = :database AND TC_TABLE = :table;
+
+-- name: rename_completed_components
+UPDATE COMPLETED_TXN_COMPONENTS SET CTC_DATABASE = :new_database, CTC_TABLE = :new_table
+WHERE CTC_DATABASE = :database AND CTC_TABLE = :table;
+
+-- name: rename_write_ids
+UPDATE TXN_TO_WRITE_ID SET T2W_DATABASE = :new_database, T2W_TABLE = :new_table
+WHERE T2W_DATABASE = :database AND T2W_TABLE = :table;
+
+-- name: rename_next_write_id
+UPDATE NEXT_WRITE_ID SET NWI_DATABASE = :new_database, NWI_TABLE = :new_table
+WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
+
+-- name: rename_write_set
+UPDATE WRITE_SET SET WS_DATABASE = :new_database, WS_TABLE = :new_table
+WHERE WS_DATABASE = :database AND WS_TABLE = :table;
+
+-- name: rename_queue
+UPDATE COMPACTION_QUEUE SET CQ_DATABASE = :new_database, CQ_TABLE = :new_table
+WHERE CQ_DATABASE = :database AND CQ_TABLE = :table;
+
+-- name: rename_history
+UPDATE COMPLETED_COMPACTIONS SET CC_DATABASE = :new_database, CC_TABLE = :new_table
+WHERE CC_DATABASE = :database AND CC_TABLE = :table;
+
+-- name: forget_partition_components
+DELETE FROM TXN_COMPONENTS
+WHERE TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION = :partition;
+
+-- name: rename_partition_components
+UPDATE TXN_COMPONENTS SET TC_PARTITION = :new_partition
+WHERE TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION = :partition;
+
+-- name: forget_partition_completed_components
+DELETE FROM COMPLETED_TXN_COMPONENTS
+WHERE CTC_DATABASE = :database AND CTC_TABLE = :table AND CTC_PARTITION = :partition;
+
+-- name: rename_partition_completed_components
+UPDATE COMPLETED_TXN_COMPONENTS SET CTC_PARTITION = :new_partition
+WHERE CTC_DATABASE = :database AND CTC_TABLE = :table AND CTC_PARTITION = :partition;
+
+-- name: forget_partition_write_set
+DELETE FROM WRITE_SET
+WHERE WS_DATABASE = :database AND WS_TABLE = :table AND WS_PARTITION = :partition;
+
+-- name: rename_partition_write_set
+UPDATE WRITE_SET SET WS_PARTITION = :new_partition
+WHERE WS_DATABASE = :database AND WS_TABLE = :table AND WS_PARTITION = :partition;
+
+-- name: forget_partition_queue
+DELETE FROM COMPACTION_QUEUE
+WHERE CQ_DATABASE = :database AND CQ_TABLE = :table AND CQ_PARTITION = :partition;
+
+-- name: rename_partition_queue
+UPDATE COMPACTION_QUEUE SET CQ_PARTITION = :new_partition
+WHERE CQ_DATABASE = :database AND CQ_TABLE = :table AND CQ_PARTITION = :partition;
+
+-- name: forget_partition_history
+DELETE FROM COMPLETED_COMPACTIONS
+WHERE CC_DATABASE = :database AND CC_TABLE = :table AND CC_PARTITION = :partition;
+
+-- name: rename_partition_history
+UPDATE COMPLETED_COMPACTIONS SET CC_PARTITION = :new_partition
+WHERE CC_DATABASE = :database AND CC_TABLE = :table AND CC_PARTITION = :partition;

@@ -12,6 +12,9 @@ SELECT NTXN_NEXT FROM NEXT_TXN_ID;
 -- name: bump_next_txn_id
 UPDATE NEXT_TXN_ID SET NTXN_NEXT = NTXN_NEXT + 1;
 
+-- name: seed_txn_id
+UPDATE NEXT_TXN_ID SET NTXN_NEXT = :next WHERE NTXN_NEXT < :next;
+
 -- name: count_open
 SELECT COUNT(*) FROM TXNS WHERE TXN_STATE = 'o';
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from acidsql.backends.sqlite.catalog import SqliteCatalog
 from acidsql.backends.sqlite.compactions import SqliteCompactions
 from acidsql.backends.sqlite.connection import SqliteFile
+from acidsql.model.ids import TxnId
 from acidsql.txn.policy import TxnPolicy
 
 
@@ -34,3 +36,10 @@ class SqliteStore(SqliteCompactions, SqliteCatalog):
     def close(self) -> None:
         """Release the connection. Idempotent."""
         self._file.close()
+
+    @contextmanager
+    def committing(self, txn_id: TxnId) -> Iterator[None]:
+        with self._file.writing():
+            self._require_open(txn_id)
+            yield
+            self.commit_txn(txn_id)

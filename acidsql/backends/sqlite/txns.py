@@ -167,6 +167,17 @@ class SqliteTxns:
             self._file.run("insert_write_id", txn_id=txn_id, write_id=write_id, **place)
             return write_id
 
+    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
+        with self._file.writing():
+            next_id = max(self._next_write_id(table), highest + 1)
+            self._file.run(
+                "set_next_write_id", database=table.database, table=table.table, next=next_id
+            )
+
+    def seed_txn_id(self, highest: TxnId) -> None:
+        with self._file.writing():
+            self._file.run("seed_txn_id", next=highest + 1)
+
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:

@@ -55,7 +55,9 @@ def compact(
     *,
     by_position: bool = True,
 ) -> bool:
-    """Write what the compactor's snapshot selects of its one directory; False if too little.
+    """Write what the compactor's snapshot selects of its one directory.
+
+    False if that is too little to make one of, and nothing is there to be cleaned either.
 
     Each directory is written whole under a hidden name and then renamed. ``by_position`` is how
     columns of files match those of a table that does not say.
@@ -63,7 +65,8 @@ def compact(
     partition = snapshot.partitions[0]
     state = directory_state(snapshot, partition, txns, storage)
     if not _enough(plan, state):
-        return False
+        # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
+        return bool(state.obsolete or state.aborted)
     by_position = snapshot.table.matches_by_position(by_position)
     work = _Compaction(snapshot, partition, state, storage, by_position=by_position)
     if plan.type == "major":

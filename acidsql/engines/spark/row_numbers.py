@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
@@ -24,8 +23,10 @@ from acidsql.model.table import Column
 from acidsql.model.types import spark_type
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.keys import longs, valid_events
+from acidsql.orc.nested import map_leaves
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import CURRENT_TRANSACTION, INSERT, OPERATION, ROW, arrow_type
+from acidsql.orc.timestamps import is_exact, micros_of
 from acidsql.orc.types import file_columns
 from acidsql.storage import Storage
 
@@ -80,7 +81,7 @@ class NumberedRows:
         """The rows of a piece: partition, row id, then the table's columns."""
         file = piece.file
         source = source_of(file.path, self.storage)
-        with open_orc(source, file.path, file.length) as opened:
+        with open_orc(source, file.path, file.length, exact=True) as opened:
             columns = file_columns(opened.tail, file.path)
             row = piece.row
             for number in range(piece.start, piece.end):
@@ -115,10 +116,9 @@ class NumberedRows:
     def _batch(self, ids: Sequence[Any], rows: Array) -> pa.RecordBatch:
         arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
         for column, array in zip(self.columns, rows.flatten(), strict=True):
-            # Spark's reader rounds down, too.
-            is_time = pa.types.is_timestamp(array.type)
-            whole = pc.floor_temporal(array, unit="microsecond") if is_time else array
-            arrays.append(whole.cast(arrow_type(column.type), safe=False))
+            # Spark's own reader rounds down, too.
+            timed = map_leaves(array, is_exact, micros_of)
+            arrays.append(timed.cast(arrow_type(column.type), safe=False))
         names = [PARTITION, *ROW_ID_COLUMNS]
         names += [column_alias(index) for index in range(len(self.columns))]
         return pa.RecordBatch.from_arrays(arrays, names=names)

@@ -1,5 +1,7 @@
 """Databases, tables and partitions."""
 
+from dataclasses import replace
+
 import pytest
 
 from acidsql.catalog import Database, Partition
@@ -7,8 +9,11 @@ from acidsql.errors import (
     AnalysisError,
     DatabaseExistsError,
     DatabaseNotFoundError,
+    PartitionExistsError,
+    PartitionNotFoundError,
     TableExistsError,
     TableNotFoundError,
+    TxnAbortedError,
 )
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Bucketing, Column, Table, TableKind
@@ -167,3 +172,143 @@ def test_other_tables_keep_their_write_ids(store):
     store.allocate_write_id(txn, BARE.name)
     store.drop_table(T)
     assert store.allocate_write_id(store.open_txn("ann", "host1"), BARE.name) == 2
+
+
+NEW = TableName("default", "new")
+P = [PartitionName.of({"d": "2026-01-01", "k": k}) for k in ("a/b", None)]
+PLACES = [Partition(name, f"/warehouse/t/{name}") for name in P]
+
+
+def seen(store, table=T):
+    return str(store.valid_write_ids([table], store.valid_txns())[table])
+
+
+def test_an_altered_table_keeps_name_partitions_and_write_ids(store):
+    store.create_table(WHOLE)
+    store.add_partitions(T, PLACES)
+    txn, _ = write(store)
+    store.commit_txn(txn)
+    altered = replace(
+        WHOLE,
+        columns=(*WHOLE.columns, Column("more", parse_type("int"))),
+        bucketing=None,
+        parameters={"y": "2"},
+        location="/elsewhere",
+        comment=None,
+    )
+    store.alter_table(altered)
+    assert store.table(T) == altered
+    assert store.partitions(T) == sorted(PLACES, key=lambda p: str(p.name))
+    assert seen(store) == "default.t:1:9223372036854775807::"
+    with pytest.raises(TableNotFoundError):
+        store.alter_table(BARE)
+
+
+def test_transaction_tables_follow_a_renamed_table(store):
+    store.create_table(WHOLE)
+    store.add_partitions(T, PLACES)
+    done, _ = write(store)
+    slow, _ = write(store)
+    aborted, _ = write(store)
+    store.commit_txn(done)
+    store.abort_txn(aborted)
+    number = store.compact(T, "p=1", CompactionType.MAJOR)
+    stray = store.open_txn("ann", "host1")
+    store.allocate_write_id(stray, NEW)
+    moved = [Partition(p.name, f"/warehouse/new/{p.name}") for p in PLACES]
+    renamed = replace(WHOLE, name=NEW, location="/warehouse/new")
+    store.rename_table(T, renamed, moved)
+    assert store.find_table(T) is None
+    assert store.table(NEW) == renamed
+    assert store.partitions(NEW) == sorted(moved, key=lambda p: str(p.name))
+    assert seen(store, NEW) == "default.new:3:2:2:3"
+    assert seen(store) == "default.t:0:9223372036854775807::"
+    assert [(c.compaction_id, c.table) for c in store.show_compactions()] == [(number, "new")]
+    fast = store.open_txn("ann", "host1")
+    change = LockComponent(LockType.SHARED_WRITE, "default", "new", None, WriteOperation.UPDATE)
+    store.lock(fast, [change], "ann", "host1")
+    store.commit_txn(fast)
+    assert store.latest_txn_in_conflict(slow) == fast
+
+
+def test_a_table_is_not_renamed_over_another(store):
+    store.create_table(WHOLE)
+    store.create_table(BARE)
+    with pytest.raises(TableExistsError):
+        store.rename_table(T, replace(WHOLE, name=BARE.name), [])
+    with pytest.raises(DatabaseNotFoundError):
+        store.rename_table(T, replace(WHOLE, name=TableName("nowhere", "t")), [])
+    with pytest.raises(TableNotFoundError):
+        store.rename_table(NEW, replace(WHOLE, name=NEW), [])
+    assert store.tables("default") == ["bare", "t"]
+    assert store.table(T) == WHOLE
+
+
+def test_dropped_partitions_are_forgotten(store):
+    store.create_table(WHOLE)
+    store.add_partitions(T, PLACES)
+    for name in P:
+        store.compact(T, str(name), CompactionType.MAJOR)
+    store.drop_partitions(T, [P[0]])
+    store.drop_partitions(T, [P[0]])
+    assert store.partitions(T) == [PLACES[1]]
+    assert [c.partition for c in store.show_compactions()] == [str(P[1])]
+
+
+def test_a_renamed_partition_moves_with_its_transaction_rows(store):
+    store.create_table(WHOLE)
+    store.add_partitions(T, PLACES)
+    store.compact(T, str(P[0]), CompactionType.MAJOR)
+    other = Partition(PartitionName.of({"d": "2026-01-02", "k": "x"}), "/warehouse/t/x")
+    with pytest.raises(PartitionNotFoundError, match=r"no partition d=2026-01-02/k=x"):
+        store.rename_partition(T, other.name, other)
+    with pytest.raises(PartitionExistsError):
+        store.rename_partition(T, P[0], PLACES[1])
+    store.rename_partition(T, P[0], other)
+    assert store.partitions(T) == [PLACES[1], other]
+    assert [c.partition for c in store.show_compactions()] == [str(other.name)]
+
+
+def drop_and_fail(store, txn):
+    with store.committing(txn):
+        store.drop_partitions(T, P)
+        store.drop_table(T)
+        raise ZeroDivisionError
+
+
+def test_catalog_and_commit_are_one_step(store):
+    txn, _ = write(store)
+    with store.committing(txn):
+        store.create_table(WHOLE)
+        store.add_partitions(T, PLACES)
+    assert seen(store) == "default.t:1:9223372036854775807::"
+    store.commit_txn(txn)
+    failed, _ = write(store)
+    with pytest.raises(ZeroDivisionError):
+        drop_and_fail(store, failed)
+    assert len(store.partitions(T)) == 2
+    assert [t.txn_id for t in store.show_txns()] == [failed]
+    store.abort_txn(failed)
+    with pytest.raises(TxnAbortedError), store.committing(failed):
+        store.drop_table(T)
+    assert store.table(T) == WHOLE
+
+
+def test_write_ids_of_directories_that_were_there_are_not_given_again(store):
+    store.create_table(WHOLE)
+    store.seed_write_id(T, 7)
+    store.seed_write_id(T, 5)
+    assert seen(store) == "default.t:7:9223372036854775807::"
+    txn, write_id = write(store)
+    assert write_id == 8
+    assert seen(store) == "default.t:8:8:8:"
+    store.abort_txn(txn)
+    assert seen(store) == "default.t:8:9223372036854775807::8"
+
+
+def test_txn_ids_of_compactors_elsewhere_are_passed_over(store):
+    store.seed_txn_id(20)
+    store.seed_txn_id(3)
+    assert store.open_txn("ann", "host1") == 21
+    assert str(store.valid_txns()).split(":")[0] == "21"
+    assert [t.txn_id for t in store.show_txns()] == [21]
