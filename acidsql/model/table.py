@@ -10,6 +10,8 @@ from enum import Enum
 from acidsql.model.names import TableName
 from acidsql.model.types import ColumnType
 
+HIVE4_NAMES = "acidsql.hive4.names"
+"""The parameter of a table whose new files and compacted directories get Hive 4's names."""
 POSITIONAL_EVOLUTION = "orc.force.positional.evolution"
 """ORC's property that decides how columns of older files are matched."""
 
@@ -85,6 +87,11 @@ class Table:
         """Whether columns of older files match the table's by their position, not by name."""
         text = self.parameters.get(POSITIONAL_EVOLUTION, "").lower()
         return text == "true" if text in ("true", "false") else default
+
+    @property
+    def hive4_names(self) -> bool:
+        """Whether new names are Hive 4's: only it reads all of them right (docs/interop.md)."""
+        return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

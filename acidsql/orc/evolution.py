@@ -120,9 +120,8 @@ def current_rows(
 ) -> Array:
     """The rows of a file with columns ``source`` as the table's; a column the file lacks is null.
 
-    Timestamps are EXACT, as `open_orc` gives them if it is asked to.
-
-    StorageError for a value, or a type, that cannot be converted here exactly as Hive does.
+    Timestamps come, and go, as EXACT. StorageError for a value, or a type, that cannot be
+    converted here exactly as Hive does.
     """
     children = rows.flatten()
     arrays = []

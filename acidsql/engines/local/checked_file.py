@@ -100,7 +100,7 @@ def open_data(
         side = f"{partition.location}/{file.side_file}"
         with storage.open_input(side) as stream:
             length = valid_length(stream.read(), side)
-    with storage.open_input(path) as source, open_orc(source, path, length) as opened:
+    with storage.open_input(path) as source, open_orc(source, path, length, exact=True) as opened:
         yield opened, source
 
 

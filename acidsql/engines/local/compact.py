@@ -8,7 +8,7 @@ import tempfile
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.engines.output import compression_of
 from acidsql.engines.selection import (
@@ -28,7 +28,7 @@ from acidsql.layout.dir_names import (
     BucketFile,
     DeltaDir,
 )
-from acidsql.model.ids import BucketId, WriteId
+from acidsql.model.ids import NO_TXN, BucketId, TxnId, WriteId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.orc.merge import (
     MergeInput,
@@ -52,6 +52,7 @@ def compact(
     snapshot: TableSnapshot,
     txns: ValidTxnList,
     storage: Storage,
+    txn_id: TxnId = NO_TXN,
     *,
     by_position: bool = True,
 ) -> bool:
@@ -59,16 +60,18 @@ def compact(
 
     False if that is too little to make one of, and nothing is there to be cleaned either.
 
-    Each directory is written whole under a hidden name and then renamed. ``by_position`` is how
-    columns of files match those of a table that does not say.
+    Each directory is written whole under a hidden name and then renamed. With Hive 4's names it
+    names ``txn_id``, the compactor's own. ``by_position`` is how columns of files match those of a
+    table that does not say.
     """
     partition = snapshot.partitions[0]
     state = directory_state(snapshot, partition, txns, storage)
     if not _enough(plan, state):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
+    visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
     by_position = snapshot.table.matches_by_position(by_position)
-    work = _Compaction(snapshot, partition, state, storage, by_position=by_position)
+    work = _Compaction(snapshot, partition, state, storage, visibility_id, by_position=by_position)
     if plan.type == "major":
         work.major()
     else:
@@ -102,6 +105,7 @@ class _Compaction:
         partition: PartitionLocation,
         state: AcidState,
         storage: Storage,
+        visibility_id: TxnId,
         *,
         by_position: bool,
     ) -> None:
@@ -110,6 +114,7 @@ class _Compaction:
         self.location = partition.location
         self.state = state
         self.storage = storage
+        self.visibility_id = visibility_id
         self.by_position = by_position
         self.deletes = delete_files(0, partition, state)
         self.attempt = f"_tmp_{uuid.uuid4().hex}"
@@ -126,9 +131,9 @@ class _Compaction:
         ) -> WrittenFile:
             return merge_major(inserts, deletes, valid, output)
 
+        base = BaseDir(highest, self.visibility_id)
         buckets = self._buckets(inserts) or [BucketId(0)]
-        name = BaseDir(highest).name
-        self._write([_Directory(name, buckets, merge, inserts, compacted=True)])
+        self._write([_Directory(base.name, buckets, merge, inserts, compacted=True)])
 
     def minor(self) -> None:
         """Deltas into one, delete deltas into one; the base stays."""
@@ -148,13 +153,14 @@ class _Compaction:
             return merge_minor_inserts(inserts, deletes, valid, output)
 
         buckets = self._buckets(inserts)
-        delete_delta, delta = DeltaDir(low, high, is_delete=True).name, DeltaDir(low, high).name
+        delta = DeltaDir(low, high, visibility_id=self.visibility_id)
+        delete_delta = replace(delta, is_delete=True)
         # A compaction that stopped between its two directories left the one that need not be made.
         directories = []
-        if [d.path for d in self.state.delete_deltas] != [delete_delta]:
-            directories.append(_Directory(delete_delta, buckets, deletes_only, inserts))
-        if [d.path for d in self.state.deltas] != [delta]:
-            directories.append(_Directory(delta, buckets, inserts_only, inserts))
+        if not _is_made(delete_delta, self.state.delete_deltas):
+            directories.append(_Directory(delete_delta.name, buckets, deletes_only, inserts))
+        if not _is_made(delta, self.state.deltas):
+            directories.append(_Directory(delta.name, buckets, inserts_only, inserts))
         self._write(directories)
 
     @property
@@ -220,6 +226,13 @@ class _Compaction:
             for f in files
             if f.bucket_id == bucket
         ]
+
+
+def _is_made(wanted: DeltaDir, found: Sequence[SelectedDir]) -> bool:
+    """Whether there is just one directory, of these bounds, by whatever transaction."""
+    if len(found) != 1 or not isinstance(found[0].directory, DeltaDir):
+        return False
+    return replace(found[0].directory, visibility_id=wanted.visibility_id) == wanted
 
 
 def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:

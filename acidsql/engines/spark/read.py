@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
+from acidsql.engines.spark.columns import remembering_char, seen_columns
 from acidsql.engines.spark.deletes import KeyFrames, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sql import literal
-from acidsql.engines.spark.timestamps import wall_clock
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
@@ -70,14 +70,14 @@ def scan_table(
     if not selection.inserts:
         return Scan(_empty(spark, table, request), selection)
     partitioned = bool(table.partition_columns) or len(partitions) > 1
-    convert = wall_clock(spark, [c.type for c in table.columns])
+    convert = seen_columns(spark, [c.type for c in table.columns])
     scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, partitioned)
     events = _events(scan, selection, storage, request, table.matches_by_position(by_position))
     frame = without_deleted(
         spark, keys, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
-    return Scan(frame.selectExpr(*columns), selection)
+    return Scan(remembering_char(frame.selectExpr(*columns), table.columns), selection)
 
 
 def _events(

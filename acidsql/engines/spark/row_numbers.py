@@ -16,6 +16,7 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.spark.columns import padded
 from acidsql.engines.spark.events import ID_TYPES, Events, column_alias
 from acidsql.layout.arrow import Array
 from acidsql.model.snapshot import ValidWriteIdList
@@ -26,7 +27,7 @@ from acidsql.orc.keys import longs, valid_events
 from acidsql.orc.nested import map_leaves
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import CURRENT_TRANSACTION, INSERT, OPERATION, ROW, arrow_type
-from acidsql.orc.timestamps import is_exact, micros_of
+from acidsql.orc.timestamps import is_exact, microseconds_of
 from acidsql.orc.types import file_columns
 from acidsql.storage import Storage
 
@@ -75,7 +76,9 @@ class NumberedRows:
                         yield from reader.read(piece)
 
         size = sum(f.size for f in files)
-        return Events(_numbers(spark, len(tasks), size).mapInArrow(read, schema), tuple(names))
+        frame = _numbers(spark, len(tasks), size).mapInArrow(read, schema)
+        pairs = zip(names, self.columns, strict=True)
+        return Events(frame, tuple(padded(name, column.type) for name, column in pairs))
 
     def read(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         """The rows of a piece: partition, row id, then the table's columns."""
@@ -116,9 +119,9 @@ class NumberedRows:
     def _batch(self, ids: Sequence[Any], rows: Array) -> pa.RecordBatch:
         arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
         for column, array in zip(self.columns, rows.flatten(), strict=True):
-            # Spark's own reader rounds down, too.
-            timed = map_leaves(array, is_exact, micros_of)
-            arrays.append(timed.cast(arrow_type(column.type), safe=False))
+            # Spark's reader rounds down, too.
+            whole = map_leaves(array, is_exact, microseconds_of)
+            arrays.append(whole.cast(arrow_type(column.type), safe=False))
         names = [PARTITION, *ROW_ID_COLUMNS]
         names += [column_alias(index) for index in range(len(self.columns))]
         return pa.RecordBatch.from_arrays(arrays, names=names)
