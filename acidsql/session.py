@@ -24,8 +24,9 @@ from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
+from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
@@ -54,6 +55,7 @@ from acidsql.statements import (
     DropTable,
     Explain,
     Insert,
+    Load,
     Merge,
     Query,
     Statement,
@@ -250,7 +252,7 @@ class Session:
         match statement:
             case Query():
                 return self._query(statement, arguments)
-            case Insert() | Update() | Delete() | Merge() | Truncate():
+            case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return self._write(statement, arguments)
             case Explain():
                 plan = make_plan(statement.statement, self, arguments)
@@ -294,7 +296,8 @@ class Session:
         target = self._store.table(plan.table)
         for attempt in itertools.count(1):
             with self._transaction() as txn:
-                write_id = txn.write_id(target.name)
+                transactional = target.kind is not TableKind.PLAIN
+                write_id = txn.write_id(target.name) if transactional else NO_WRITE_ID
                 self._lock_target(txn, plan, target)
                 # Who waited for a lock may have been overtaken: its snapshot could never commit.
                 stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
@@ -332,8 +335,10 @@ class Session:
         except AcidSqlError as error:
             txn.abort_after(error)
             if txn.aborted:
-                self._engine.discard(job.directories)
+                self._engine.discard(job.paths)
             raise
+        if job.moved:
+            self._engine.discard(job.moved)
         return job
 
     def _record(self, plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn) -> None:
@@ -347,6 +352,8 @@ class Session:
         fresh = [p for name, p in new.items() if name not in known]
         if fresh:
             self._store.add_partitions(plan.table, fresh)
+        if table.kind is TableKind.PLAIN:
+            return
         for touched in job.touched:
             reached.setdefault(touched.operation, []).append(str(touched.partition))
         for operation, partitions in reached.items():
@@ -462,5 +469,5 @@ def _write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) 
         rows_updated=job.rows_updated,
         rows_deleted=job.rows_deleted,
         txn_id=txn.txn_id,
-        write_ids={str(plan.table): write_id},
+        write_ids={str(plan.table): write_id} if write_id != NO_WRITE_ID else {},
     )

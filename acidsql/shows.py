@@ -11,7 +11,7 @@ from typing_extensions import assert_never
 from acidsql.catalog import Catalog
 from acidsql.errors import AnalysisError
 from acidsql.model.names import TableName
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import CREATED_COLUMNS, FileFormat, Table, TableKind
 from acidsql.planner.names import find_target
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
@@ -38,7 +38,20 @@ _COMPACTION_COLUMNS = (
     "enqueuetime", "starttime", "duration", "hadoopjobid", "errormessage", "initiatorhost",
     "initiatorid", "poolname", "txnid", "nexttxnid", "committime", "hightestwriteid",
 )  # fmt: skip
-_ORC = "org.apache.hadoop.hive.ql.io.orc."
+_IO = "org.apache.hadoop.hive.ql.io."
+_CLASSES = {
+    FileFormat.ORC: ("orc.OrcSerde", "orc.OrcInputFormat", "orc.OrcOutputFormat"),
+    FileFormat.PARQUET: (
+        "parquet.serde.ParquetHiveSerDe",
+        "parquet.MapredParquetInputFormat",
+        "parquet.MapredParquetOutputFormat",
+    ),
+}
+_TEXT_CLASSES = (
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+    "org.apache.hadoop.mapred.TextInputFormat",
+    "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+)
 
 
 Show = (
@@ -146,10 +159,10 @@ def describe_formatted(table: Table) -> Result:
         ("Owner:", table.owner, ""),
         ("CreateTime:", created, ""),
         ("Location:", table.location, ""),
-        ("Table Type:", "MANAGED_TABLE", ""),
+        ("Table Type:", "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE", ""),
         *([("Comment:", table.comment, "")] if table.comment else []),
         ("Table Parameters:", "", ""),
-        *(("", key, value) for key, value in sorted(table.parameters.items())),
+        *(("", k, v) for k, v in sorted(table.parameters.items()) if k != CREATED_COLUMNS),
         ("", "", ""),
         *_storage_rows(table),
     ]
@@ -160,11 +173,13 @@ def _storage_rows(table: Table) -> list[tuple[str, str, str]]:
     bucketing = table.bucketing
     columns = ", ".join(bucketing.columns) if bucketing else ""
     acid = table.kind is TableKind.FULL_ACID
+    classes = _CLASSES.get(table.format)
+    serde, reader, writer = [_IO + name for name in classes] if classes else _TEXT_CLASSES
     return [
         ("# Storage Information", "", ""),
-        ("SerDe Library:", f"{_ORC}OrcSerde", ""),
-        ("InputFormat:", f"{_ORC}OrcInputFormat", ""),
-        ("OutputFormat:", f"{_ORC}OrcOutputFormat", ""),
+        ("SerDe Library:", serde, ""),
+        ("InputFormat:", reader, ""),
+        ("OutputFormat:", writer, ""),
         ("Compressed:", "No", ""),
         ("Num Buckets:", str(bucketing.count if bucketing else (-1 if not acid else 0)), ""),
         ("Bucket Columns:", f"[{columns}]", ""),

@@ -12,7 +12,16 @@ from acidsql.layout.bucketing import is_bucketable
 from acidsql.layout.dir_names import parse_directory
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Bucketing, Column, Table, TableKind
+from acidsql.model.table import (
+    CREATED_COLUMNS,
+    FIELD_DELIMITER,
+    HIVE4_NAMES,
+    Bucketing,
+    Column,
+    FileFormat,
+    Table,
+    TableKind,
+)
 from acidsql.model.types import CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
@@ -39,14 +48,15 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
             if statement.if_not_exists:
                 return Result("create", message="it exists already")
             raise TableExistsError(f"Table already exists: {name}", code=10073)
-        _refuse_used_location(scope.storage, table)
+        if table.kind is not TableKind.PLAIN:
+            _refuse_used_location(scope.storage, table)
         scope.storage.make_directory(table.location)
-        scope.store.create_table(table)
+        scope.store.create_table(table.created_empty())
     return Result("create", message="OK")
 
 
 def drop_table(statement: DropTable, scope: Scope) -> Result:
-    """Drop the table and its files."""
+    """Drop the table and its files, unless it is external."""
     name = table_name(statement.target, scope.names)
     if statement.if_exists and scope.store.find_table(name) is None:
         return Result("drop", message="it does not exist")
@@ -62,6 +72,8 @@ def forget_table(table: Table, scope: Scope) -> None:
     """Forget the table, then remove its files: what is forgotten cannot be half there."""
     partitions = scope.store.partitions(table.name)
     scope.store.drop_table(table.name)
+    if table.external:
+        return
     for partition in partitions:
         if not partition.location.startswith(f"{table.location}/"):
             scope.storage.remove(partition.location)
@@ -88,8 +100,10 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
         comment=statement.comment,
         owner=owner,
         created_s=int(time.time()),
+        format=_format(statement),
+        field_delimiter=statement.field_delimiter or FIELD_DELIMITER,
     )
-    _refuse_other_kinds(statement, table)
+    _refuse_bad_kind(statement, table)
     return table
 
 
@@ -177,18 +191,29 @@ def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing |
 
 def _parameters(statement: CreateTable) -> dict[str, str]:
     """As Hive stores them: transactional keys in lower case, transactional_properties filled in."""
-    parameters = dict(statement.properties)
+    parameters = {k: v for k, v in statement.properties if k != CREATED_COLUMNS}
     for key in list(parameters):
         if key.lower() in ("transactional", "transactional_properties"):
             parameters[key.lower()] = parameters.pop(key)
     if parameters.get("transactional", "").lower() == "true":
         parameters["transactional"] = "true"
         parameters.setdefault("transactional_properties", "default")
+    elif parameters.get("transactional", "").lower() == "false":
+        del parameters["transactional"]  # as Hive does
+    if statement.external:
+        parameters["EXTERNAL"] = "TRUE"
     parameters.setdefault("bucketing_version", "2")
     return parameters
 
 
-def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
+def _format(statement: CreateTable) -> FileFormat:
+    if statement.stored_as is None:
+        # Hive takes text for its default; where nothing at all is said, ORC and a check of kinds.
+        return FileFormat.TEXT if statement.delimited else FileFormat.ORC
+    return FileFormat(statement.stored_as)
+
+
+def _refuse_bad_kind(statement: CreateTable, table: Table) -> None:
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     transactional = table.parameters.get("transactional")
     if transactional is not None and transactional.lower() not in ("true", "false"):
@@ -196,20 +221,31 @@ def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
             f"'transactional' property of TBLPROPERTIES may only have value 'true': {table.name}",
             **place,
         )
-    if table.kind is not TableKind.FULL_ACID:
-        what = "insert-only tables" if table.kind is TableKind.INSERT_ONLY else "plain tables"
-        raise UnsupportedStatementError(
-            f"{what} are not supported yet",
-            hint="Add TBLPROPERTIES ('transactional' = 'true').",
-            **place,
+    if table.kind is TableKind.PLAIN:
+        if statement.stored_as is None and not statement.delimited:
+            raise UnsupportedStatementError(
+                "it is not said whether the table is transactional or how its files are stored",
+                hint="Add TBLPROPERTIES ('transactional' = 'true'); a plain table needs STORED AS.",
+                **place,
+            )
+    elif table.external:
+        raise AnalysisError(
+            f"{table.name} cannot be declared transactional because it's an external table", **place
         )
-    properties = table.parameters["transactional_properties"]
-    if properties.lower() != "default":
+    _refuse_bad_properties(table, place)
+    _refuse_bad_format(statement, table, place)
+
+
+def _refuse_bad_properties(table: Table, place: dict[str, Any]) -> None:
+    properties = table.parameters.get("transactional_properties", "default")
+    if properties.lower() not in ("default", "insert_only"):
         raise AnalysisError(
             f"Invalid transactional properties specified for {table.name} with the error unknown"
             f" value {properties} for transactional_properties",
             **place,
         )
+    if table.parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
+        raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
     codec = table.parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(
@@ -217,6 +253,32 @@ def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
             hint=f"Use one of {', '.join(CODECS)}.",
             **place,
         )
+
+
+def _refuse_bad_format(statement: CreateTable, table: Table, place: dict[str, Any]) -> None:
+    if table.kind is TableKind.FULL_ACID and table.format is not FileFormat.ORC:
+        raise AnalysisError(
+            f"The table must be stored using an ACID compliant format (such as ORC): {table.name}",
+            hint="STORED AS ORC, or 'transactional_properties' = 'insert_only'.",
+            **place,
+        )
+    if statement.delimited and table.format is not FileFormat.TEXT:
+        raise AnalysisError(
+            f"ROW FORMAT DELIMITED does not go with STORED AS {table.format.value}", **place
+        )
+    other = [c for c in table.columns if not _fits_text(c)]
+    if table.format is FileFormat.TEXT and other:
+        raise UnsupportedStatementError(
+            f'column "{other[0].name}": {other[0].type} is not supported in text files',
+            hint="Store the table as ORC or PARQUET.",
+            **place,
+        )
+
+
+def _fits_text(column: Column) -> bool:
+    zoned = PrimitiveType("timestamp with local time zone")
+    simple = isinstance(column.type, PrimitiveType | DecimalType | CharType)
+    return simple and column.type != zoned
 
 
 def _refuse_used_location(storage: Storage, table: Table) -> None:

@@ -60,7 +60,7 @@ def write_changes(
     codes = changes.column(PARTITION).to_numpy()
     buckets = bucket_ids(changes.column(CHANGED_ROW_ID[1]).to_numpy())
     acting = changes.column(LEG).to_numpy()
-    names = [c.name for c in output.target.columns]
+    names = [c.name for c in output.target.format.columns]
     for start, end in stretches([codes, buckets]):
         partition, bucket_id = partitions[int(codes[start])], int(buckets[start])
         output.finish_others(partition, bucket_id)

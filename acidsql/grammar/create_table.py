@@ -6,6 +6,7 @@ from typing import Any
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind, Source
+from acidsql.model.table import FileFormat
 from acidsql.model.types import parse_type
 from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
 from acidsql.statements.fragment import Identifier
@@ -16,7 +17,6 @@ _CONSTRAINT_WORDS = (
 )  # fmt: skip
 _REFUSED_CLAUSES = {
     "USING": ("USING a data source", "Write STORED AS ORC."),
-    "ROW": ("ROW FORMAT", "Write STORED AS ORC; ACID tables are ORC."),
     "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
     "SKEWED": ("SKEWED BY", "Leave it out."),
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
@@ -30,7 +30,6 @@ _REFUSED_CLAUSES = {
     "CLONE": ("CLONE", "List the columns."),
 }
 _REFUSED_KINDS = {
-    "EXTERNAL": "An ACID table is a managed table: write CREATE TABLE … LOCATION.",
     "TEMPORARY": "Create a table, or a temporary view in Spark.",
     "TEMP": "Create a table, or a temporary view in Spark.",
     "GLOBAL": "Create a table, or a temporary view in Spark.",
@@ -39,14 +38,21 @@ _REFUSED_KINDS = {
 
 
 def parse_create_table(cursor: Cursor) -> CreateTable:
-    """The CREATE [TRANSACTIONAL] TABLE that starts here."""
+    """The CREATE [TRANSACTIONAL | EXTERNAL] TABLE that starts here."""
     cursor.expect("CREATE")
+    external = cursor.accept("EXTERNAL")
     if cursor.peek().word in _REFUSED_KINDS:
         word = cursor.peek().word
         cursor.source.refuse(
             f"CREATE {word} TABLE is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
         )
-    transactional = cursor.accept("TRANSACTIONAL")
+    transactional = not external and cursor.accept("TRANSACTIONAL")
+    if transactional and cursor.sees("EXTERNAL"):
+        cursor.source.refuse(
+            "CREATE TRANSACTIONAL EXTERNAL TABLE is not supported",
+            cursor.offset,
+            hint="An ACID table is a managed table: write CREATE TABLE … LOCATION.",
+        )
     if cursor.peek().word in _REFUSED_KINDS:
         cursor.source.refuse(
             f"CREATE TRANSACTIONAL {cursor.peek().word} TABLE is not supported",
@@ -68,6 +74,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable:
     if transactional:
         properties = _with_transactional(cursor, properties)
     clauses["properties"] = properties
+    clauses["external"] = external
     return CreateTable(target, columns, if_not_exists, **clauses)
 
 
@@ -218,6 +225,9 @@ def _clause(cursor: Cursor, clauses: dict[str, Any]) -> None:
         columns, count = _buckets(cursor)
         clauses.setdefault("bucket_columns", columns)
         clauses.setdefault("bucket_count", count)
+    elif cursor.accept("ROW", "FORMAT"):
+        clauses.setdefault("delimited", True)
+        clauses.setdefault("field_delimiter", _field_delimiter(cursor))
     elif cursor.accept("STORED"):
         clauses.setdefault("stored_as", _format(cursor))
     elif cursor.accept("LOCATION"):
@@ -256,13 +266,46 @@ def _format(cursor: Cursor) -> str:
     cursor.expect("AS")
     offset = cursor.offset
     word = cursor.name("a file format").name.upper()
-    if word != "ORC":
+    if word not in {f.value for f in FileFormat}:
         cursor.source.refuse(
             f"STORED AS {word} is not supported",
             offset,
-            hint="ACID tables are ORC: write STORED AS ORC.",
+            hint="Write STORED AS ORC, PARQUET or TEXTFILE; full-ACID tables are ORC.",
         )
     return word
+
+
+def _field_delimiter(cursor: Cursor) -> str | None:
+    """The rest of ROW FORMAT DELIMITED [FIELDS TERMINATED BY s] [LINES TERMINATED BY s]."""
+    if not cursor.accept("DELIMITED"):
+        cursor.source.refuse(
+            "ROW FORMAT SERDE is not supported",
+            cursor.offset,
+            hint="Write STORED AS ORC, PARQUET or TEXTFILE.",
+        )
+    found: dict[str, str] = {}
+    while cursor.sees_any("FIELDS", "LINES"):
+        offset, word = cursor.offset, cursor.step().word
+        cursor.expect("TERMINATED", "BY")
+        text_at = cursor.offset
+        text = cursor.string("a character in quotes")
+        text = chr(int(text)) if text.isdigit() and int(text) < 128 else text
+        if word in found:
+            cursor.source.syntax_error(f"{word} TERMINATED BY is given twice", offset)
+        if word == "LINES" and text != "\n":
+            cursor.source.refuse("a line of text ends in \\n", text_at, hint="Leave it out.")
+        if word == "FIELDS" and (len(text) != 1 or ord(text) > 127 or text in "\r\n\0"):
+            cursor.source.refuse(
+                "a field of text ends in one ASCII character", text_at, hint="Write ',' or '\\t'."
+            )
+        found[word] = text
+    if cursor.sees_any("ESCAPED", "COLLECTION", "MAP", "NULL"):
+        cursor.source.refuse(
+            f"ROW FORMAT DELIMITED … {cursor.peek().word} is not supported",
+            cursor.offset,
+            hint="FIELDS TERMINATED BY is.",
+        )
+    return found.get("FIELDS")
 
 
 def _properties(inside: Cursor) -> tuple[tuple[str, str], ...]:

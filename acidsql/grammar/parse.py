@@ -18,6 +18,7 @@ from acidsql.grammar.delete import parse_delete
 from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.lexer import Source
+from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
@@ -29,7 +30,7 @@ from acidsql.statements.explain import Explain
 from acidsql.statements.query import Query
 
 _DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
-_EXPLAINED_WORDS = ("WITH", "TRUNCATE", *_DML_WORDS)
+_EXPLAINED_WORDS = ("WITH", "TRUNCATE", "LOAD", *_DML_WORDS)
 _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
@@ -39,6 +40,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "DELETE": parse_delete,
     "MERGE": parse_merge,
     "TRUNCATE": parse_truncate,
+    "LOAD": parse_load,
     "CHECK": parse_check,
     "USE": parse_use,
     "SHOW": parse_show,
@@ -106,7 +108,7 @@ def _explain(cursor: Cursor) -> Explain:
         cursor.source.refuse(
             f"EXPLAIN {word} is not supported",
             cursor.offset,
-            hint="EXPLAIN is followed by INSERT, UPDATE, DELETE, MERGE, TRUNCATE or a query.",
+            hint="EXPLAIN is followed by a statement that writes rows, or by a query.",
         )
     statement = _statement(cursor)
     assert isinstance(statement, WriteStatement | Query)

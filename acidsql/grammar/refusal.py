@@ -11,10 +11,6 @@ _SPARK = "Run it on the Spark session itself."
 _CREATE = "CREATE TABLE and CREATE DATABASE are supported."
 
 _REFUSED: dict[str, tuple[str, str]] = {
-    "LOAD": (
-        "LOAD DATA is not supported",
-        "Read the files with Spark, then INSERT INTO t SELECT … FROM a temporary view.",
-    ),
     "BEGIN": ("transactions of several statements are not supported yet", _TXN),
     "START": ("transactions of several statements are not supported yet", _TXN),
     "COMMIT": ("transactions of several statements are not supported yet", _TXN),

@@ -45,7 +45,12 @@ def storable_rows(rows: pa.RecordBatch, columns: Sequence[Column]) -> Storable:
 
 
 def storable(array: Array, column: Column) -> Storable:
-    """One column's values in the type its files hold. Timestamps may be EXACT."""
+    """One column's values as ORC stores them. Timestamps may be EXACT."""
+    return _without_nanos(fitting(array, column), column)
+
+
+def fitting(array: Array, column: Column) -> Array:
+    """One column's values in the type its files hold. InvalidValueError if one does not fit."""
     wanted = arrow_type(column.type, "exact" if has_leaf(array.type, is_exact) else "us")
     try:
         result = array if array.type.equals(wanted) else _cast(array, wanted)
@@ -55,7 +60,7 @@ def storable(array: Array, column: Column) -> Storable:
             detail=f"{str(error).splitlines()[0]}.",
         ) from error
     _refuse_wide_decimals(array, result, column)
-    return _without_nanos(_bounded(settled(result), column.type, column), column)
+    return _bounded(settled(result), column.type, column)
 
 
 def _without_nanos(array: Array, column: Column) -> Storable:

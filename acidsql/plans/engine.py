@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from acidsql.model.access import Operation
-from acidsql.model.ids import StatementId, WriteId
+from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.problem import Problem
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -65,13 +65,17 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job wrote: counts of rows, directories touched, and paths that an abort may remove."""
+    """What a job wrote: counts of rows, directories touched, and paths that an abort may remove.
+
+    ``moved`` are files outside the table that the commit is to remove.
+    """
 
     rows_inserted: int = 0
     rows_updated: int = 0
     rows_deleted: int = 0
     touched: tuple[Touched, ...] = ()
-    directories: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +128,9 @@ class Engine(Protocol):
         """Run a write. On any error nothing is left under a final name."""
         ...
 
-    def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
+    def compact(
+        self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
+    ) -> bool:
         """Write what a compactor's snapshot selects; False if there was nothing to do or clean."""
         ...
 
@@ -132,7 +138,7 @@ class Engine(Protocol):
         """Read every file the snapshot selects, and say what is wrong with them."""
         ...
 
-    def discard(self, directories: Sequence[str]) -> None:
+    def discard(self, paths: Sequence[str]) -> None:
         """Remove what an aborted write left. Never raises."""
         ...
 

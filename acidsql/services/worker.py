@@ -59,7 +59,7 @@ def _compact(
     highest = WriteId(max(0, snapshot.write_ids.high_watermark))
     # Recorded before anything is written, so that a crash is traceable (Hive Worker).
     txns.compaction_started(compaction.compaction_id, txn.txn_id, highest)
-    if not engine.compact(_plan(compaction, name), snapshot, txn.valid_txns):
+    if not engine.compact(_plan(compaction, name), snapshot, txn.valid_txns, txn.txn_id):
         txn.abort("nothing to compact")
         txns.mark_refused(compaction.compaction_id, NOT_ENOUGH)
         return False
@@ -89,7 +89,7 @@ def _snapshot(
     directories = tuple(
         d for d in table_directories(catalog, table) if (str(d.name) if d.name else None) == wanted
     )
-    if table.kind is not TableKind.FULL_ACID or not directories:
+    if table.kind is TableKind.PLAIN or not directories:
         return None
     write_ids = txn.snapshot([name])[name].for_compactor()
     return TableSnapshot(table, directories, write_ids)

@@ -9,6 +9,7 @@ from acidsql.statements.database import CreateDatabase, DropDatabase, Use
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
+from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.query import Query
 from acidsql.statements.show import (
@@ -23,7 +24,7 @@ from acidsql.statements.show import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
-WriteStatement = Insert | Update | Delete | Merge | Truncate
+WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
 Statement = (
     WriteStatement
     | Query
@@ -55,6 +56,7 @@ __all__ = [
     "DropTable",
     "Explain",
     "Insert",
+    "Load",
     "Merge",
     "Query",
     "ShowCompactions",

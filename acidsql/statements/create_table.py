@@ -21,7 +21,7 @@ class CreateTable:
     """CREATE TABLE [IF NOT EXISTS] ``target`` (…) …; a clause that is absent is None or empty.
 
     ``stored_as`` is the word after STORED AS, in upper case. ``bucket_count`` belongs to
-    ``bucket_columns``.
+    ``bucket_columns``. ``delimited`` says that there is a ROW FORMAT DELIMITED.
     """
 
     target: TableRef
@@ -34,6 +34,9 @@ class CreateTable:
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     comment: str | None = None
+    external: bool = False
+    delimited: bool = False
+    field_delimiter: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,16 +37,16 @@ Leaf = Callable[[str, ColumnType], str | None]
 
 
 def seen_columns(
-    spark: SparkSession, kinds: Sequence[ColumnType]
+    spark: SparkSession, kinds: Sequence[ColumnType], file_zone: str | None = None
 ) -> Callable[[str, ColumnType], str]:
     """What turns an expression as read into the value a query sees, for columns of these types.
 
     Timestamps become wall-clock time, and char(n) has its padding, which ORC's reader may take
-    off.
+    off. ``file_zone`` is the zone in which the reader took the files' clock, None for the JVM's.
     """
     has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
-    agree = not has_timestamps or zones_agree(spark)
-    zone = "" if agree else jvm_zone(spark)
+    zone = (file_zone or jvm_zone(spark)) if has_timestamps else ""
+    agree = not has_timestamps or zones_agree(spark, zone)
 
     def leaf(expression: str, kind: ColumnType) -> str | None:
         match kind:
@@ -54,10 +54,8 @@ def seen_columns(
                 if agree:
                     return f"cast({expression} as timestamp_ntz)"
                 return wall_clock(expression, zone)
-            case CharType("char", length):
-                return f"rpad({expression}, {length}, ' ')"
             case _:
-                return None
+                return _padded(expression, kind)
 
     return lambda expression, kind: rebuilt(expression, kind, leaf)
 
@@ -82,6 +80,17 @@ def kept_value(spark: SparkSession, expression: str, column: Column) -> str:
         return f"if({may_be_bent(value, zone)}, {error}, {value})"
 
     return rebuilt(expression, column.type, leaf)
+
+
+def padded(expression: str, kind: ColumnType) -> str:
+    """The expression with the padding of each char(n) in it."""
+    return rebuilt(expression, kind, _padded)
+
+
+def _padded(expression: str, kind: ColumnType) -> str | None:
+    if isinstance(kind, CharType) and kind.name == "char":
+        return f"rpad({expression}, {kind.length}, ' ')"
+    return None
 
 
 def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:

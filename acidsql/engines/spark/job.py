@@ -15,10 +15,12 @@ from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.sql import configured, run_sql
 from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
+from acidsql.model.table import TableKind
 from acidsql.plans.engine import ReadContext
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
 from acidsql.storage import Storage
@@ -52,6 +54,7 @@ class Job:
     context: ReadContext
     frames: Mapping[str, DataFrame]
     keys: KeyFrames
+    by_position: bool = True
     inputs: dict[str, DataFrame] = field(default_factory=dict)
 
     def sql(self, text: SqlText) -> DataFrame:
@@ -60,14 +63,18 @@ class Job:
 
     def scan(self, table: TableName, request: ScanRequest) -> Scan:
         """A table under the snapshot."""
+        snapshot = self.context.tables[table]
         with clear_errors():
+            if snapshot.table.kind is not TableKind.FULL_ACID:
+                return scan_rows(self.spark, snapshot, self.context.txns, self.storage, request)
             return scan_table(
                 self.spark,
-                self.context.tables[table],
+                snapshot,
                 self.context.txns,
                 self.storage,
                 self.keys,
                 request,
+                by_position=self.by_position,
             )
 
     def _resolve(self, source: TableSource | FrameSource | InputSource) -> DataFrame:

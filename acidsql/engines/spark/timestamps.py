@@ -27,10 +27,10 @@ def storage_type(kind: ColumnType) -> str:
     return spark_type(kind).replace("timestamp_ntz", "timestamp_ltz")
 
 
-def zones_agree(spark: SparkSession) -> bool:
-    """Whether a cast turns a timestamp as read into wall-clock time."""
+def zones_agree(spark: SparkSession, zone: str) -> bool:
+    """Whether a cast turns a timestamp, read as one of this zone, into wall-clock time."""
     session_zone = spark.conf.get("spark.sql.session.timeZone") or ""
-    return session_zone == jvm_zone(spark) or {session_zone, jvm_zone(spark)} <= _UTC
+    return session_zone == zone or {session_zone, zone} <= _UTC
 
 
 def wall_clock(expression: str, zone: str) -> str:
