@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from acidsql.engines.selection import SelectedFile, Selection
 from acidsql.layout.arrow import Array
+from acidsql.model.row_id import RowId
 from acidsql.orc.exact import has_nanoseconds
 from acidsql.orc.keys import DeletedRows, Flags, RowIds
 from acidsql.orc.reader import open_orc
@@ -28,7 +29,7 @@ FineRows = Mapping[int, DeletedRows]
 
 
 def fine_rows(
-    selection: Selection, storage: Storage, columns: Collection[str], partitions: Collection[int]
+    selection: Selection, storage: Storage, columns: frozenset[str], partitions: Collection[int]
 ) -> FineRows:
     """The rows with nanoseconds in one of these columns, in the insert files of some partitions.
 
@@ -47,20 +48,39 @@ def fine_rows(
     return {partition: DeletedRows(_together(parts)) for partition, parts in result.items()}
 
 
-def _fine_rows_of(file: SelectedFile, storage: Storage, columns: Collection[str]) -> RowIds | None:
+def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str]) -> RowIds | None:
     source = storage.local_path(file.path) or storage.open_input(file.path)
-    with open_orc(source, file.path, exact=True) as opened:
+    with open_orc(source, file.path, file.length, exact=True) as opened:
         if opened.exact is None or not has_nanoseconds(opened.source, opened.tail, columns):
             return None
         parts = []
+        number = 0
         for events in opened.stripes():
-            row: Array = events.column(ROW)
-            fine = np.zeros(len(row), np.bool_)
-            for name, values in zip((f.name.lower() for f in row.type), row.flatten(), strict=True):
-                if name in columns:
-                    fine |= _is_fine(values)
-            parts.append(RowIds.of(events).where(fine))
+            rows: Array = events.column(ROW) if opened.tail.is_acid else events.to_struct_array()
+            named = {f.name.lower(): v for f, v in zip(rows.type, rows.flatten(), strict=True)}
+            # A renamed column is not found: then any column counts.
+            looked_at = columns if columns <= named.keys() else named.keys()
+            fine = np.zeros(len(rows), np.bool_)
+            for name in looked_at:
+                fine |= _is_fine(named[name])
+            if opened.tail.is_acid:
+                row_ids = RowIds.of(events)
+            else:
+                assert file.first is not None
+                row_ids = _numbered(file.first, number, len(rows))
+            parts.append(row_ids.where(fine))
+            number += len(rows)
     return _together(parts)
+
+
+def _numbered(first: RowId, number: int, count: int) -> RowIds:
+    """The row ids of plain rows, ``number`` rows behind the first."""
+    start = first.row_number + number
+    return RowIds(
+        np.full(count, first.write_id),
+        np.full(count, first.bucket_property),
+        np.arange(start, start + count),
+    )
 
 
 def _is_fine(array: Array) -> Flags:

@@ -7,7 +7,7 @@ seconds. The nanoseconds stand in a stream of their own, which is decoded here.
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -83,15 +83,20 @@ class ExactFile:
         return kind.kind in _KINDS or any(map(self._has_timestamps, kind.children))
 
 
-def has_nanoseconds(source: BinaryIO, tail: FileTail, columns: Collection[str]) -> bool:
-    """Whether an ACID file has timestamps finer than microseconds in these columns of ``row``."""
+def has_nanoseconds(source: BinaryIO, tail: FileTail, columns: frozenset[str]) -> bool:
+    """Whether a file has timestamps finer than microseconds in these columns of its rows.
+
+    In any column, if one of these is not there.
+    """
     if not tail.may_be_fine:
         return False
-    row = tail.types[tail.types[0].children[-1]]
+    row = tail.types[tail.types[0].children[-1] if tail.is_acid else 0]
+    children = {n.lower(): c for n, c in zip(row.names, row.children, strict=True)}
+    there = columns <= children.keys()
     wanted = {
         inner
-        for name, child in zip(row.names, row.children, strict=True)
-        if name.lower() in columns
+        for name, child in children.items()
+        if not there or name in columns
         for inner in _inside(tail, child)
     }
     for stripe in tail.stripes:

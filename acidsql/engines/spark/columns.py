@@ -6,7 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.sql import literal
-from acidsql.engines.spark.timestamps import jvm_zone, wall_clock, zones_agree
+from acidsql.engines.spark.timestamps import (
+    is_utc,
+    jvm_zone,
+    may_be_bent,
+    wall_clock,
+    zones_agree,
+)
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column
 from acidsql.model.types import (
@@ -52,6 +58,28 @@ def seen_columns(
                 return _padded(expression, kind)
 
     return lambda expression, kind: rebuilt(expression, kind, leaf)
+
+
+def kept_value(spark: SparkSession, expression: str, column: Column) -> str:
+    """The value of a column as an update writes it again.
+
+    An error for a timestamp that a JVM outside UTC may have read wrongly: see `may_be_bent`.
+    """
+    zone = jvm_zone(spark) if _TIMESTAMP in walk_types(column.type) else "UTC"
+    if is_utc(zone):
+        return expression
+    text = (
+        f'column "{column.name}" has a timestamp that Spark cannot read for certain in the time'
+        f" zone of its JVM, {zone}: start Spark with -Duser.timezone=UTC"
+    )
+    error = f"cast(raise_error({literal(text)}) as timestamp_ntz)"
+
+    def leaf(value: str, kind: ColumnType) -> str | None:
+        if kind != _TIMESTAMP:
+            return None
+        return f"if({may_be_bent(value, zone)}, {error}, {value})"
+
+    return rebuilt(expression, column.type, leaf)
 
 
 def padded(expression: str, kind: ColumnType) -> str:

@@ -29,7 +29,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.sql import ansi
-from acidsql.engines.spark.update import new_value
+from acidsql.engines.spark.update import old_value
 from acidsql.engines.spark.values import stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
@@ -255,19 +255,18 @@ class _Merge:
     def _new_value(self, column: Column) -> SqlText:
         leg = self.updates[0]
         value = next((a.value for a in leg.assignments if a.column == column.name), None)
+        kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
         if value is None:
-            return new_value(None, column, self.plan.alias)
+            written = SqlText.of(old_value(self.job, column, self.plan.alias))
+        else:
+            written = stored(value, column)
+        name = f" AS {quote(column.name)}"
+        if written == SqlText.of(kept):
+            return SqlText.of(kept, name)
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
         number = self.plan.matched.index(leg)
-        kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
-        chosen = SqlText.of(
-            "CASE WHEN ",
-            self._acting_leg(),
-            f" = {number} THEN ",
-            stored(value, column),
-            f" ELSE {kept} END",
-        )
-        return new_value(chosen, column, self.plan.alias)
+        acts = SqlText.of("CASE WHEN ", self._acting_leg(), f" = {number} THEN ")
+        return SqlText.of(acts, written, f" ELSE {kept} END", name)
 
     def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
         """Write the source rows without a match."""

@@ -40,6 +40,35 @@ def wall_clock(expression: str, zone: str) -> str:
     return utc if zone in _UTC else f"convert_timezone('UTC', '{zone}', {utc})"
 
 
+def may_be_bent(wall_clock: str, zone: str) -> str:
+    """Whether ORC's reader in a JVM of this zone may have made another time of a wall clock.
+
+    It moves a time that the zone skips in spring by an hour, and the first hours of year 1 and of
+    the Gregorian calendar by much more. What it made of them cannot be told from what was always
+    there.
+    """
+    steps = (f"timestampadd(MINUTE, {minutes}, {wall_clock})" for minutes in (-60, -30, 30, 60))
+    skipped = (
+        f"convert_timezone('UTC', '{zone}', convert_timezone('{zone}', 'UTC', {step})) <> {step}"
+        for step in steps
+    )
+    days = (
+        ("0001-01-01", "0001-01-03"),
+        ("0001-12-31", "0002-01-03"),
+        ("1582-10-04", "1582-10-27"),
+    )
+    moved = (
+        f"{wall_clock} between timestamp_ntz'{first} 00:00:00' and timestamp_ntz'{last} 00:00:00'"
+        for first, last in days
+    )
+    return " or ".join((*skipped, *moved))
+
+
+def is_utc(zone: str) -> bool:
+    """Whether the zone is UTC under one of its names."""
+    return zone in _UTC
+
+
 def jvm_zone(spark: SparkSession) -> str:
     """The time zone of Spark's JVM."""
     jvm = getattr(spark, "_jvm", None)
