@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acidsql.catalog import Database
+from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
 from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
-from acidsql.layout.dir_names import parse_directory
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Bucketing, Column, Table, TableKind
@@ -18,8 +18,9 @@ from acidsql.planner.names import find_target, table_name
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
-from acidsql.storage import Storage
+from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn
 
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
@@ -33,15 +34,24 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     parent = database_location(database, scope.warehouse)
     table = table_of(statement, name, f"{parent}/{name.table}", scope.user)
     with scope.transaction() as txn:
-        txn.lock(lock_components([Access(name.database, None, Operation.CREATE)]))
+        txn.lock(creation_locks(name))
         if scope.store.find_table(name) is not None:
             if statement.if_not_exists:
                 return Result("create", message="it exists already")
             raise TableExistsError(f"Table already exists: {name}", code=10073)
-        _refuse_used_location(scope.storage, table)
+        adoption = _adopt_location(table, scope, txn, chosen=statement.location is not None)
         scope.storage.make_directory(table.location)
-        scope.store.create_table(table)
-    return Result("create", message="OK")
+        with scope.store.committing(txn.txn_id):
+            adoption.seed(scope, txn)
+            scope.store.create_table(table)
+    return Result("create", message=_created(table, adoption))
+
+
+def creation_locks(name: TableName) -> list[LockComponent]:
+    """The locks of a statement that makes a table: on the use of the database, and on the name."""
+    return lock_components(
+        [Access(name.database, None, Operation.CREATE), Access.of(name, Operation.ALTER)]
+    )
 
 
 def drop_table(statement: DropTable, scope: Scope) -> Result:
@@ -74,9 +84,17 @@ def database_location(database: Database, warehouse: str) -> str:
 
 def table_of(statement: CreateTable, name: TableName, location: str, owner: str) -> Table:
     """The table a CREATE TABLE describes. AnalysisError and friends for what does not fit."""
-    columns = [_column(c) for c in statement.columns]
+    columns = [column_of(c) for c in statement.columns]
     partition_columns = [_partition_column(c) for c in statement.partition_columns]
-    _refuse_bad_columns(statement, columns, partition_columns)
+    refuse_bad_columns(
+        (*statement.columns, *statement.partition_columns), (*columns, *partition_columns), ()
+    )
+    if not columns:
+        raise AnalysisError(
+            "a table needs at least one column",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
     table = Table(
         name=name,
         columns=tuple(columns),
@@ -92,7 +110,8 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
     return table
 
 
-def _column(definition: ColumnDefinition) -> Column:
+def column_of(definition: ColumnDefinition) -> Column:
+    """The column that is defined. UnsupportedStatementError for a type that cannot be stored."""
     try:
         kind = parse_type(definition.type)
     except ValueError as error:
@@ -105,7 +124,7 @@ def _column(definition: ColumnDefinition) -> Column:
 
 
 def _partition_column(definition: ColumnDefinition) -> Column:
-    column = _column(definition)
+    column = column_of(definition)
     kinds = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
     plain = isinstance(column.type, PrimitiveType) and column.type.name in kinds
     if not plain and not isinstance(column.type, CharType) and "decimal" not in str(column.type):
@@ -121,32 +140,24 @@ def _at(definition: ColumnDefinition, message: str) -> UnsupportedStatementError
     )
 
 
-def _refuse_bad_columns(
-    statement: CreateTable, columns: Sequence[Column], partition_columns: Sequence[Column]
+def refuse_bad_columns(
+    definitions: Sequence[ColumnDefinition], columns: Sequence[Column], others: Sequence[Column]
 ) -> None:
-    seen: set[str] = set()
-    for definition, column in zip(
-        (*statement.columns, *statement.partition_columns),
-        (*columns, *partition_columns),
-        strict=True,
-    ):
+    """Raise for names that a table cannot have, or has twice; ``others`` are there already."""
+    seen = {c.name for c in others}
+    for definition, column in zip(definitions, columns, strict=True):
         reserved = column.name in _RESERVED or column.name.startswith(_RESERVED_PREFIX)
         if column.name in seen or reserved:
             what = "is reserved" if reserved else "is defined twice"
             raise AnalysisError(
                 f'column "{column.name}" {what}',
+                code=None if reserved else 10036,
                 line=definition.name.line,
                 column=definition.name.column,
             )
         if "`" in column.name:
             raise _at(definition, "Spark's ORC reader cannot find a name with a back quote in it")
         seen.add(column.name)
-    if not columns:
-        raise AnalysisError(
-            "a table needs at least one column",
-            line=statement.target.line,
-            column=statement.target.column,
-        )
 
 
 def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing | None:
@@ -173,12 +184,15 @@ def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing |
     return Bucketing(names, statement.bucket_count, int(version) if version in ("1", "2") else 2)
 
 
+def normal_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """As Hive stores them: the transactional keys in lower case."""
+    special = ("transactional", "transactional_properties")
+    return {k.lower() if k.lower() in special else k: v for k, v in properties}
+
+
 def _parameters(statement: CreateTable) -> dict[str, str]:
-    """As Hive stores them: transactional keys in lower case, transactional_properties filled in."""
-    parameters = dict(statement.properties)
-    for key in list(parameters):
-        if key.lower() in ("transactional", "transactional_properties"):
-            parameters[key.lower()] = parameters.pop(key)
+    """As Hive stores them, transactional_properties filled in."""
+    parameters = normal_properties(statement.properties)
     if parameters.get("transactional", "").lower() == "true":
         parameters["transactional"] = "true"
         parameters.setdefault("transactional_properties", "default")
@@ -208,7 +222,12 @@ def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
             f" value {properties} for transactional_properties",
             **place,
         )
-    codec = table.parameters.get("orc.compress", "snappy").lower()
+    refuse_codec(table.parameters, place)
+
+
+def refuse_codec(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
+    """Raise for an ``orc.compress`` that no file of ours can have."""
+    codec = parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(
             f'orc.compress: "{codec}" is not supported',
@@ -217,12 +236,21 @@ def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
         )
 
 
-def _refuse_used_location(storage: Storage, table: Table) -> None:
-    """A new table must not come with rows: its write ids start at 1."""
-    for file in storage.list_files(table.location):
-        parts = file.path.split("/")
-        if any(map(parse_directory, parts)) or not parts[0].startswith((".", "_")):
-            raise UnsupportedStatementError(
-                f"the directory {table.location} is not empty: it holds {file.path}",
-                hint="A directory with data cannot become a table yet.",
-            )
+def _adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
+    """Take in what lies in the directory, if the user has chosen it."""
+    if chosen:
+        refuse_shared_location(table.location, scope)
+    adoption = adopt(table, [table.location], scope, txn)
+    if not adoption.is_empty and not chosen:
+        raise UnsupportedStatementError(
+            f"the directory {table.location} is not empty",
+            detail="What a table leaves behind does not become part of another one by chance.",
+            hint=f"Add LOCATION '{table.location}' to make a table of what is there.",
+        )
+    return adoption
+
+
+def _created(table: Table, adoption: Adoption) -> str:
+    if table.partition_columns and not adoption.is_empty:
+        return f"OK\nMSCK REPAIR TABLE {table.name} adds the partitions that are there."
+    return "OK"

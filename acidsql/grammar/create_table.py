@@ -60,14 +60,12 @@ def parse_create_table(cursor: Cursor) -> CreateTable:
     if not cursor.sees("("):
         _refuse_query(cursor)
         cursor.unexpected("expected the columns in parentheses")
-    columns = _columns(cursor.parenthesised(), "column")
+    columns = column_definitions(cursor.parenthesised(), "column")
     clauses: dict[str, Any] = {}
     while not cursor.done:
         _clause(cursor, clauses)
-    properties: tuple[tuple[str, str], ...] = clauses.get("properties", ())
-    if transactional:
-        properties = _with_transactional(cursor, properties)
-    clauses["properties"] = properties
+    given: tuple[tuple[str, str], ...] = clauses.get("properties", ())
+    clauses["properties"] = _with_transactional(cursor, given) if transactional else given
     return CreateTable(target, columns, if_not_exists, **clauses)
 
 
@@ -90,22 +88,23 @@ def parse_drop_table(cursor: Cursor) -> DropTable:
 
 
 def _with_transactional(
-    cursor: Cursor, properties: tuple[tuple[str, str], ...]
+    cursor: Cursor, pairs: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    given = {key.lower(): value.lower() for key, value in properties}
+    given = {key.lower(): value.lower() for key, value in pairs}
     if given.get("transactional", "true") != "true":
         cursor.source.analysis_error(
             "CREATE TRANSACTIONAL TABLE contradicts transactional=false",
             cursor.source.tokens[0].start,
         )
-    return properties if "transactional" in given else (*properties, ("transactional", "true"))
+    return pairs if "transactional" in given else (*pairs, ("transactional", "true"))
 
 
-def _columns(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
+def column_definitions(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
+    """``a int, b string COMMENT s, …``: all that is left."""
     columns: list[ColumnDefinition] = []
     while not columns or inside.accept(","):
         _refuse_table_constraint(inside)
-        column = _column(inside, what)
+        column = column_definition(inside, what)
         if any(column.name.name.lower() == other.name.name.lower() for other in columns):
             inside.source.analysis_error(
                 f'{what} "{column.name.name}" appears twice',
@@ -117,7 +116,8 @@ def _columns(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
     return tuple(columns)
 
 
-def _column(inside: Cursor, what: str) -> ColumnDefinition:
+def column_definition(inside: Cursor, what: str) -> ColumnDefinition:
+    """``a int [COMMENT s]``."""
     name = inside.name(f"a {what}")
     if inside.sees("("):
         inside.source.refuse(
@@ -197,7 +197,7 @@ def _clause(cursor: Cursor, clauses: dict[str, Any]) -> None:
         clauses.setdefault("comment", cursor.string("a comment in quotes"))
     elif cursor.accept("PARTITIONED", "BY"):
         clauses.setdefault(
-            "partition_columns", _columns(cursor.parenthesised(), "partition column")
+            "partition_columns", column_definitions(cursor.parenthesised(), "partition column")
         )
     elif cursor.accept("CLUSTERED", "BY"):
         columns, count = _buckets(cursor)
@@ -208,7 +208,7 @@ def _clause(cursor: Cursor, clauses: dict[str, Any]) -> None:
     elif cursor.accept("LOCATION"):
         clauses.setdefault("location", cursor.string("a location in quotes"))
     elif cursor.accept("TBLPROPERTIES"):
-        clauses.setdefault("properties", _properties(cursor.parenthesised()))
+        clauses.setdefault("properties", properties(cursor.parenthesised()))
     else:
         cursor.unexpected("expected a clause of CREATE TABLE")
     if len(clauses) == before:
@@ -250,11 +250,12 @@ def _format(cursor: Cursor) -> str:
     return word
 
 
-def _properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
+def properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
+    """``key = value, …``: all that is left."""
     found: list[tuple[str, str]] = []
     while not found or inside.accept(","):
         offset = inside.offset
-        key = _property_key(inside)
+        key = property_key(inside)
         inside.expect("=")
         token = inside.peek()
         if token.kind is Kind.NUMBER or token.word in ("TRUE", "FALSE"):
@@ -269,7 +270,8 @@ def _properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _property_key(inside: Cursor) -> str:
+def property_key(inside: Cursor) -> str:
+    """A key in quotes, or words with dots between them."""
     if inside.peek().kind is Kind.STRING:
         return inside.string()
     parts = [inside.name("a property").name]

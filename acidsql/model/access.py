@@ -17,6 +17,10 @@ class Operation(Enum):
     DELETE = "d"
     CREATE = "create"
     DROP = "drop"
+    ALTER = "alter"
+    """Changes what the table is: nobody else may be at work in it."""
+    DESCRIBE = "describe"
+    """Changes only what is noted about the table: its rows mean what they meant."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.names import Names, find_column, find_target
+from acidsql.planner.partition import partition_column, partition_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import InsertPlan, LiteralRows
@@ -36,38 +37,19 @@ def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> Insert
 def _static_partition(
     statement: Insert, table: Table, arguments: Arguments
 ) -> tuple[tuple[str, str | None], ...]:
-    partition_names = [c.name for c in table.partition_columns]
-    found: dict[str, str | None] = {}
-    named: list[str] = []
-    for item in statement.partition:
-        column = find_column(table, item.column)
-        if column.name not in partition_names or column.name in named:
-            raise AnalysisError(
-                f'PARTITION: "{column.name}" is no partition column of "{table.name}", or twice',
-                code=10098,
-                line=item.column.line,
-                column=item.column.column,
-            )
-        named.append(column.name)
-        if item.value is not None:
-            try:
-                found[column.name] = cell_text(item.value, column.type, arguments, column.name)
-            except NotLiteral:
-                raise UnsupportedStatementError(
-                    f'the value of partition column "{column.name}" must be a literal of its type',
-                    hint="Leave the value out to make the partition dynamic.",
-                    line=item.value.line,
-                    column=item.value.column,
-                ) from None
-    if named and len(named) != len(partition_names):
-        missing = ", ".join(n for n in partition_names if n not in named)
+    found = partition_values(
+        [item for item in statement.partition if item.value is not None], table, arguments
+    )
+    named = [partition_column(table, item.column).name for item in statement.partition]
+    missing = [c.name for c in table.partition_columns if named and c.name not in named]
+    if missing:
         raise AnalysisError(
-            f'PARTITION leaves out the partition columns {missing} of "{table.name}"',
+            f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
             code=10125,
             line=statement.target.line,
             column=statement.target.column,
         )
-    return tuple((name, found[name]) for name in partition_names if name in found)
+    return tuple((c.name, found[c.name]) for c in table.partition_columns if c.name in found)
 
 
 def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> tuple[Column, ...]:

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from acidsql.statements.alter_table import (
+    AddColumns,
+    ChangeColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetProperties,
+    UnsetProperties,
+)
 from acidsql.statements.compact import Compact
 from acidsql.statements.create_table import CreateTable, DropTable
 from acidsql.statements.database import CreateDatabase, DropDatabase, Use
@@ -9,6 +17,12 @@ from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
 from acidsql.statements.merge import Merge
+from acidsql.statements.partition import (
+    AddPartitions,
+    DropPartitions,
+    RenamePartition,
+    RepairTable,
+)
 from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
@@ -20,6 +34,18 @@ from acidsql.statements.show import (
     ShowTransactions,
 )
 from acidsql.statements.update import Update
+
+AlterTable = (
+    AddColumns
+    | ReplaceColumns
+    | ChangeColumn
+    | RenameTable
+    | SetProperties
+    | UnsetProperties
+    | AddPartitions
+    | DropPartitions
+    | RenamePartition
+)
 
 Statement = (
     Insert
@@ -33,6 +59,8 @@ Statement = (
     | DropTable
     | CreateDatabase
     | DropDatabase
+    | AlterTable
+    | RepairTable
     | Use
     | Describe
     | ShowTables
@@ -44,17 +72,27 @@ Statement = (
 )
 
 __all__ = [
+    "AddColumns",
+    "AddPartitions",
+    "AlterTable",
+    "ChangeColumn",
     "Compact",
     "CreateDatabase",
     "CreateTable",
     "Delete",
     "Describe",
     "DropDatabase",
+    "DropPartitions",
     "DropTable",
     "Explain",
     "Insert",
     "Merge",
     "Query",
+    "RenamePartition",
+    "RenameTable",
+    "RepairTable",
+    "ReplaceColumns",
+    "SetProperties",
     "ShowCompactions",
     "ShowDatabases",
     "ShowLocks",
@@ -62,6 +100,7 @@ __all__ = [
     "ShowTables",
     "ShowTransactions",
     "Statement",
+    "UnsetProperties",
     "Update",
     "Use",
 ]
