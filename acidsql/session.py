@@ -6,11 +6,13 @@ import itertools
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from acidsql.catalog import Partition
 from acidsql.definitions import Definition, define
+from acidsql.definitions.create_table_as import Reading, create_table_as
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -43,6 +45,7 @@ from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
     Compact,
+    CreateTableAs,
     Delete,
     Explain,
     Insert,
@@ -229,6 +232,9 @@ class Session:
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
+            case CreateTableAs():
+                reading = Reading(self._engine, partial(self._read_context, arguments=arguments))
+                return create_table_as(statement, self._scope(arguments), reading)
             case _ if isinstance(statement, Definition):
                 result = define(statement, self._scope(arguments))
                 if self._database not in self._store.databases():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing_extensions import assert_never
 
 from acidsql.definitions.columns import add_columns, change_column, replace_columns
-from acidsql.definitions.create_table import create_table, drop_table
+from acidsql.definitions.create_table import create_table, create_table_like, drop_table
 from acidsql.definitions.database import create_database, drop_database
 from acidsql.definitions.partition import (
     add_partitions,
@@ -24,6 +24,7 @@ from acidsql.statements import (
     ChangeColumn,
     CreateDatabase,
     CreateTable,
+    CreateTableLike,
     DropDatabase,
     DropPartitions,
     DropTable,
@@ -35,7 +36,15 @@ from acidsql.statements import (
     UnsetProperties,
 )
 
-Definition = CreateTable | DropTable | CreateDatabase | DropDatabase | AlterTable | RepairTable
+Definition = (
+    CreateTable
+    | CreateTableLike
+    | DropTable
+    | CreateDatabase
+    | DropDatabase
+    | AlterTable
+    | RepairTable
+)
 
 
 def define(statement: Definition, scope: Scope) -> Result:
@@ -43,6 +52,8 @@ def define(statement: Definition, scope: Scope) -> Result:
     match statement:
         case CreateTable():
             return create_table(statement, scope)
+        case CreateTableLike():
+            return create_table_like(statement, scope)
         case DropTable():
             return drop_table(statement, scope)
         case CreateDatabase():

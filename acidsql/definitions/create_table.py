@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from acidsql.catalog import Database
+from acidsql.catalog import Database, table_exists
 from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
-from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
+from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Bucketing, Column, Table, TableKind
@@ -17,7 +18,13 @@ from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
 from acidsql.result import Result
 from acidsql.scope import Scope
-from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
+from acidsql.statements.create_table import (
+    ColumnDefinition,
+    CreateTable,
+    CreateTableLike,
+    DropTable,
+)
+from acidsql.statements.fragment import TableRef
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
@@ -33,13 +40,19 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse)
     table = table_of(statement, name, f"{parent}/{name.table}", scope.user)
+    return _create(
+        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
+    )
+
+
+def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) -> Result:
     with scope.transaction() as txn:
-        txn.lock(creation_locks(name))
-        if scope.store.find_table(name) is not None:
-            if statement.if_not_exists:
-                return Result("create", message="it exists already")
-            raise TableExistsError(f"Table already exists: {name}", code=10073)
-        adoption = _adopt_location(table, scope, txn, chosen=statement.location is not None)
+        txn.lock(creation_locks(table.name))
+        if scope.store.find_table(table.name) is not None:
+            if if_not_exists:
+                return Result("create", message=EXISTS)
+            raise table_exists(table.name)
+        adoption = adopt_location(table, scope, txn, chosen=chosen)
         scope.storage.make_directory(table.location)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
@@ -47,10 +60,36 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     return Result("create", message=_created(table, adoption))
 
 
+EXISTS = "it exists already"
+
+
 def creation_locks(name: TableName) -> list[LockComponent]:
     """The locks of a statement that makes a table: on the use of the database, and on the name."""
     return lock_components(
         [Access(name.database, None, Operation.CREATE), Access.of(name, Operation.ALTER)]
+    )
+
+
+def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
+    """Create a table with the columns, buckets and properties of another one, without its rows."""
+    name = table_name(statement.target, scope.names)
+    source = find_target(statement.source, scope.names)
+    parent = database_location(scope.store.database(name.database), scope.warehouse)
+    given = normal_properties(statement.properties)
+    table = replace(
+        source,
+        name=name,
+        location=statement.location or f"{parent}/{name.table}",
+        parameters={**source.parameters, **given},
+        owner=scope.user,
+        created_s=int(time.time()),
+    )
+    _refuse_other_kinds(statement.target, table)
+    version = source.parameters.get("bucketing_version", "2")
+    if table.bucketing is not None and given.get("bucketing_version", version) != version:
+        raise AnalysisError(f"'bucketing_version' of {source.name} is {version}")
+    return _create(
+        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
     )
 
 
@@ -106,7 +145,7 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
         owner=owner,
         created_s=int(time.time()),
     )
-    _refuse_other_kinds(statement, table)
+    _refuse_other_kinds(statement.target, table)
     return table
 
 
@@ -200,8 +239,8 @@ def _parameters(statement: CreateTable) -> dict[str, str]:
     return parameters
 
 
-def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
-    place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
+def _refuse_other_kinds(target: TableRef, table: Table) -> None:
+    place: dict[str, Any] = {"line": target.line, "column": target.column}
     transactional = table.parameters.get("transactional")
     if transactional is not None and transactional.lower() not in ("true", "false"):
         raise AnalysisError(
@@ -236,8 +275,8 @@ def refuse_codec(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
         )
 
 
-def _adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
-    """Take in what lies in the directory, if the user has chosen it."""
+def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
+    """Take in what lies in the directory, if the user has chosen it (``chosen``)."""
     if chosen:
         refuse_shared_location(table.location, scope)
     adoption = adopt(table, [table.location], scope, txn)

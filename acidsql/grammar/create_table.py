@@ -6,9 +6,17 @@ from typing import Any
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind
+from acidsql.grammar.query import parse_query
 from acidsql.model.types import parse_type
-from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
-from acidsql.statements.fragment import Identifier
+from acidsql.statements.create_table import (
+    ColumnDefinition,
+    CreateTable,
+    CreateTableAs,
+    CreateTableLike,
+    DropTable,
+)
+from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.query import Query
 
 _CONSTRAINT_WORDS = (
     "NOT", "NULL", "DEFAULT", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "FOREIGN",
@@ -20,13 +28,8 @@ _REFUSED_CLAUSES = {
     "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
     "SKEWED": ("SKEWED BY", "Leave it out."),
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
-    "LIKE": ("CREATE TABLE LIKE", "List the columns."),
-    "AS": ("CREATE TABLE AS SELECT", "CREATE TABLE with its columns, then INSERT INTO … SELECT."),
-    "SELECT": (
-        "CREATE TABLE AS SELECT",
-        "CREATE TABLE with its columns, then INSERT INTO … SELECT.",
-    ),
-    "WITH": ("WITH", "Use TBLPROPERTIES; for a query, CREATE TABLE, then INSERT INTO."),
+    "WITH": ("WITH", "Use TBLPROPERTIES; a query follows AS."),
+    "SELECT": ("SELECT here", "A query follows AS."),
     "CLONE": ("CLONE", "List the columns."),
 }
 _REFUSED_KINDS = {
@@ -38,7 +41,7 @@ _REFUSED_KINDS = {
 }
 
 
-def parse_create_table(cursor: Cursor) -> CreateTable:
+def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTableLike:
     """The CREATE [TRANSACTIONAL] TABLE that starts here."""
     cursor.expect("CREATE")
     if cursor.peek().word in _REFUSED_KINDS:
@@ -56,26 +59,56 @@ def parse_create_table(cursor: Cursor) -> CreateTable:
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     target = cursor.table()
-    _refuse_clause(cursor)
-    if not cursor.sees("("):
-        _refuse_query(cursor)
-        cursor.unexpected("expected the columns in parentheses")
-    columns = column_definitions(cursor.parenthesised(), "column")
+    if cursor.sees("LIKE"):
+        return _like(cursor, target, if_not_exists, transactional)
+    columns: tuple[ColumnDefinition, ...] = ()
     clauses: dict[str, Any] = {}
-    while not cursor.done:
-        _clause(cursor, clauses)
+    if cursor.sees("("):
+        columns = column_definitions(cursor.parenthesised(), "column")
+    while not cursor.done and not cursor.sees("AS"):
+        _clause(cursor, clauses, has_columns=bool(columns))
     given: tuple[tuple[str, str], ...] = clauses.get("properties", ())
     clauses["properties"] = _with_transactional(cursor, given) if transactional else given
-    return CreateTable(target, columns, if_not_exists, **clauses)
+    partition_by = clauses.pop("partition_by", ())
+    table = CreateTable(target, columns, if_not_exists, **clauses)
+    if columns and cursor.done:
+        return table
+    return CreateTableAs(table, partition_by, _query(cursor, has_columns=bool(columns)))
 
 
-def _refuse_query(cursor: Cursor) -> None:
-    """Raise for CREATE TABLE AS SELECT with clauses before AS."""
-    rest = Cursor(cursor.source, cursor.at, cursor.end)
-    while not rest.done:
-        if rest.sees("AS") and rest.peek(1).word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE"):
-            _refuse_clause(rest)
-        rest.skip()
+def _query(cursor: Cursor, *, has_columns: bool) -> Query:
+    """What follows AS."""
+    if has_columns:
+        cursor.source.refuse(
+            "CREATE TABLE AS SELECT command cannot specify the list of columns for the target"
+            " table",
+            cursor.offset,
+            hint="Name the columns in the query: SELECT e AS name.",
+            code=10065,
+        )
+    if not cursor.accept("AS"):
+        cursor.unexpected("expected the columns in parentheses, or AS and a query")
+    return parse_query(cursor)
+
+
+def _like(
+    cursor: Cursor, target: TableRef, if_not_exists: bool, transactional: bool
+) -> CreateTableLike:
+    cursor.expect("LIKE")
+    source = cursor.table()
+    clauses: dict[str, Any] = {}
+    while not cursor.done:
+        if not cursor.sees_any("STORED", "LOCATION", "TBLPROPERTIES"):
+            cursor.source.refuse(
+                f"CREATE TABLE LIKE … {cursor.peek().text.upper()} is not supported",
+                cursor.offset,
+                hint="LOCATION and TBLPROPERTIES may follow.",
+            )
+        _clause(cursor, clauses, has_columns=True)
+    clauses.pop("stored_as", None)
+    given = clauses.pop("properties", ())
+    pairs = _with_transactional(cursor, given) if transactional else given
+    return CreateTableLike(target, source, if_not_exists, properties=pairs, **clauses)
 
 
 def parse_drop_table(cursor: Cursor) -> DropTable:
@@ -188,13 +221,15 @@ def _refuse_constraint(inside: Cursor) -> None:
     )
 
 
-def _clause(cursor: Cursor, clauses: dict[str, Any]) -> None:
+def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
     """Read the clause that is next into the arguments of CreateTable."""
     _refuse_clause(cursor)
     start, word = cursor.offset, cursor.peek().word
     before = len(clauses)
     if cursor.accept("COMMENT"):
         clauses.setdefault("comment", cursor.string("a comment in quotes"))
+    elif not has_columns and cursor.accept("PARTITIONED", "BY"):
+        clauses.setdefault("partition_by", cursor.names_in_parentheses())
     elif cursor.accept("PARTITIONED", "BY"):
         clauses.setdefault(
             "partition_columns", column_definitions(cursor.parenthesised(), "partition column")

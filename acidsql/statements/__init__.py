@@ -11,7 +11,12 @@ from acidsql.statements.alter_table import (
     UnsetProperties,
 )
 from acidsql.statements.compact import Compact
-from acidsql.statements.create_table import CreateTable, DropTable
+from acidsql.statements.create_table import (
+    CreateTable,
+    CreateTableAs,
+    CreateTableLike,
+    DropTable,
+)
 from acidsql.statements.database import CreateDatabase, DropDatabase, Use
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
@@ -56,6 +61,8 @@ Statement = (
     | Explain
     | Compact
     | CreateTable
+    | CreateTableAs
+    | CreateTableLike
     | DropTable
     | CreateDatabase
     | DropDatabase
@@ -79,6 +86,8 @@ __all__ = [
     "Compact",
     "CreateDatabase",
     "CreateTable",
+    "CreateTableAs",
+    "CreateTableLike",
     "Delete",
     "Describe",
     "DropDatabase",
