@@ -3,13 +3,15 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WAREHOUSE := demo
+HIVE := tests/integration/hive
+HIVE_BUILD := build/hive
 
 # What the caller's shell says about other Pythons and Sparks must not reach ours.
 unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit goldens bench soak clean java
+.PHONY: help demo demo-tpch test check unit interop goldens bench soak clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +37,16 @@ check: .venv/.installed ## Format, lint, types, import contracts
 
 unit: .venv/.installed ## Run the tests that need neither Spark nor Java
 	$(BIN)/python -m pytest -q --hypothesis-profile=unit acidsql tests/unit grammar_tests
+
+interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built ## Write and read tables in turns with Hive 4.0.1 and 3.1.3; needs Maven
+	$(BIN)/python -m pytest -q -m hive $(HIVE)
+
+$(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive3/*)
+	@command -v mvn >/dev/null && command -v javac >/dev/null || { \
+	  echo "Maven and a JDK are needed: install maven and openjdk-17-jdk-headless." >&2; \
+	  exit 1; }
+	$(HIVE)/runner/build.sh $* '$(CURDIR)/$(HIVE_BUILD)/$*'
+	@touch $@
 
 goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff
 	ACIDSQL_REWRITE_GOLDENS=1 $(BIN)/python -m pytest -q grammar_tests tests/logic

@@ -10,6 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+from acidsql.acid_directory import directory_snapshot, directory_txns
 from acidsql.catalog import Partition
 from acidsql.definitions import Definition, define
 from acidsql.definitions.create_table_as import Reading, create_table_as
@@ -28,6 +29,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
 from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
@@ -38,12 +40,15 @@ from acidsql.plans.query import QueryPlan
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
 from acidsql.script import run_script
+from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
+from acidsql.services.overtaking import is_overtaken, overtaken
 from acidsql.services.snapshots import table_directories, table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
+    Check,
     Compact,
     CreateTableAs,
     Delete,
@@ -52,13 +57,15 @@ from acidsql.statements import (
     Merge,
     Query,
     Statement,
+    Truncate,
     Update,
     Use,
+    WriteStatement,
 )
 from acidsql.storage import Storage
 from acidsql.store import Store
-from acidsql.txn.entities import CompactionType, TxnType, WriteOperation
-from acidsql.txn.locks import lock_components
+from acidsql.txn.entities import CompactionType, LockType, TxnType
+from acidsql.txn.locks import lock_components, write_operation
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn, transaction
 
@@ -147,6 +154,28 @@ class Session:
         self._leases.keep(txn, [full_name])
         return frame
 
+    def read_acid(
+        self,
+        path: str,
+        *,
+        schema: str,
+        partitioned_by: str = "",
+        valid_write_ids: str | None = None,
+        valid_txns: str | None = None,
+        row_id: bool = False,
+    ) -> Any:
+        """The rows of a directory of full-ACID files, which no catalog need know, as a DataFrame.
+
+        ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
+        Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Nothing keeps a cleaner
+        from the files. Raises AcidSqlError.
+        """
+        self._check_open()
+        snapshot = directory_snapshot(path, schema, partitioned_by, valid_write_ids, self._storage)
+        txns = directory_txns(valid_txns)
+        return self._engine.table(snapshot, txns, row_id=row_id).data_frame
+
     def register(self, name: str, frame: Any) -> None:
         """Make a Spark DataFrame usable as a source under a name, before any table of that name."""
         self._check_open()
@@ -222,13 +251,15 @@ class Session:
         match statement:
             case Query():
                 return self._query(statement, arguments)
-            case Insert() | Update() | Delete() | Merge():
+            case Insert() | Update() | Delete() | Merge() | Truncate():
                 return self._write(statement, arguments)
             case Explain():
                 plan = make_plan(statement.statement, self, arguments)
                 return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
             case Compact():
                 return self._compact(statement, arguments)
+            case Check():
+                return self._check_table(statement, arguments)
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
@@ -268,9 +299,7 @@ class Session:
         self._leases.release_with(result, txn)
         return result
 
-    def _write(
-        self, statement: Insert | Update | Delete | Merge, arguments: dict[str, Any]
-    ) -> Result:
+    def _write(self, statement: WriteStatement, arguments: dict[str, Any]) -> Result:
         for attempt in itertools.count(1):
             seen = SeenNames(self)
             plan = make_plan(statement, seen, arguments)
@@ -279,7 +308,7 @@ class Session:
             assert target is not None
             with self._transaction() as txn:
                 write_id = txn.write_id(target.name)
-                txn.lock(lock_components(write_accesses(plan, target)))
+                self._lock_target(txn, plan, target)
                 # Who waited for a lock may have been overtaken: its snapshot could never commit,
                 # or its plan is one for columns that are others now.
                 altered = not seen.still_hold()
@@ -293,9 +322,22 @@ class Session:
                     self._store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))
                 ]
                 context = WriteContext(self._read_context(txn, tables, arguments), write_id)
+                if is_overtaken(plan, context, self._store, self._storage):
+                    if attempt == _SNAPSHOT_RETRIES:
+                        raise overtaken(plan.table, txn.txn_id)
+                    txn.abort("a later write id was committed before locks were acquired")
+                    continue
                 job = self._run_job(plan, context, txn)
             return _write_result(plan, job, txn, write_id)
         raise AssertionError("the loop ends by returning or raising")
+
+    def _lock_target(self, txn: OpenTxn, plan: WritePlan, target: Table) -> None:
+        components = lock_components(write_accesses(plan, target))
+        if any(c.type is LockType.EXCLUSIVE for c in components):
+            # Our own lazy frames would be waited for in vain. They stay readable until the cleaner
+            # comes, so that one of them may even be what the table is overwritten with.
+            self._leases.release_table(lambda held: held == target.name)
+        txn.lock(components)
 
     def _run_job(self, plan: WritePlan, context: WriteContext, txn: OpenTxn) -> JobResult:
         """Write, record what was reached, and commit; an aborted write leaves no files."""
@@ -327,8 +369,21 @@ class Session:
         for operation, partitions in reached.items():
             self._store.add_dynamic_partitions(
                 txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
-                WriteOperation(operation.value),
+                write_operation(operation),
             )  # fmt: skip
+
+    def _check_table(self, statement: Check, arguments: dict[str, Any]) -> Result:
+        plan = plan_check(statement, self, arguments)
+        txn = self._read_txn([Access.of(plan.table, Operation.SELECT)])
+        try:
+            table = self._store.table(plan.table)
+            snapshot = self._read_context(txn, [table], {}).tables[plan.table]
+            found = check_table(plan, snapshot, txn, self._store, self._storage, self._engine)
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        txn.close()
+        return problem_rows(plan, found)
 
     # -- compaction --------------------------------------------------------------------------------
 

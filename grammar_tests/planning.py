@@ -19,13 +19,25 @@ from acidsql.definitions.create_table import table_of
 from acidsql.grammar.parse import parse
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
+from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import table_name
 from acidsql.planner.planner import make_plan
+from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Compact, CreateTable, Delete, Insert, Merge, Query, Update
+from acidsql.statements import (
+    Check,
+    Compact,
+    CreateTable,
+    Delete,
+    Insert,
+    Merge,
+    Query,
+    Truncate,
+    Update,
+)
 
 _ACID = "stored as orc tblproperties ('transactional' = 'true')"
 _KINDS = {
@@ -97,13 +109,15 @@ def _table(line: str, names: DeclaredNames) -> Table:
     return replace(table, parameters=_KINDS[kind]) if kind in _KINDS else table
 
 
-def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | CompactPlan:
+def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | CompactPlan | CheckPlan:
     """The plan of a statement."""
     names = DeclaredNames.of(declarations)
     statement = parse(sql)
     match statement:
+        case Check():
+            return plan_check(statement, names, names.arguments)
         case Compact():
             return plan_compact(statement, names, names.arguments)
-        case Insert() | Update() | Delete() | Merge() | Query():
+        case Insert() | Update() | Delete() | Merge() | Truncate() | Query():
             return make_plan(statement, names, names.arguments)
     raise AssertionError(f"{type(statement).__name__} has no plan")

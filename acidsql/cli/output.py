@@ -52,7 +52,8 @@ class Printer:
                 rows = result.fetchall()
                 print_table(result.columns, rows, self.out)
                 if not self.quiet:
-                    self.out.write(f"({count_text(len(rows), 'row')})\n")
+                    counted = f"({count_text(len(rows), 'row')})"
+                    self.out.write(f"{result.message or counted}\n")
             case "json":
                 self.out.writelines(json_array(result))
             case "jsonl":

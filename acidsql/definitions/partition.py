@@ -41,7 +41,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     wanted = []
     for new in statement.partitions:
-        name = whole_partition(new.values, table, scope.arguments, statement.target)
+        name = whole_partition(new.values, table, statement.target, scope.arguments)
         wanted.append((Partition(name, new.location or f"{table.location}/{name}"), new.location))
     with altering(table, scope) as (txn, table):
         known = {p.name for p in scope.store.partitions(table.name)}
@@ -86,8 +86,8 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
 def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
     """Give a partition other values; its directory follows if it lies where ours do."""
     table = find_target(statement.target, scope.names)
-    old = whole_partition(statement.partition, table, scope.arguments, statement.target)
-    new = whole_partition(statement.renamed, table, scope.arguments, statement.target)
+    old = whole_partition(statement.partition, table, statement.target, scope.arguments)
+    new = whole_partition(statement.renamed, table, statement.target, scope.arguments)
     with altering(table, scope) as (txn, table):
         known = {p.name: p for p in scope.store.partitions(table.name)}
         if old not in known:

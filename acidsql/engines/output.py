@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 import pyarrow as pa
 
 from acidsql.errors import AcidSqlError
-from acidsql.layout.dir_names import VERSION_FILE, BucketFile, DeltaDir
+from acidsql.layout.dir_names import VERSION_FILE, BaseDir, BucketFile, DeltaDir
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.names import PartitionName
 from acidsql.model.row_id import encode_bucket
@@ -49,10 +49,18 @@ class Target:
     write_id: WriteId
     compression: str
     storage: Storage
+    overwrite: bool = False
 
     @classmethod
-    def of(cls, snapshot: TableSnapshot, write_id: WriteId, storage: Storage) -> Target:
-        """The target of a write to a table."""
+    def of(
+        cls,
+        snapshot: TableSnapshot,
+        write_id: WriteId,
+        storage: Storage,
+        *,
+        overwrite: bool = False,
+    ) -> Target:
+        """The target of a write to a table; a base if it is to ``overwrite`` what is there."""
         table = snapshot.table
         return cls(
             columns=table.columns,
@@ -64,6 +72,7 @@ class Target:
             write_id=write_id,
             compression=compression_of(table),
             storage=storage,
+            overwrite=overwrite,
         )
 
     def directory(self, partition: str) -> str:
@@ -127,6 +136,10 @@ class Output:
         writer = self._writer(partition, True, bucket_id, statement_id)
         writer.write_deletes(row_ids, self.target.write_id)
 
+    def empty(self, partition: str) -> None:
+        """Write a file of no rows: readers see a base only if there is a file in it."""
+        self._writer(partition, False, 0, StatementId(0))
+
     def finish(self) -> None:
         """Close every open file."""
         for key in list(self._open):
@@ -165,7 +178,8 @@ class Output:
         name = BucketFile(BucketId(bucket_id)).name
         write_id, statement = target.write_id, StatementId(statement_id)
         delta = DeltaDir(write_id, write_id, statement, is_delete=is_delete)
-        directory = f"{target.directory(partition)}/{delta.name}"
+        written = BaseDir(write_id) if target.overwrite else delta
+        directory = f"{target.directory(partition)}/{written.name}"
         attempt = f"_attempt_{self._attempt}_{name}"
         target.storage.make_directory(directory)
         file = OutputFile(partition, directory, attempt, name, statement_id, is_delete, 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.lexer import Kind
+from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.query import parse_query
 from acidsql.model.types import parse_type
 from acidsql.statements.create_table import (
@@ -130,6 +130,21 @@ def _with_transactional(
             cursor.source.tokens[0].start,
         )
     return pairs if "transactional" in given else (*pairs, ("transactional", "true"))
+
+
+def parse_columns(text: str, what: str = "column") -> tuple[ColumnDefinition, ...]:
+    """The columns of a text like ``id int, v string``, as between the parentheses of CREATE TABLE.
+
+    Raises as `parse_create_table` does, with places in this text.
+
+    >>> [c.type for c in parse_columns("id int, m map<string, int>")]
+    ['int', 'map<string, int>']
+    """
+    source = Source(text)
+    cursor = Cursor(source)
+    if cursor.done:
+        source.syntax_error(f"no {what}", 0)
+    return column_definitions(cursor, what)
 
 
 def column_definitions(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:

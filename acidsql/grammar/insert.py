@@ -1,4 +1,4 @@
-"""INSERT INTO, with its VALUES list read row by row."""
+"""INSERT INTO and INSERT OVERWRITE, with the VALUES list read row by row."""
 
 from __future__ import annotations
 
@@ -43,13 +43,11 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     """The INSERT that starts here; ``with_at`` is the token of a WITH before it."""
     header = cursor.offset
     cursor.expect("INSERT")
-    if cursor.sees("OVERWRITE"):
-        cursor.source.refuse(
-            "INSERT OVERWRITE is not supported yet",
-            cursor.offset,
-            hint="DELETE the rows to be replaced, then INSERT INTO.",
-        )
-    cursor.expect("INTO")
+    overwrite = cursor.accept("OVERWRITE")
+    if overwrite:
+        _refuse_directory(cursor)
+    else:
+        cursor.expect("INTO")
     cursor.accept("TABLE")
     target = cursor.table()
     partition = parse_partition(cursor) if cursor.sees("PARTITION") else ()
@@ -70,7 +68,7 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
             cursor.unexpected("expected SELECT, FROM or TABLE")
         whole = Cursor(cursor.source, with_at, cursor.end)
         cursor.at = cursor.end
-        return Insert(target, partition, columns, stitched_query(whole, hole), None)
+        return Insert(target, partition, columns, stitched_query(whole, hole), None, overwrite)
     rows = _values(Cursor(cursor.source, cursor.at, cursor.end))
     if rows is None:
         source, values = query(cursor), None
@@ -78,7 +76,16 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
         source = _values_source(cursor, rows)
         values = tuple(tuple(value for _, value in row) for row in rows)
     cursor.at = cursor.end
-    return Insert(target, partition, columns, source, values)
+    return Insert(target, partition, columns, source, values, overwrite)
+
+
+def _refuse_directory(cursor: Cursor) -> None:
+    if cursor.sees("DIRECTORY") or cursor.sees("LOCAL", "DIRECTORY"):
+        cursor.source.refuse(
+            "INSERT OVERWRITE DIRECTORY is not supported",
+            cursor.offset,
+            hint="Query the rows and write them with Spark.",
+        )
 
 
 def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
@@ -108,6 +115,15 @@ def constant(part: Cursor) -> Fragment:
             hint="Write text in single quotes.",
         )
     return value
+
+
+def parse_fixed_partition(cursor: Cursor, statement: str) -> tuple[PartitionValue, ...]:
+    """``PARTITION (a = 1, …)``, if it is there, with a value for each column."""
+    at = cursor.offset
+    partition = parse_partition(cursor) if cursor.sees("PARTITION") else ()
+    if any(item.value is None for item in partition):
+        cursor.source.syntax_error(f"every partition column needs a value in {statement}", at)
+    return partition
 
 
 def refuse_duplicates(names: list[Identifier], where: str) -> None:

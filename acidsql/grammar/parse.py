@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acidsql.grammar.alter_table import parse_alter_table
+from acidsql.grammar.check import parse_check
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
@@ -22,16 +23,14 @@ from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
 from acidsql.grammar.show import parse_describe, parse_show
+from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
-from acidsql.statements import Statement
-from acidsql.statements.delete import Delete
+from acidsql.statements import Statement, WriteStatement
 from acidsql.statements.explain import Explain
-from acidsql.statements.insert import Insert
-from acidsql.statements.merge import Merge
 from acidsql.statements.query import Query
-from acidsql.statements.update import Update
 
 _DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
+_EXPLAINED_WORDS = ("WITH", "TRUNCATE", *_DML_WORDS)
 _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
@@ -40,6 +39,8 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "UPDATE": parse_update,
     "DELETE": parse_delete,
     "MERGE": parse_merge,
+    "TRUNCATE": parse_truncate,
+    "CHECK": parse_check,
     "USE": parse_use,
     "SHOW": parse_show,
     "DESCRIBE": parse_describe,
@@ -101,17 +102,17 @@ def _creates_other(cursor: Cursor) -> bool:
 
 def _explain(cursor: Cursor) -> Explain:
     cursor.expect("EXPLAIN")
-    if not cursor.sees_any("WITH", *_DML_WORDS) and not starts_query(cursor):
+    if not cursor.sees_any(*_EXPLAINED_WORDS) and not starts_query(cursor):
         word = cursor.peek().text.upper()
         if not word:
             cursor.unexpected("expected a statement")
         cursor.source.refuse(
             f"EXPLAIN {word} is not supported",
             cursor.offset,
-            hint="EXPLAIN is followed by INSERT, UPDATE, DELETE, MERGE or a query.",
+            hint="EXPLAIN is followed by INSERT, UPDATE, DELETE, MERGE, TRUNCATE or a query.",
         )
     statement = _statement(cursor)
-    assert isinstance(statement, Insert | Update | Delete | Merge | Query)
+    assert isinstance(statement, WriteStatement | Query)
     return Explain(statement)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.insert import constant, parse_partition
+from acidsql.grammar.insert import constant, parse_fixed_partition
 from acidsql.statements.fragment import TableRef
 from acidsql.statements.insert import PartitionValue
 from acidsql.statements.partition import (
@@ -83,11 +83,9 @@ def parse_repair(cursor: Cursor) -> RepairTable:
 
 def fixed_partition(cursor: Cursor, where: str) -> tuple[PartitionValue, ...]:
     """``PARTITION (a = 1, …)`` in which every column has a value."""
-    start = cursor.offset
-    items = parse_partition(cursor)
-    if any(item.value is None for item in items):
-        cursor.source.syntax_error(f"every partition column needs a value in {where}", start)
-    return items
+    if not cursor.sees("PARTITION"):
+        cursor.unexpected("expected PARTITION")
+    return parse_fixed_partition(cursor, where)
 
 
 def _conditions(cursor: Cursor) -> tuple[PartitionCondition, ...]:

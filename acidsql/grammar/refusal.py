@@ -11,7 +11,6 @@ _SPARK = "Run it on the Spark session itself."
 _CREATE = "CREATE TABLE and CREATE DATABASE are supported."
 
 _REFUSED: dict[str, tuple[str, str]] = {
-    "TRUNCATE": ("TRUNCATE is not supported yet", "Write DELETE FROM t."),
     "LOAD": (
         "LOAD DATA is not supported",
         "Read the files with Spark, then INSERT INTO t SELECT … FROM a temporary view.",

@@ -9,12 +9,14 @@ from acidsql.model.names import PartitionName, TableName
 
 
 class Operation(Enum):
-    """What is done; the values are thrift's DataOperationType and the letters Hive stores."""
+    """What is done; the values of one letter are those Hive stores."""
 
     SELECT = "s"
     INSERT = "i"
     UPDATE = "u"
     DELETE = "d"
+    OVERWRITE = "overwrite"
+    """Rows take the place of all others; Hive stores it as an update."""
     CREATE = "create"
     DROP = "drop"
     ALTER = "alter"

@@ -19,6 +19,7 @@ PRIMITIVES = (
     "binary",
     "date",
     "timestamp",
+    "timestamp with local time zone",
 )
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
@@ -35,13 +36,12 @@ _ALIASES = {
     "double precision": "double",
     "timestamp_ntz": "timestamp",
     "timestamp without time zone": "timestamp",
+    "timestamp_ltz": "timestamp with local time zone",
 }
 _UNSUPPORTED = {
     "uniontype": "uniontype columns are not supported",
     "void": "void columns cannot be declared",
     "interval": "interval columns cannot be stored",
-    "timestamp_ltz": "timestamp with local time zone is not supported yet",
-    "timestamp with local time zone": "timestamp with local time zone is not supported yet",
 }
 
 
@@ -115,7 +115,8 @@ ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | Stru
 def spark_type(kind: ColumnType) -> str:
     """The Spark SQL type in which a value of this column is seen and computed with.
 
-    Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz. Spark has char and varchar
+    Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz; the one with local time
+    zone is an instant, Spark's timestamp_ltz. Spark has char and varchar
     in table definitions only: their values are strings, whose length the writer checks.
 
     >>> spark_type(parse_type("struct<a:timestamp,b:varchar(3)>"))
@@ -124,6 +125,8 @@ def spark_type(kind: ColumnType) -> str:
     match kind:
         case PrimitiveType("timestamp"):
             return "timestamp_ntz"
+        case PrimitiveType("timestamp with local time zone"):
+            return "timestamp_ltz"
         case CharType():
             return "string"
         case ArrayType(element):

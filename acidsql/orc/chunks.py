@@ -11,7 +11,9 @@ from acidsql.orc.protobuf import read_varint
 COMPRESSIONS = {0: "none", 1: "zlib", 2: "snappy", 3: "lzo", 4: "lz4", 5: "zstd"}
 """By the number in the postscript."""
 
-_HEADER = 3
+CHUNK_HEADER = 3
+"""The bytes before each chunk: its size, and whether it is compressed."""
+
 _MIN_MATCH = 4
 
 
@@ -22,8 +24,8 @@ def decompress_section(section: bytes, compression: str, block_size: int) -> byt
     result = bytearray()
     at = 0
     while at < len(section):
-        header = int.from_bytes(section[at : at + _HEADER], "little")
-        at += _HEADER
+        header = int.from_bytes(section[at : at + CHUNK_HEADER], "little")
+        at += CHUNK_HEADER
         size, is_original = header >> 1, header & 1
         if at + size > len(section):
             raise ValueError("a compressed chunk is longer than its section")
@@ -31,6 +33,19 @@ def decompress_section(section: bytes, compression: str, block_size: int) -> byt
         result += chunk if is_original else _decompress(chunk, compression, block_size)
         at += size
     return bytes(result)
+
+
+def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int, int]:
+    """Where each chunk starts, and the end → how many decompressed bytes come before."""
+    starts = {0: 0}
+    at = before = 0
+    while at < len(section):
+        size = int.from_bytes(section[at : at + CHUNK_HEADER], "little") >> 1
+        chunk = section[at : at + CHUNK_HEADER + size]
+        at += len(chunk)
+        before += len(decompress_section(chunk, compression, block_size))
+        starts[at] = before
+    return starts
 
 
 def original_chunks(data: bytes, compression: str, block_size: int) -> bytes:
@@ -44,7 +59,7 @@ def original_chunks(data: bytes, compression: str, block_size: int) -> bytes:
     result = bytearray()
     for at in range(0, len(data), block_size):
         chunk = data[at : at + block_size]
-        result += (len(chunk) << 1 | 1).to_bytes(_HEADER, "little") + chunk
+        result += (len(chunk) << 1 | 1).to_bytes(CHUNK_HEADER, "little") + chunk
     return bytes(result)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from acidsql.layout.arrow import Array, DataType
 from acidsql.orc.reader import Source, open_orc
+from acidsql.orc.timestamps import exact_texts, is_exact
 
 
 def dump(source: Source, path: str = "") -> Iterator[str]:
@@ -20,7 +21,7 @@ def dump(source: Source, path: str = "") -> Iterator[str]:
 
     Raises MissingFileError or CorruptFileError.
     """
-    with open_orc(source, path) as opened:
+    with open_orc(source, path, exact=True) as opened:
         for batch in opened.stripes():
             yield from _objects(batch.schema.names, batch.columns, batch.num_rows)
 
@@ -40,6 +41,8 @@ def json_texts(array: Array) -> list[str]:
 
 def _value_texts(array: Array) -> list[str]:
     kind = array.type
+    if is_exact(kind):
+        return [json.dumps(_trim_fraction(text)) for text in exact_texts(array)]
     if isinstance(array, pa.StructArray):
         return list(_objects([f.name for f in kind], array.flatten(), len(array)))
     if isinstance(array, pa.MapArray):
@@ -48,10 +51,9 @@ def _value_texts(array: Array) -> list[str]:
         return _lists(np.asarray(array.offsets).tolist(), entries)
     if isinstance(array, pa.ListArray):
         return _lists(np.asarray(array.offsets).tolist(), json_texts(array.values))
-    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+    if pa.types.is_date(kind):
         shown = array.cast(pa.string()).to_pylist()
-        trim = _trim_fraction if pa.types.is_timestamp(kind) else str
-        return [json.dumps(trim(text)) if text is not None else "null" for text in shown]
+        return [json.dumps(text) if text is not None else "null" for text in shown]
     return [_scalar(value, kind) for value in array.to_pylist()]
 
 

@@ -11,6 +11,7 @@ from acidsql.errors import StorageError
 from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
 from acidsql.orc.schema import arrow_type
+from acidsql.orc.timestamps import exact_of, is_exact
 
 
 def current_rows(
@@ -30,7 +31,7 @@ def current_rows(
             found[columns[at].name] = child
     arrays = []
     for column in columns:
-        kind = arrow_type(column.type, "ns")
+        kind = arrow_type(column.type, "exact")
         child = found.get(column.name)
         arrays.append(
             pa.nulls(len(rows), kind) if child is None else _cast(child, kind, column, path)
@@ -44,6 +45,8 @@ def _cast(array: Array, kind: DataType, column: Column, path: str) -> Array:
     if array.type.equals(kind):
         return array
     try:
+        if is_exact(kind):
+            return exact_of(pc.cast(array, pa.timestamp("us"), safe=True))
         return pc.cast(array, kind, safe=True)
     except pa.ArrowException as error:
         raise StorageError(

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from acidsql.errors import CorruptFileError, MissingFileError
 from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
-from acidsql.orc.protobuf import bytes_field, fields, varint_field
+from acidsql.orc.protobuf import bytes_field, fields, packed_numbers, varint_field
 from acidsql.orc.schema import EVENT_COLUMNS
 
 KEY_INDEX = "hive.acid.key.index"
@@ -33,9 +33,12 @@ _LARGEST_CHUNK = 2**23 - 1
 
 _POSTSCRIPT_FOOTER, _POSTSCRIPT_COMPRESSION, _POSTSCRIPT_BLOCK, _POSTSCRIPT_METADATA = 1, 2, 3, 5
 _POSTSCRIPT_MAGIC = 8000
-_FOOTER_STRIPE, _FOOTER_TYPE, _FOOTER_METADATA, _FOOTER_ROWS = 3, 4, 5, 6
+FOOTER_STRIPE, FOOTER_TYPE, FOOTER_METADATA, FOOTER_ROWS, FOOTER_STATISTICS = 3, 4, 5, 6, 7
 _FOOTER_STRIDE, _FOOTER_CALENDAR = 8, 11
-_TYPE_NAME = 3
+TYPE_KIND, _TYPE_CHILDREN, _TYPE_NAME = 1, 2, 3
+
+LONG, TIMESTAMP, TIMESTAMP_INSTANT = 4, 9, 18
+"""Kinds of types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +46,23 @@ class Stripe:
     """Where a stripe stands, in bytes, and how many rows it has."""
 
     offset: int
-    length: int
+    index_length: int
+    data_length: int
+    footer_length: int
     rows: int
+
+    @property
+    def length(self) -> int:
+        """All three parts."""
+        return self.index_length + self.data_length + self.footer_length
+
+
+@dataclass(frozen=True, slots=True)
+class OrcType:
+    """One of the types of a file, which stand in pre-order; ``children`` are indexes of others."""
+
+    kind: int
+    children: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +78,27 @@ class FileTail:
     block_size: int
     row_index_stride: int = 0
     calendar: int | None = None
+    types: tuple[OrcType, ...] = field(default=(), repr=False)
+    footer: bytes = field(default=b"", repr=False)
     footer_length: int = field(default=0, repr=False)
     postscript: bytes = field(default=b"", repr=False)
+
+    @property
+    def footer_start(self) -> int:
+        """Where the footer begins, in bytes."""
+        return self.length - 1 - len(self.postscript) - self.footer_length
+
+    @property
+    def content_length(self) -> int:
+        """Where the stripes end and their statistics begin, in bytes."""
+        return self.footer_start - _number(dict(fields(self.postscript)), _POSTSCRIPT_METADATA)
+
+    @property
+    def timestamps(self) -> tuple[int, ...]:
+        """The types that are timestamps, in order."""
+        return tuple(
+            at for at, kind in enumerate(self.types) if kind.kind in (TIMESTAMP, TIMESTAMP_INSTANT)
+        )
 
     @property
     def is_acid(self) -> bool:
@@ -101,26 +138,47 @@ def append_metadata(
     was written is decoded or written again.
     """
     addition = b"".join(
-        bytes_field(
-            _FOOTER_METADATA, bytes_field(1, name.encode()) + bytes_field(2, value.encode())
-        )
+        bytes_field(FOOTER_METADATA, bytes_field(1, name.encode()) + bytes_field(2, value.encode()))
         for name, value in metadata.items()
     )
     if calendar is not None:
         addition += varint_field(_FOOTER_CALENDAR, calendar)
-    # A chunk may not be larger than the file's blocks, nor than its header can say.
-    section = original_chunks(addition, tail.compression, min(tail.block_size, _LARGEST_CHUNK))
-    postscript = b"".join(
-        _encode(
-            number, tail.footer_length + len(section) if number == _POSTSCRIPT_FOOTER else value
-        )
-        for number, value in fields(tail.postscript)
-    )
-    assert len(postscript) <= 255
+    section = original_section(addition, tail)
     with open(path, "r+b") as stream:
         stream.seek(tail.length - 1 - len(tail.postscript))
-        stream.write(section + postscript + bytes([len(postscript)]))
+        stream.write(
+            section + postscript(tail, {_POSTSCRIPT_FOOTER: tail.footer_length + len(section)})
+        )
         stream.truncate()
+
+
+def footer_and_postscript(
+    tail: FileTail, footer: bytes, metadata_length: int | None = None
+) -> bytes:
+    """The end of a file like this one that has another footer."""
+    section = original_section(footer, tail)
+    lengths = {_POSTSCRIPT_FOOTER: len(section)}
+    if metadata_length is not None:
+        lengths[_POSTSCRIPT_METADATA] = metadata_length
+    return section + postscript(tail, lengths)
+
+
+def postscript(tail: FileTail, lengths: Mapping[int, int]) -> bytes:
+    """The file's postscript with other numbers in these fields, and its length behind it."""
+    message = b"".join(encode(n, lengths.get(n, value)) for n, value in fields(tail.postscript))
+    assert len(message) <= 255
+    return message + bytes([len(message)])
+
+
+def original_section(data: bytes, tail: FileTail) -> bytes:
+    """The data as a section of the file, not compressed."""
+    return original_chunks(data, tail.compression, chunk_size(tail))
+
+
+def chunk_size(tail: FileTail) -> int:
+    """The bytes of each chunk of such a section but the last."""
+    # A chunk may not be larger than the file's blocks, nor than its header can say.
+    return min(tail.block_size, _LARGEST_CHUNK)
 
 
 def _parse_tail(source: BinaryIO, length: int) -> FileTail:
@@ -140,10 +198,11 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         raise ValueError("the footer is longer than the file")
     section = _read(source, start, footer_length)
     footer = _Footer()
-    footer.parse(decompress_section(section, compression, block_size), content)
+    plain = decompress_section(section, compression, block_size)
+    footer.parse(plain, content)
     return FileTail(
         length,
-        _number(footer.numbers, _FOOTER_ROWS),
+        _number(footer.numbers, FOOTER_ROWS),
         tuple(footer.stripes),
         footer.metadata,
         footer.column_names,
@@ -151,6 +210,8 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         block_size,
         _number(footer.numbers, _FOOTER_STRIDE),
         _number(footer.numbers, _FOOTER_CALENDAR) or None,
+        tuple(footer.types),
+        plain,
         footer_length,
         postscript,
     )
@@ -164,25 +225,27 @@ class _Footer:
     stripes: list[Stripe] = field(default_factory=list)
     metadata: dict[str, str] = field(default_factory=dict)
     column_names: tuple[str, ...] = ()
+    types: list[OrcType] = field(default_factory=list)
 
     def parse(self, footer: bytes, content: int) -> None:
-        seen_root = False
         for number, value in fields(footer):
-            if number == _FOOTER_STRIPE:
+            if number == FOOTER_STRIPE:
                 self.stripes.append(_stripe(_message(value), content))
-            elif number == _FOOTER_METADATA:
+            elif number == FOOTER_METADATA:
                 item = dict(fields(_message(value)))
                 # Bytes that are not text are someone else's; ours and Hive's are.
                 text = _message(item.get(2, b"")).decode(errors="replace")
                 self.metadata[_text(item.get(1, b""))] = text
-            elif number == _FOOTER_TYPE and not seen_root:
-                # Types stand in pre-order: the first is the root.
-                seen_root = True
-                children = fields(_message(value))
-                self.column_names = tuple(_text(v) for n, v in children if n == _TYPE_NAME)
-            elif number in (_FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_CALENDAR):
+            elif number == FOOTER_TYPE:
+                parts = list(fields(_message(value)))
+                if not self.types:
+                    # Types stand in pre-order: the first is the root.
+                    self.column_names = tuple(_text(v) for n, v in parts if n == _TYPE_NAME)
+                children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
+                self.types.append(OrcType(_number(dict(parts), TYPE_KIND), tuple(children)))
+            elif number in (FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_CALENDAR):
                 self.numbers[number] = value
-        if _number(self.numbers, _FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
+        if _number(self.numbers, FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
             raise ValueError("the stripes do not add up to the number of rows")
 
 
@@ -191,10 +254,10 @@ def _stripe(message: bytes, content: int) -> Stripe:
     offset, index, data, footer, rows = (_number(values, n) for n in (1, 2, 3, 4, 5))
     if offset + index + data + footer > content:
         raise ValueError("a stripe is longer than the file")
-    return Stripe(offset, index + data + footer, rows)
+    return Stripe(offset, index, data, footer, rows)
 
 
-def _encode(number: int, value: int | bytes) -> bytes:
+def encode(number: int, value: int | bytes) -> bytes:
     return varint_field(number, value) if isinstance(value, int) else bytes_field(number, value)
 
 

@@ -38,6 +38,16 @@ class RowIds:
         """From columns with ORC's names."""
         return cls(*(longs(events.column(name)) for name in ROW_ID_COLUMNS))
 
+    @classmethod
+    def together(cls, parts: Sequence[RowIds]) -> RowIds:
+        """Those of all parts, one after the other."""
+        empty = np.zeros(0, np.int64)
+        return cls(
+            np.concatenate([empty, *(p.write_ids for p in parts)]),
+            np.concatenate([empty, *(p.bucket_properties for p in parts)]),
+            np.concatenate([empty, *(p.row_numbers for p in parts)]),
+        )
+
     def __len__(self) -> int:
         return len(self.write_ids)
 

@@ -135,8 +135,7 @@ def _write_inserts(
 
 
 def _write_all(batches: Iterator[pa.RecordBatch], output: MergeOutput) -> WrittenFile:
-    # Nanoseconds, as pyarrow reads: a copy must not lose a fraction Hive wrote.
-    with EventWriter(output.path, output.columns, output.compression, "ns") as writer:
+    with EventWriter(output.path, output.columns, output.compression) as writer:
         for batch in batches:
             writer.write_events(batch)
     return writer.close()
@@ -165,7 +164,8 @@ def _batches(
 
 
 def _stripes(each: MergeInput) -> Iterator[pa.RecordBatch]:
-    with open_orc(each.source, each.path, each.length) as opened:
+    # Exact: a copy must not lose a fraction Hive wrote, and any year is possible.
+    with open_orc(each.source, each.path, each.length, exact=True) as opened:
         if each.first is None or opened.tail.is_acid:
             require_acid(opened)
             yield from opened.stripes()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from acidsql.layout.arrow import Array
 
@@ -28,12 +29,28 @@ def settled(array: Array) -> Array:
         return pa.StructArray.from_arrays(children, fields=list(array.type), mask=mask)
     bounds = np.asarray(array.offsets)
     first, count = int(bounds[0]), int(bounds[-1] - bounds[0])
-    offsets: Array = pa.array(bounds - first, pa.int32())
+    lengths = np.diff(bounds)
+    kept = _outside_nulls(array, lengths)
+    if kept is not None:
+        lengths = np.where(np.asarray(mask), 0, lengths)
+    offsets: Array = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
+
+    def inner(values: Array) -> Array:
+        values = values.slice(first, count)
+        return settled(values if kept is None else values.filter(kept))
+
     if pa.types.is_map(array.type):
-        keys = settled(array.keys.slice(first, count))
-        items = settled(array.items.slice(first, count))
         maps: Array = pa.MapArray
-        return maps.from_arrays(offsets, keys, items, array.type, mask=mask)
-    values = settled(array.values.slice(first, count))
+        return maps.from_arrays(
+            offsets, inner(array.keys), inner(array.items), array.type, mask=mask
+        )
     lists: Array = pa.ListArray
-    return lists.from_arrays(offsets, values, array.type, mask=mask)
+    return lists.from_arrays(offsets, inner(array.values), array.type, mask=mask)
+
+
+def _outside_nulls(array: Array, lengths: NDArray[np.int32]) -> Array | None:
+    """Which of the values inside stand in a list that is not null; None if all of them do."""
+    if not array.null_count:
+        return None
+    nulls = np.asarray(array.is_null())
+    return pa.array(np.repeat(~nulls, lengths)) if lengths[nulls].any() else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 VARINT = 0
 FIXED64 = 1
@@ -52,6 +52,22 @@ def read_varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + count + 1
     raise ValueError("a number is too long")
+
+
+def packed_numbers(value: int | bytes) -> list[int]:
+    """The numbers of a repeated field's value, which may be packed."""
+    if isinstance(value, int):
+        return [value]
+    result, at = [], 0
+    while at < len(value):
+        number, at = read_varint(value, at)
+        result.append(number)
+    return result
+
+
+def packed_field(number: int, values: Iterable[int]) -> bytes:
+    """A field of packed numbers."""
+    return bytes_field(number, b"".join(map(_varint, values)))
 
 
 def varint_field(number: int, value: int) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import pyarrow.orc as pa_orc
 
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.orc.calendar import has_dates, proleptic
+from acidsql.orc.exact import ExactFile
 from acidsql.orc.footer import JULIAN, FileTail, read_tail
 from acidsql.orc.schema import (
     CURRENT_TRANSACTION,
@@ -28,11 +30,15 @@ Source = BinaryIO | str
 
 @dataclass(frozen=True, slots=True)
 class OrcInput:
-    """An opened ORC file: its tail and pyarrow's reader. ``path`` names it in errors."""
+    """An opened ORC file: its tail and pyarrow's reader. ``path`` names it in errors.
+
+    With ``exact``, timestamps of whole stripes are EXACT.
+    """
 
     path: str
     tail: FileTail
     file: Any
+    exact: ExactFile | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -48,6 +54,8 @@ class OrcInput:
     def stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
         """One stripe."""
         with _named(self.path):
+            if self.exact is not None and names is None:
+                return self._dated(self.exact.read_stripe(number))
             columns = None if names is None else list(names)
             return self._dated(self.file.read_stripe(number, columns=columns))
 
@@ -77,16 +85,21 @@ class OrcInput:
 
 
 @contextmanager
-def open_orc(source: Source, path: str = "", length: int | None = None) -> Iterator[OrcInput]:
+def open_orc(
+    source: Source, path: str = "", length: int | None = None, *, exact: bool = False
+) -> Iterator[OrcInput]:
     """The opened file; a local one is closed at the end.
 
-    ``length`` is how much of a file still being streamed into is valid. MissingFileError or
-    CorruptFileError, as `read_tail`.
+    ``length`` is how much of a file still being streamed into is valid. ``exact`` gives timestamps
+    as EXACT. MissingFileError or CorruptFileError, as `read_tail`.
     """
     if isinstance(source, str):
         path = path or source
         try:
-            with open(source, "rb") as stream, open_orc(stream, path, length) as opened:
+            with (
+                open(source, "rb") as stream,
+                open_orc(stream, path, length, exact=exact) as opened,
+            ):
                 yield opened
         except FileNotFoundError as error:
             raise MissingFileError(f'file "{path}" does not exist') from error
@@ -94,12 +107,12 @@ def open_orc(source: Source, path: str = "", length: int | None = None) -> Itera
     tail = read_tail(source, path, length)
     with _named(path):
         source.seek(0)
-        # Part of a file is only ever a streamed one, which is small.
-        handle: Any = pa.PythonFile(cast("Any", source), "r")
         if length is not None:
-            handle = pa.BufferReader(source.read(length))
-        file = pa_orc.ORCFile(handle)
-    yield OrcInput(path, tail, file)
+            # Part of a file is only ever a streamed one, which is small.
+            source = io.BytesIO(source.read(length))
+        file = pa_orc.ORCFile(pa.PythonFile(cast("Any", source), "r"))
+        exact_file = ExactFile(source, tail) if exact and tail.timestamps else None
+    yield OrcInput(path, tail, file, exact_file)
 
 
 def read_events(

@@ -21,6 +21,7 @@ from acidsql.model.types import (
     PrimitiveType,
     StructType,
 )
+from acidsql.orc.timestamps import EXACT
 
 OPERATION = "operation"
 ORIGINAL_TRANSACTION = "originalTransaction"
@@ -43,7 +44,8 @@ INSERT = 0
 DELETE = 2
 """An event that takes a row away; its ``row`` is null."""
 
-TimestampUnit = Literal["us", "ns"]
+TimestampForm = Literal["us", "exact"]
+"""Microseconds, which reach every year Hive has; or `orc.timestamps.EXACT`, which loses nothing."""
 
 _PRIMITIVES: dict[str, DataType] = {
     "boolean": pa.bool_(),
@@ -56,6 +58,8 @@ _PRIMITIVES: dict[str, DataType] = {
     "string": pa.string(),
     "binary": pa.binary(),
     "date": pa.date32(),
+    "timestamp": pa.timestamp("us"),
+    "timestamp with local time zone": pa.timestamp("us", tz="UTC"),
 }
 
 KEY_FIELDS = (
@@ -67,18 +71,17 @@ KEY_FIELDS = (
 )
 
 
-def arrow_type(kind: ColumnType, timestamp_unit: TimestampUnit = "us") -> DataType:
+def arrow_type(kind: ColumnType, timestamps: TimestampForm = "us") -> DataType:
     """The Arrow type whose ORC form Hive reads as this column type.
 
-    Timestamps are wall-clock time without a zone. Microseconds reach every year Hive has;
-    nanoseconds lose no fraction, and are what pyarrow reads.
+    A timestamp is wall-clock time without a zone, one with local time zone an instant.
 
     >>> arrow_type(ArrayType(PrimitiveType("int")))
     ListType(list<element: int32>)
     """
     match kind:
-        case PrimitiveType("timestamp"):
-            return pa.timestamp(timestamp_unit)
+        case PrimitiveType("timestamp" | "timestamp with local time zone") if timestamps == "exact":
+            return EXACT
         case PrimitiveType(name):
             return _PRIMITIVES[name]
         case DecimalType(precision, scale):
@@ -86,19 +89,19 @@ def arrow_type(kind: ColumnType, timestamp_unit: TimestampUnit = "us") -> DataTy
         case CharType():
             return pa.string()
         case ArrayType(element):
-            return pa.list_(pa.field("element", arrow_type(element, timestamp_unit)))
+            return pa.list_(pa.field("element", arrow_type(element, timestamps)))
         case MapType(key, value):
-            return pa.map_(arrow_type(key, timestamp_unit), arrow_type(value, timestamp_unit))
+            return pa.map_(arrow_type(key, timestamps), arrow_type(value, timestamps))
         case StructType(fields):
-            return pa.struct([(n, arrow_type(t, timestamp_unit)) for n, t in fields])
+            return pa.struct([(n, arrow_type(t, timestamps)) for n, t in fields])
 
 
-def row_schema(columns: Sequence[Column], timestamp_unit: TimestampUnit = "us") -> pa.Schema:
+def row_schema(columns: Sequence[Column], timestamps: TimestampForm = "us") -> pa.Schema:
     """The Arrow schema of a table's rows, without partition columns."""
-    return pa.schema([(c.name, arrow_type(c.type, timestamp_unit)) for c in columns])
+    return pa.schema([(c.name, arrow_type(c.type, timestamps)) for c in columns])
 
 
-def event_schema(columns: Sequence[Column], timestamp_unit: TimestampUnit = "us") -> pa.Schema:
+def event_schema(columns: Sequence[Column], timestamps: TimestampForm = "us") -> pa.Schema:
     """The Arrow schema of an ACID file of the table: six columns in Hive's order."""
-    row = pa.field(ROW, pa.struct(list(row_schema(columns, timestamp_unit))))
+    row = pa.field(ROW, pa.struct(list(row_schema(columns, timestamps))))
     return pa.schema([*KEY_FIELDS, row])

@@ -3,39 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.errors import InvalidValueError
 from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
-from acidsql.model.types import CharType, PrimitiveType, walk_types
+from acidsql.model.types import CharType
+from acidsql.orc.nested import has_leaf, map_leaves
 from acidsql.orc.nulls import settled
-from acidsql.orc.schema import TimestampUnit, arrow_type
+from acidsql.orc.run_length import Unsigned
+from acidsql.orc.schema import arrow_type
+from acidsql.orc.timestamps import is_exact, to_store
 
-_PER_SECOND = {"us": 10**6, "ns": 10**9}
+
+@dataclass(frozen=True, slots=True)
+class Storable:
+    """Values as pyarrow is to write them.
+
+    ``nanos`` has an entry for each timestamp leaf, in the order of ORC's columns: how many values
+    are not null, and the encoded nanoseconds pyarrow cannot write.
+    """
+
+    array: Array
+    nanos: tuple[tuple[int, Unsigned | None], ...]
 
 
-def storable_rows(
-    rows: pa.RecordBatch, columns: Sequence[Column], timestamp_unit: TimestampUnit = "us"
-) -> Array:
+def storable_rows(rows: pa.RecordBatch, columns: Sequence[Column]) -> Storable:
     """The rows as the struct a file stores, columns found by name.
 
-    Raises InvalidValueError, naming the column, for a value the column's type cannot hold and for
-    a timestamp that cannot be written readably.
+    Raises InvalidValueError, naming the column, for a value the column's type or ORC cannot hold.
     """
-    arrays = [storable(rows.column(c.name), c, timestamp_unit) for c in columns]
-    fields = [pa.field(c.name, a.type) for c, a in zip(columns, arrays, strict=True)]
+    stored = [storable(rows.column(c.name), c) for c in columns]
+    fields = [pa.field(c.name, s.array.type) for c, s in zip(columns, stored, strict=True)]
     if not fields:
         raise ValueError("a table without columns cannot be stored")
-    return pa.StructArray.from_arrays(arrays, fields=fields)
+    array = pa.StructArray.from_arrays([s.array for s in stored], fields=fields)
+    return Storable(array, tuple(leaf for s in stored for leaf in s.nanos))
 
 
-def storable(array: Array, column: Column, timestamp_unit: TimestampUnit = "us") -> Array:
-    """One column's values in the type its files hold."""
-    wanted = arrow_type(column.type, timestamp_unit)
+def storable(array: Array, column: Column) -> Storable:
+    """One column's values in the type its files hold. Timestamps may be EXACT."""
+    wanted = arrow_type(column.type, "exact" if has_leaf(array.type, is_exact) else "us")
     try:
         result = array if array.type.equals(wanted) else _cast(array, wanted)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -43,10 +54,31 @@ def storable(array: Array, column: Column, timestamp_unit: TimestampUnit = "us")
             f'a value does not fit column "{column.name}" of type {column.type}',
             detail=f"{str(error).splitlines()[0]}.",
         ) from error
-    if any(kind == PrimitiveType("timestamp") for kind in walk_types(column.type)):
-        _refuse_fractions_before_epoch(result, column)
     _refuse_wide_decimals(array, result, column)
-    return settled(_bounded(result, column))
+    return _without_nanos(settled(_bounded(result, column)), column)
+
+
+def _without_nanos(array: Array, column: Column) -> Storable:
+    nanos: list[tuple[int, Unsigned | None]] = []
+
+    def change(leaf: Array) -> Array:
+        stored, left = to_store(leaf)
+        nanos.append((len(leaf) - leaf.null_count, left))
+        return stored
+
+    try:
+        array = map_leaves(array, _is_timestamp, change)
+    except ValueError as error:
+        raise InvalidValueError(
+            f'column "{column.name}" cannot hold a fraction of the last second before 1970',
+            detail=f"{error}.",
+            hint="Truncate it to seconds, for example with date_trunc('second', …).",
+        ) from error
+    return Storable(array, tuple(nanos))
+
+
+def _is_timestamp(kind: DataType) -> bool:
+    return is_exact(kind) or bool(pa.types.is_timestamp(kind))
 
 
 def _cast(array: Array, wanted: DataType) -> Array:
@@ -75,20 +107,6 @@ def _longest(array: Array) -> int:
     """The most characters of any value; 0 if there is none."""
     lengths: Array = pc.utf8_length(array)
     return pc.max(lengths).as_py() or 0
-
-
-def _refuse_fractions_before_epoch(array: Array, column: Column) -> None:
-    # pyarrow writes their nanoseconds as a negative number, which ORC's Java readers reject.
-    for leaf in _leaves(array):
-        if not pa.types.is_timestamp(leaf.type):
-            continue
-        ticks = np.asarray(leaf.drop_null().cast(pa.int64()))
-        if ((ticks < 0) & (ticks % _PER_SECOND[leaf.type.unit] != 0)).any():
-            raise InvalidValueError(
-                f'column "{column.name}" has a timestamp before 1970 with a fraction of a second',
-                detail="The ORC writer at hand writes such values unreadably for Hive and Spark.",
-                hint="Truncate it to seconds, for example with date_trunc('second', …).",
-            )
 
 
 def _refuse_wide_decimals(before: Array, after: Array, column: Column) -> None:

@@ -31,9 +31,9 @@ from acidsql.orc.schema import (
     KEY_COLUMNS,
     OPERATION,
     ROW,
-    TimestampUnit,
     event_schema,
 )
+from acidsql.orc.splice import Nanos, splice
 from acidsql.orc.values import storable_rows
 
 ACID_FORMAT_VERSION = "2"
@@ -79,7 +79,6 @@ class EventWriter:
         path: str,
         columns: Sequence[Column],
         compression: str = "snappy",
-        timestamp_unit: TimestampUnit = "us",
     ) -> None:
         codec = CODECS.get(compression.lower())
         if codec is None:
@@ -90,8 +89,8 @@ class EventWriter:
         self.path = path
         self.written: WrittenFile | None = None
         self._columns = tuple(columns)
-        self._unit: TimestampUnit = timestamp_unit
-        self._schema = event_schema(columns, timestamp_unit)
+        self._schema = event_schema(columns)
+        self._nanos: list[Nanos] = []
         self._track = KeyTrack()
         self._inserts = self._deletes = 0
         self._open: Any = None
@@ -117,7 +116,7 @@ class EventWriter:
             _constant(bucket_property, count, np.int32),
             pa.array(np.arange(first, first + count, dtype=np.int64)),
             _constant(write_id, count, np.int64),
-            storable_rows(rows, self._columns, self._unit),
+            self._stored(rows),
         ]
         self._track.add_stretch(RowId(write_id, bucket_property, first), count)
         self._inserts += count
@@ -161,6 +160,9 @@ class EventWriter:
             self._open.close()
             self._open = None
             tail = read_tail(self.path)
+            if any(nanos.parts for nanos in self._nanos):
+                splice(self.path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
+                tail = read_tail(self.path)
             assert tail.rows == self._inserts + self._deletes == self._track.rows
             append_metadata(self.path, tail, self._metadata([s.rows for s in tail.stripes]))
             size = os.path.getsize(self.path)
@@ -204,11 +206,17 @@ class EventWriter:
         if rows.null_count and np.asarray(rows.is_null())[is_insert].any():
             raise ValueError("an insert event has no row")
         batch = pa.RecordBatch.from_arrays(rows.flatten(), names=[f.name for f in rows.type])
-        stored = storable_rows(batch, self._columns, self._unit)
         if deletes == 0:
-            return stored
-        mask = pa.array(~is_insert)
-        return settled(pa.StructArray.from_arrays(stored.flatten(), fields=list(kind), mask=mask))
+            return self._stored(batch)
+        stored = self._stored(batch.filter(pa.array(is_insert)))
+        return settled(stored.take(pa.array(np.cumsum(is_insert) - 1, mask=~is_insert)))
+
+    def _stored(self, rows: pa.RecordBatch) -> Array:
+        stored = storable_rows(rows, self._columns)
+        self._nanos = self._nanos or [Nanos() for _ in stored.nanos]
+        for nanos, (count, left) in zip(self._nanos, stored.nanos, strict=True):
+            nanos.add(count, left)
+        return stored.array
 
     def _write(self, arrays: Sequence[Array]) -> None:
         table = pa.Table.from_arrays(list(arrays), schema=self._schema)

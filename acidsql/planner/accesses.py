@@ -10,8 +10,9 @@ from acidsql.model.table import Table, TableKind
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan, tables_read
+from acidsql.plans.plan import WritePlan, replaces, tables_read
 from acidsql.plans.query import QueryPlan
+from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 
 
@@ -39,10 +40,11 @@ def _target_accesses(plan: WritePlan, target: Table) -> list[Access]:
         )
 
     match plan:
-        case InsertPlan():
+        case InsertPlan() | TruncatePlan():
             static = plan.static_partition
             whole = bool(static) and len(static) == len(target.partition_columns)
-            return [access(Operation.INSERT, PartitionName.of(static) if whole else None)]
+            operation = Operation.OVERWRITE if replaces(plan) else Operation.INSERT
+            return [access(operation, PartitionName.of(static) if whole else None)]
         case UpdatePlan():
             return [access(Operation.UPDATE)]
         case DeletePlan():

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from acidsql.errors import AnalysisError
-from acidsql.model.names import PartitionName
 from acidsql.model.table import TableKind
 from acidsql.planner.names import Names, find_target
-from acidsql.planner.partition import partition_values
+from acidsql.planner.partition import partition_of
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.compact import CompactPlan
 from acidsql.statements.compact import Compact
@@ -22,8 +21,8 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
         raise AnalysisError(
             f"Compaction is not allowed on non-ACID table {table.name}", code=10286, **place
         )
-    partition = partition_values(statement.partition, table, arguments)
-    if len(partition) != len(table.partition_columns):
+    partition = partition_of(statement.partition, table, statement.target, arguments)
+    if table.partition_columns and partition is None:
         raise AnalysisError(
             f"table {table.name} is partitioned: say which partition to compact",
             hint="ALTER TABLE … PARTITION (…) COMPACT …; SHOW PARTITIONS lists them.",
@@ -31,5 +30,4 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
             **place,
         )
     kind: Literal["minor", "major"] = "major" if statement.type == "major" else "minor"
-    name = PartitionName.of([(c.name, partition[c.name]) for c in table.partition_columns])
-    return CompactPlan(table=table.name, partition=name if partition else None, type=kind)
+    return CompactPlan(table=table.name, partition=partition, type=kind)

@@ -6,7 +6,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.names import Names, find_column, find_target
-from acidsql.planner.partition import partition_column, partition_values
+from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import InsertPlan, LiteralRows
@@ -15,7 +15,7 @@ from acidsql.statements.insert import Insert
 
 
 def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
-    """One delta; in this process if every value is a literal, else from a query."""
+    """One delta or base; in this process if every value is a literal, else from a query."""
     table = find_target(statement.target, names)
     if table.kind is not TableKind.FULL_ACID:
         what = "insert-only" if table.kind is TableKind.INSERT_ONLY else "not transactional"
@@ -31,25 +31,24 @@ def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> Insert
         columns=tuple(c.name for c in columns),
         static_partition=static,
         rows=_rows(statement, columns, names, arguments),
+        overwrite=statement.overwrite,
     )
 
 
 def _static_partition(
     statement: Insert, table: Table, arguments: Arguments
 ) -> tuple[tuple[str, str | None], ...]:
-    found = partition_values(
-        [item for item in statement.partition if item.value is not None], table, arguments
-    )
-    named = [partition_column(table, item.column).name for item in statement.partition]
-    missing = [c.name for c in table.partition_columns if named and c.name not in named]
-    if missing:
+    named = {item.column.name.lower() for item in statement.partition}
+    static = fixed_values(statement.partition, table, arguments)
+    missing = [c.name for c in table.partition_columns if c.name not in named]
+    if named and missing:
         raise AnalysisError(
             f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
             code=10125,
             line=statement.target.line,
             column=statement.target.column,
         )
-    return tuple((c.name, found[c.name]) for c in table.partition_columns if c.name in found)
+    return static
 
 
 def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> tuple[Column, ...]:

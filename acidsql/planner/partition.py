@@ -43,36 +43,69 @@ def partition_column(table: Table, identifier: Identifier) -> Column:
     return column
 
 
-def partition_values(
+def fixed_values(
     items: Sequence[PartitionValue], table: Table, arguments: Arguments
-) -> dict[str, str | None]:
-    """The canonical texts of the values by column; None is the partition of NULL.
+) -> tuple[tuple[str, str | None], ...]:
+    """The partition columns that have a value, with its text, in the table's order.
 
-    InvalidValueError for a value that is not of its column's type.
+    AnalysisError for a column that is no partition column or named twice,
+    UnsupportedStatementError for a value that is no literal.
     """
-    values: dict[str, str | None] = {}
+    partition_names = [c.name for c in table.partition_columns]
+    found: dict[str, str | None] = {}
+    named: list[str] = []
     for item in items:
-        assert item.value is not None
-        column = partition_column(table, item.column)
-        values[column.name] = _text(item.value, column, arguments)
-    return values
+        column = find_column(table, item.column)
+        if column.name not in partition_names or column.name in named:
+            what = (
+                "is named twice"
+                if column.name in named
+                else f'is no partition column of "{table.name}"'
+            )
+            raise AnalysisError(
+                f'PARTITION: "{column.name}" {what}',
+                code=10098,
+                line=item.column.line,
+                column=item.column.column,
+            )
+        named.append(column.name)
+        if item.value is None:
+            continue
+        found[column.name] = _text(item.value, column, arguments)
+    return tuple((name, found[name]) for name in partition_names if name in found)
 
 
-def whole_partition(
-    items: Sequence[PartitionValue], table: Table, arguments: Arguments, target: TableRef
-) -> PartitionName:
-    """The name of one partition. AnalysisError unless every partition column has a value."""
-    require_partitioned(table, target)
-    values = partition_values(items, table, arguments)
+def partition_of(
+    items: Sequence[PartitionValue], table: Table, target: TableRef, arguments: Arguments
+) -> PartitionName | None:
+    """The partition that is named, which need not exist; None where none is.
+
+    Raises what `fixed_values` does, and AnalysisError if some but not all partition columns are
+    named.
+    """
+    if not items:
+        return None
+    values = dict(fixed_values(items, table, arguments))
     missing = [c.name for c in table.partition_columns if c.name not in values]
     if missing:
         raise AnalysisError(
-            f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
-            code=10125,
+            f'PARTITION leaves out "{missing[0]}" of {table.name}',
+            hint="Name every partition column; SHOW PARTITIONS lists the partitions.",
+            code=10283,
             line=target.line,
             column=target.column,
         )
     return PartitionName.of([(c.name, values[c.name]) for c in table.partition_columns])
+
+
+def whole_partition(
+    items: Sequence[PartitionValue], table: Table, target: TableRef, arguments: Arguments
+) -> PartitionName:
+    """The one partition that is named. Raises what `partition_of` and `require_partitioned` do."""
+    require_partitioned(table, target)
+    name = partition_of(items, table, target, arguments)
+    assert name is not None
+    return name
 
 
 def require_partitioned(table: Table, target: TableRef) -> None:

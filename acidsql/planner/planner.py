@@ -10,14 +10,15 @@ from acidsql.planner.merge import plan_merge
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.query import plan_query
+from acidsql.planner.truncate import plan_truncate
 from acidsql.planner.update import plan_update
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Delete, Insert, Merge, Query, Update
+from acidsql.statements import Delete, Insert, Merge, Query, Truncate, Update, WriteStatement
 
 
 def make_plan(
-    statement: Insert | Update | Delete | Merge | Query, names: Names, arguments: Arguments
+    statement: WriteStatement | Query, names: Names, arguments: Arguments
 ) -> WritePlan | QueryPlan:
     """The plan of a statement that reads or writes rows. Every AnalysisError there is."""
     match statement:
@@ -29,6 +30,8 @@ def make_plan(
             return plan_delete(statement, names, arguments)
         case Merge():
             return plan_merge(statement, names, arguments)
+        case Truncate():
+            return plan_truncate(statement, names, arguments)
         case Query():
             return plan_query(statement, names, arguments)
         case _:

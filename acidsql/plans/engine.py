@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, WriteId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.problem import Problem
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.plans.compact import CompactPlan
@@ -73,6 +74,15 @@ class JobResult:
     directories: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What is wrong with a table's files, how many were read, and how many events they hold."""
+
+    problems: tuple[Problem, ...]
+    files: int
+    events: int
+
+
 class Frame(Protocol):
     """The rows of a query, not yet computed."""
 
@@ -111,8 +121,8 @@ class Engine(Protocol):
         """A lazy frame. AnalysisError if the query does not make sense."""
         ...
 
-    def table(self, snapshot: TableSnapshot, txns: ValidTxnList) -> Frame:
-        """All columns and rows of a table, lazily."""
+    def table(self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False) -> Frame:
+        """All columns and rows of a table, lazily; ``row_id`` puts ``row__id`` first."""
         ...
 
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
@@ -120,7 +130,11 @@ class Engine(Protocol):
         ...
 
     def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
-        """Write what a compactor's snapshot selects; False if there was nothing to compact."""
+        """Write what a compactor's snapshot selects; False if there was nothing to do or clean."""
+        ...
+
+    def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
+        """Read every file the snapshot selects, and say what is wrong with them."""
         ...
 
     def discard(self, directories: Sequence[str]) -> None:

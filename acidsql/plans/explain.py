@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan, LiteralRows
@@ -13,27 +14,37 @@ from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.sql_text import SqlText, TableSource
+from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
 
-def explain(plan: WritePlan | QueryPlan | CompactPlan) -> str:
+def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
     """The plan as a tree: a head, and a branch per thing that is read or written."""
     match plan:
         case QueryPlan():
             return _tree("query", _query_lines(plan))
         case InsertPlan():
-            return _tree(f"insert into {plan.table}", _insert_lines(plan))
+            verb = "overwrite" if plan.overwrite else "into"
+            return _tree(f"insert {verb} {plan.table}", _insert_lines(plan))
         case UpdatePlan():
             return _tree(f"update {plan.table}", _update_lines(plan))
         case DeletePlan():
             return _tree(f"delete {plan.table}", _delete_lines(plan))
         case MergePlan():
             return _tree(f"merge into {plan.table}", _merge_lines(plan))
+        case TruncatePlan():
+            place = _fixed(plan.static_partition)
+            return _tree(f"truncate {plan.table}", [*place, "base: no rows"])
         case CompactPlan():
-            partition = f" partition {plan.partition}" if plan.partition else ""
-            return _tree(f"{plan.type} compaction of {plan.table}{partition}", [])
+            return _tree(f"{plan.type} compaction of {plan.table}{_partition(plan)}", [])
+        case CheckPlan():
+            return _tree(f"check {plan.table}{_partition(plan)}", [])
         case _:
             assert_never(plan)
+
+
+def _partition(plan: CompactPlan | CheckPlan) -> str:
+    return f" partition {plan.partition}" if plan.partition else ""
 
 
 def _tree(head: str, branches: Sequence[str]) -> str:
@@ -58,9 +69,13 @@ def _insert_lines(plan: InsertPlan) -> list[str]:
         rows = f"values: {len(plan.rows.rows)} rows, in this process"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
-    fixed = ", ".join(f"{name} = {'null' if v is None else v}" for name, v in plan.static_partition)
-    partition = [f"partition: {fixed}"] if fixed else []
-    return [rows, *partition, f"delta 0000: {', '.join(plan.columns)}"]
+    written = "base" if plan.overwrite else "delta 0000"
+    return [rows, *_fixed(plan.static_partition), f"{written}: {', '.join(plan.columns)}"]
+
+
+def _fixed(static_partition: Sequence[tuple[str, str | None]]) -> list[str]:
+    fixed = ", ".join(f"{name} = {'null' if v is None else v}" for name, v in static_partition)
+    return [f"partition: {fixed}"] if fixed else []
 
 
 def _update_lines(plan: UpdatePlan) -> list[str]:

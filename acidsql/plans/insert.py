@@ -21,8 +21,10 @@ class LiteralRows(Node):
 
 
 class InsertPlan(Node):
-    """A delta under the statement's one statement id.
+    """A delta under the statement's one statement id, or a base with ``overwrite``.
 
+    A base replaces what its partition held. Where ``static_partition`` is whole, that one is
+    replaced even if there are no rows; otherwise those partitions that rows come to.
     ``columns`` are the target columns that the rows fill, in the order of the rows' columns, with
     dynamic partition columns among them. Columns not named are null. ``static_partition`` gives
     the value texts of the partition columns that the statement fixes.
@@ -33,3 +35,4 @@ class InsertPlan(Node):
     columns: tuple[str, ...]
     static_partition: tuple[tuple[str, str | None], ...] = ()
     rows: LiteralRows | SqlText
+    overwrite: bool = False

@@ -8,18 +8,20 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from acidsql.model.names import TableName
+from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.sql_text import SqlText, TableSource
+from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 
-WritePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan
-Plan = Annotated[WritePlan | QueryPlan | CompactPlan, Field(discriminator="kind")]
+WritePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan | TruncatePlan
+Plan = Annotated[WritePlan | QueryPlan | CompactPlan | CheckPlan, Field(discriminator="kind")]
 
-PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan] = TypeAdapter(Plan)
+PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan] = TypeAdapter(Plan)
 """Plans in and out of JSON."""
 
 
@@ -36,21 +38,38 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
             yield from _some(plan.where)
         case DeletePlan():
             yield from _some(plan.where)
+        case TruncatePlan():
+            return
         case MergePlan():
-            yield from (plan.source, plan.on)
-            legs = [*plan.matched, *([plan.not_matched] if plan.not_matched else [])]
-            for leg in legs:
-                yield from _some(leg.condition)
-                if isinstance(leg, UpdateLeg):
-                    yield from (a.value for a in leg.assignments)
-                elif isinstance(leg, InsertLeg):
-                    yield from (a.value for a in leg.values)
+            yield from _merge_texts(plan)
+
+
+def _merge_texts(plan: MergePlan) -> Iterator[SqlText]:
+    yield from (plan.source, plan.on)
+    legs = [*plan.matched, *([plan.not_matched] if plan.not_matched else [])]
+    for leg in legs:
+        yield from _some(leg.condition)
+        if isinstance(leg, UpdateLeg):
+            yield from (a.value for a in leg.assignments)
+        elif isinstance(leg, InsertLeg):
+            yield from (a.value for a in leg.values)
 
 
 def tables_read(plan: WritePlan | QueryPlan) -> tuple[TableName, ...]:
     """The tables whose rows the plan reads as sources, each once, in text order."""
     sources = (source for text in texts(plan) for source in text.sources)
     return tuple(dict.fromkeys(s.table for s in sources if isinstance(s, TableSource)))
+
+
+def replaces(plan: WritePlan) -> bool:
+    """Whether the plan's rows take the place of those that were there."""
+    match plan:
+        case InsertPlan():
+            return plan.overwrite
+        case TruncatePlan():
+            return True
+        case UpdatePlan() | DeletePlan() | MergePlan():
+            return False
 
 
 def _some(text: SqlText | None) -> Iterator[SqlText]:

@@ -10,6 +10,7 @@ from acidsql.statements.alter_table import (
     SetProperties,
     UnsetProperties,
 )
+from acidsql.statements.check import Check
 from acidsql.statements.compact import Compact
 from acidsql.statements.create_table import (
     CreateTable,
@@ -38,6 +39,7 @@ from acidsql.statements.show import (
     ShowTables,
     ShowTransactions,
 )
+from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
 AlterTable = (
@@ -52,13 +54,12 @@ AlterTable = (
     | RenamePartition
 )
 
+WriteStatement = Insert | Update | Delete | Merge | Truncate
 Statement = (
-    Insert
-    | Update
-    | Delete
-    | Merge
+    WriteStatement
     | Query
     | Explain
+    | Check
     | Compact
     | CreateTable
     | CreateTableAs
@@ -83,6 +84,7 @@ __all__ = [
     "AddPartitions",
     "AlterTable",
     "ChangeColumn",
+    "Check",
     "Compact",
     "CreateDatabase",
     "CreateTable",
@@ -109,7 +111,9 @@ __all__ = [
     "ShowTables",
     "ShowTransactions",
     "Statement",
+    "Truncate",
     "UnsetProperties",
     "Update",
     "Use",
+    "WriteStatement",
 ]

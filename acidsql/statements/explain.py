@@ -8,6 +8,7 @@ from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
 from acidsql.statements.merge import Merge
 from acidsql.statements.query import Query
+from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
 
@@ -15,4 +16,4 @@ from acidsql.statements.update import Update
 class Explain:
     """EXPLAIN ``statement``."""
 
-    statement: Insert | Update | Delete | Merge | Query
+    statement: Insert | Update | Delete | Merge | Truncate | Query

@@ -1,4 +1,4 @@
-"""INSERT INTO … VALUES and INSERT INTO … SELECT."""
+"""INSERT INTO and INSERT OVERWRITE, … VALUES and … SELECT."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class PartitionValue:
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """INSERT INTO ``target`` [PARTITION (…)] [(columns)] source.
+    """INSERT INTO ``target`` [PARTITION (…)] [(columns)] source, or INSERT ``overwrite``.
 
     ``rows`` holds the values when the source is a bare VALUES list, else None; ``source`` is the
     whole source as a query in both cases. The text of ``WITH … INSERT INTO … SELECT …`` has spaces
@@ -29,3 +29,4 @@ class Insert:
     columns: tuple[Identifier, ...] | None
     source: Fragment
     rows: tuple[tuple[Fragment, ...], ...] | None
+    overwrite: bool = False

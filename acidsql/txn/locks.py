@@ -75,7 +75,7 @@ def _component(access: Access) -> LockComponent:
                 database,
                 table,
                 _partition(access),
-                WriteOperation(operation.value),
+                write_operation(operation),
                 access.transactional,
                 access.dynamic and operation is not Operation.SELECT,
             )
@@ -87,7 +87,22 @@ def _data_lock(operation: Operation, transactional: bool) -> LockType:
     if not transactional:
         # Readers of a plain table have no snapshot that could hide a half-written insert.
         return LockType.EXCLUSIVE
+    if operation is Operation.OVERWRITE:
+        # The base would hide the rows of an insert that has a lower write id and commits later
+        # (Hive: hive.txn.xlock.iow).
+        return LockType.EXCLUSIVE
     return LockType.SHARED_READ if operation is Operation.INSERT else LockType.EXCL_WRITE
+
+
+def write_operation(operation: Operation) -> WriteOperation:
+    """What Hive records for a read or write of rows; ValueError for CREATE and DROP.
+
+    >>> write_operation(Operation.OVERWRITE).name
+    'UPDATE'
+    """
+    if operation is Operation.OVERWRITE:
+        return WriteOperation.UPDATE
+    return WriteOperation(operation.value)
 
 
 def _partition(access: Access) -> str | None:

@@ -189,6 +189,40 @@ class DmlMachine(RuleBasedStateMachine):
         )
         assert result.rows_inserted == count
 
+    @rule(given=st.lists(rows, min_size=1, max_size=6), computed=st.booleans())
+    def overwrite(self, given: list[tuple[Any, ...]], computed: bool) -> None:
+        select = "SELECT * FROM " if computed else ""
+        result = self.session.execute(f"INSERT OVERWRITE TABLE t {select}{self.values(given)}")
+        assert result.rows_inserted == len(given)
+        if not self.partitioned:
+            self.duck.execute("DELETE FROM t")
+        for row in given if self.partitioned else ():
+            self.duck.execute(
+                f"DELETE FROM t WHERE p IS NOT DISTINCT FROM {literal(row[4], 'string')}"
+            )
+        self.duck.execute(f"INSERT INTO t {self.values(given)}")
+
+    @rule(data=st.data())
+    def overwrite_with_itself(self, data: st.DataObject) -> None:
+        condition = self.condition(data)
+        self.session.execute(f"INSERT OVERWRITE t SELECT * FROM t WHERE {condition}")
+        kept = f"SELECT DISTINCT p FROM t WHERE {condition}"
+        reached = f" AND EXISTS (FROM ({kept}) AS k WHERE k.p IS NOT DISTINCT FROM t.p)"
+        self.duck.execute(
+            f"DELETE FROM t WHERE ({condition}) IS NOT TRUE{reached if self.partitioned else ''}"
+        )
+
+    @rule(data=st.data())
+    def truncate(self, data: st.DataObject) -> None:
+        names = self.store.partitions(NAME)
+        if not names:
+            self.run("TRUNCATE TABLE t")
+            return
+        value = data.draw(st.sampled_from([p.name.values[0] for p in names]))
+        text = literal(value, "string") if value is not None else "NULL"
+        self.session.execute(f"TRUNCATE TABLE t PARTITION (p = {text})")
+        self.duck.execute(f"DELETE FROM t WHERE p IS NOT DISTINCT FROM {text}")
+
     @rule(data=st.data())
     def update(self, data: st.DataObject) -> None:
         places = [assignments] if self.partitioned else [assignments, text_assignments]

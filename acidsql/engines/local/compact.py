@@ -37,7 +37,9 @@ Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile 
 def compact(
     plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage
 ) -> bool:
-    """Write what the compactor's snapshot selects of its one directory; False if too little.
+    """Write what the compactor's snapshot selects of its one directory.
+
+    False if that is too little to make one of, and nothing is there to be cleaned either.
 
     Each directory is written whole under a hidden name and then renamed.
     """
@@ -45,7 +47,8 @@ def compact(
     state = directory_state(snapshot, partition, txns, storage)
     _refuse_raw(snapshot, state)
     if not _enough(plan, state):
-        return False
+        # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
+        return bool(state.obsolete or state.aborted)
     work = _Compaction(snapshot, partition.location, state, storage)
     if plan.type == "major":
         work.major()

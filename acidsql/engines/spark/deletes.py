@@ -6,6 +6,9 @@ the key columns themselves, which lets Spark sort and merge.
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 BROADCAST_BYTES_MAX = 64 << 20
 """Delete files up to this size in all are read by the driver; about 10 million row ids."""
+
+_KEPT_FRAMES_MAX, _KEPT_KEYS_MAX = 8, 1 << 20
+"""64 MiB at most."""
 
 WHOLE = {
     "ignoreCorruptFiles": "false",
@@ -91,8 +97,43 @@ class KeyPacking:
         return packed << self.row_bits | row
 
 
+class KeyFrames:
+    """The last few sets of packed keys as DataFrames, each made once.
+
+    Handing 60,000 keys to Spark takes longer than reading them. They are told apart by what they
+    are, not by the files they came from, so that no file system's idea of identity is trusted.
+    """
+
+    def __init__(self) -> None:
+        self._frames: OrderedDict[tuple[SparkSession, bytes], DataFrame] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def frame(self, spark: SparkSession, packed: np.ndarray) -> DataFrame:
+        """A DataFrame of one column, to be broadcast."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        key = (spark, hashlib.sha256(packed.tobytes()).digest())
+        with self._guard:
+            if key in self._frames:
+                self._frames.move_to_end(key)
+                return self._frames[key]
+        made = F.broadcast(spark.createDataFrame(pa.table({_KEY: pa.array(packed)})))
+        if len(packed) <= _KEPT_KEYS_MAX:
+            with self._guard:
+                self._frames[key] = made
+                while len(self._frames) > _KEPT_FRAMES_MAX:
+                    self._frames.popitem(last=False)
+        return made
+
+    def clear(self) -> None:
+        """Let go of all of them."""
+        with self._guard:
+            self._frames.clear()
+
+
 def without_deleted(
     spark: SparkSession,
+    keys: KeyFrames,
     events: DataFrame,
     selection: Selection,
     snapshot: TableSnapshot,
@@ -105,19 +146,18 @@ def without_deleted(
         return events
     if sum(f.size for f in selection.deletes) > BROADCAST_BYTES_MAX:
         return _joined(spark, events, selection, snapshot, partitioned=partitioned)
-    partitions, keys = read_deleted(selection, snapshot.write_ids, storage)
+    partitions, ids = read_deleted(selection, snapshot.write_ids, storage)
     if not len(partitions):
         return events
     packing = KeyPacking(
         max(0, len(selection.partitions) - 1).bit_length(),
-        int(snapshot.write_ids.high_watermark).bit_length(),
+        int(ids["originalTransaction"].max()).bit_length(),  # no other write id can be deleted
     )
-    if not packing.holds(keys):
-        return _joined_on_columns(spark, events, partitions, keys, partitioned=partitioned)
-    packed = np.unique(packing.pack(partitions, keys))
-    deleted = spark.createDataFrame(pa.table({_KEY: pa.array(packed)}))
+    if not packing.holds(ids):
+        return _joined_on_columns(spark, events, partitions, ids, partitioned=partitioned)
+    deleted = keys.frame(spark, np.unique(packing.pack(partitions, ids)))
     key = packing.expression(partitioned=partitioned)
-    return _anti_join(events, deleted, f"{key} = {_KEY}")
+    return events.join(deleted, _expression(f"{key} = {_KEY}"), "left_anti")
 
 
 def read_deleted(
@@ -154,8 +194,11 @@ def _joined_on_columns(
 ) -> DataFrame:
     columns = {f"__d_{name}": pa.array(keys[name]) for name in ROW_ID_COLUMNS}
     columns[f"__d{PARTITION}"] = pa.array(partitions.astype(np.int32))
-    deleted = spark.createDataFrame(pa.table(columns))
-    return _anti_join(events, deleted, _column_condition(partitioned=partitioned))
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    deleted = F.broadcast(spark.createDataFrame(pa.table(columns)))
+    condition = _expression(_column_condition(partitioned=partitioned))
+    return events.join(deleted, condition, "left_anti")
 
 
 def _joined(
@@ -210,12 +253,6 @@ def _column_condition(*, partitioned: bool) -> str:
     names = [*ROW_ID_COLUMNS]
     condition = " and ".join(f"{name} = __d_{name}" for name in names)
     return f"{condition} and {PARTITION} = __d{PARTITION}" if partitioned else condition
-
-
-def _anti_join(events: DataFrame, deleted: DataFrame, condition: str) -> DataFrame:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    return events.join(F.broadcast(deleted), _expression(condition), "left_anti")
 
 
 def _expression(text: str) -> Column:

@@ -12,6 +12,7 @@ from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
+from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.sql import configured, run_sql
@@ -49,6 +50,7 @@ class Job:
     storage: Storage
     context: ReadContext
     frames: Mapping[str, DataFrame]
+    keys: KeyFrames
     inputs: dict[str, DataFrame] = field(default_factory=dict)
 
     def sql(self, text: SqlText) -> DataFrame:
@@ -59,7 +61,12 @@ class Job:
         """A table under the snapshot."""
         with clear_errors():
             return scan_table(
-                self.spark, self.context.tables[table], self.context.txns, self.storage, request
+                self.spark,
+                self.context.tables[table],
+                self.context.txns,
+                self.storage,
+                self.keys,
+                request,
             )
 
     def _resolve(self, source: TableSource | FrameSource | InputSource) -> DataFrame:

@@ -13,7 +13,7 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
-from acidsql.engines.spark.deletes import WHOLE, without_deleted
+from acidsql.engines.spark.deletes import WHOLE, KeyFrames, without_deleted
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.sarg import search_argument
@@ -68,6 +68,7 @@ def scan_table(
     snapshot: TableSnapshot,
     txns: ValidTxnList,
     storage: Storage,
+    keys: KeyFrames,
     request: ScanRequest,
 ) -> Scan:
     """The rows that the snapshot sees."""
@@ -79,7 +80,9 @@ def scan_table(
     partitioned = bool(snapshot.table.partition_columns) or len(partitions) > 1
     if partitioned:
         events = _with_partition(spark, events, selection)
-    events = without_deleted(spark, events, selection, snapshot, storage, partitioned=partitioned)
+    events = without_deleted(
+        spark, keys, events, selection, snapshot, storage, partitioned=partitioned
+    )
     columns = _columns(
         spark, snapshot.table, selection.partitions, request, partitioned=partitioned
     )

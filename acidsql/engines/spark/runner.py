@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import assert_never
 
 from acidsql.engines.cleanup import discard_write
+from acidsql.engines.local.check import check
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.output import OutputFile, Target, discard, partition_name, publish
+from acidsql.engines.overwrite import empty_bases, truncate
+from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
@@ -21,14 +24,23 @@ from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId
+from acidsql.model.names import quote_identifier
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.engine import JobResult, ReadContext, TableSnapshot, Touched, WriteContext
+from acidsql.plans.engine import (
+    CheckResult,
+    JobResult,
+    ReadContext,
+    TableSnapshot,
+    Touched,
+    WriteContext,
+)
 from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.plans.merge import MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.plan import WritePlan, replaces
 from acidsql.plans.query import QueryPlan
+from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 from acidsql.storage import Storage
 
@@ -49,24 +61,33 @@ class SparkEngine:
         self._storage = storage
         self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
+        self._keys = KeyFrames()
 
     # -- reading -----------------------------------------------------------------------------------
 
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
         return SparkFrame(self._job(context).sql(plan.rows))
 
-    def table(self, snapshot: TableSnapshot, txns: ValidTxnList) -> SparkFrame:
+    def table(
+        self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False
+    ) -> SparkFrame:
         context = ReadContext(txns, {snapshot.table.name: snapshot})
-        return SparkFrame(self._job(context).scan(snapshot.table.name, ScanRequest()).frame)
+        request = ScanRequest(row_id=row_id)
+        frame = self._job(context).scan(snapshot.table.name, request).frame
+        if row_id:
+            names = [quote_identifier(c.name) for c in snapshot.table.all_columns]
+            frame = frame.select("row__id", *names)
+        return SparkFrame(frame)
 
     def _job(self, context: ReadContext) -> Job:
-        return Job(self._spark.get(), self._storage, context, self._frames)
+        return Job(self._spark.get(), self._storage, context, self._frames, self._keys)
 
     # -- writing -----------------------------------------------------------------------------------
 
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
         snapshot = context.read.tables[plan.table]
-        target = Target.of(snapshot, context.write_id, self._storage)
+        overwrite = replaces(plan)
+        target = Target.of(snapshot, context.write_id, self._storage, overwrite=overwrite)
         try:
             files = self._run(plan, context, target)
             publish(files, self._storage)
@@ -76,23 +97,33 @@ class SparkEngine:
         return _result(plan, files, target)
 
     def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
+        snapshot = context.read.tables[plan.table]
         match plan:
             case InsertPlan():
-                if isinstance(plan.rows, LiteralRows):
-                    return insert_literals(plan, plan.rows, target, context)
-                job = self._job(context.read)
-                return run_insert(plan, plan.rows, job, target, context.statement_id)
+                files = self._insert(plan, context, target)
+                return files + empty_bases(plan, snapshot.table, files, target)
             case UpdatePlan():
                 return run_update(plan, self._job(context.read), target, context.statement_id)
             case DeletePlan():
                 return run_delete(plan, self._job(context.read), target, context.statement_id)
             case MergePlan():
                 return run_merge(plan, self._job(context.read), target)
+            case TruncatePlan():
+                return truncate(plan, snapshot, target)
             case _:
                 assert_never(plan)
 
+    def _insert(self, plan: InsertPlan, context: WriteContext, target: Target) -> list[OutputFile]:
+        if isinstance(plan.rows, LiteralRows):
+            return insert_literals(plan, plan.rows, target, context)
+        job = self._job(context.read)
+        return run_insert(plan, plan.rows, job, target, context.statement_id)
+
     def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
         return compact(plan, snapshot, txns, self._storage)
+
+    def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
+        return check(snapshot, txns, self._storage)
 
     def discard(self, directories: Sequence[str]) -> None:
         discard(directories, self._storage)
@@ -121,6 +152,7 @@ class SparkEngine:
 
     def close(self) -> None:
         self._frames.clear()
+        self._keys.clear()
         self._spark.close()
 
 
@@ -131,7 +163,7 @@ def _result(plan: WritePlan, files: Sequence[OutputFile], target: Target) -> Job
         operation = _operation(plan, StatementId(file.statement_id))
         location = target.directory(file.partition)
         touched[Touched(partition_name(file.partition), location, operation)] = None
-        if operation is Operation.INSERT:
+        if operation in (Operation.INSERT, Operation.OVERWRITE):
             counts["inserted"] += file.rows
         elif operation is Operation.DELETE:
             counts["deleted"] += file.rows
@@ -149,7 +181,9 @@ def _result(plan: WritePlan, files: Sequence[OutputFile], target: Target) -> Job
 def _operation(plan: WritePlan, statement_id: StatementId) -> Operation:
     match plan:
         case InsertPlan():
-            return Operation.INSERT
+            return Operation.OVERWRITE if plan.overwrite else Operation.INSERT
+        case TruncatePlan():
+            return Operation.OVERWRITE
         case UpdatePlan():
             return Operation.UPDATE
         case DeletePlan():

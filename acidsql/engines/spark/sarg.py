@@ -11,9 +11,10 @@ import datetime
 import logging
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from acidsql.model.table import Table
+from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
 from acidsql.plans.predicate import Predicate
 
@@ -42,7 +43,7 @@ def search_argument(
     from py4j.protocol import Py4JError  # noqa: PLC0415
 
     try:
-        return _options(jvm, table, known)
+        return dict(_options(jvm, table.columns, tuple(known)))
     except (Py4JError, TypeError, AttributeError):
         _log.warning(
             "this Spark takes no search argument: reading all of %s", table.name, exc_info=True
@@ -50,10 +51,14 @@ def search_argument(
         return {}  # another Spark's internals
 
 
-def _options(jvm: Any, table: Table, predicates: Sequence[Predicate]) -> dict[str, str]:
+@lru_cache(maxsize=256)
+def _options(
+    jvm: Any, columns: tuple[Column, ...], predicates: tuple[Predicate, ...]
+) -> tuple[tuple[str, str], ...]:
+    """Kept, since each takes a hundred calls through the gateway, half a fast query's planning."""
     sources = jvm.org.apache.spark.sql.sources
     filters = jvm.java.util.ArrayList()
-    kinds = {c.name: c.type for c in table.columns}
+    kinds = {c.name: c.type for c in columns}
     for predicate in predicates:
         values = [_java_value(jvm, v, kinds[predicate.column]) for v in predicate.values]
         if any(v is None for v in values):
@@ -68,15 +73,13 @@ def _options(jvm: Any, table: Table, predicates: Sequence[Predicate]) -> dict[st
             filters.add(sources.In(name, array))
         else:
             filters.add(getattr(sources, _FILTERS[predicate.operator])(name, values[0]))
-    if filters.isEmpty():
-        return {}
-    return _serialized(jvm, table, filters)
+    return () if filters.isEmpty() else _serialized(jvm, columns, filters)
 
 
-def _serialized(jvm: Any, table: Table, filters: Any) -> dict[str, str]:
+def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tuple[str, str], ...]:
     from py4j.protocol import Py4JError  # noqa: PLC0415
 
-    ddl = ", ".join(f"`{c.name.replace('`', '``')}` {_storage(c.type)}" for c in table.columns)
+    ddl = ", ".join(f"`{c.name.replace('`', '``')}` {_storage(c.type)}" for c in columns)
     schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
     orc_filters = getattr(
         getattr(jvm.org.apache.spark.sql.execution.datasources.orc, "OrcFilters$"), "MODULE$"
@@ -89,16 +92,16 @@ def _serialized(jvm: Any, table: Table, filters: Any) -> dict[str, str]:
             schema, sequence, getattr(orc_filters, "createFilter$default$3")()
         )
     if found.isEmpty():
-        return {}
+        return ()
     conf = jvm.org.apache.hadoop.conf.Configuration(False)
     names = jvm.java.lang.reflect.Array.newInstance(
-        jvm.java.lang.Class.forName("java.lang.String"), len(table.columns)
+        jvm.java.lang.Class.forName("java.lang.String"), len(columns)
     )
-    for index, column in enumerate(table.columns):
+    for index, column in enumerate(columns):
         names[index] = column.name
     jvm.org.apache.orc.mapred.OrcInputFormat.setSearchArgument(conf, found.get(), names)
     keys = ("orc.kryo.sarg", "orc.sarg.column.names")
-    return {key: conf.get(key) for key in keys}
+    return tuple((key, conf.get(key)) for key in keys)
 
 
 def _storage(kind: ColumnType) -> str:

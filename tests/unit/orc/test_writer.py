@@ -129,7 +129,7 @@ def test_values_are_cast(tmp_path: Path) -> None:
     assert first["t"].to_pydatetime() == dt.datetime(1960, 1, 1)
 
 
-BEFORE = pa.array([-1500000], pa.timestamp("us"))
+BEFORE = pa.array([-500000], pa.timestamp("us"))
 
 
 @pytest.mark.parametrize(

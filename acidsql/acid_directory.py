@@ -1,0 +1,103 @@
+"""A bare directory as a table under a snapshot that the caller gives in Hive's text forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from acidsql.errors import AnalysisError, ConfigError, MissingFileError, StorageError
+from acidsql.grammar.create_table import parse_columns
+from acidsql.layout.dir_names import is_hidden, parse_directory
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.snapshot import NONE_OPEN, ValidTxnList, ValidWriteIdList
+from acidsql.model.table import Column, Table
+from acidsql.model.types import parse_type
+from acidsql.plans.engine import PartitionLocation, TableSnapshot
+from acidsql.storage import Storage
+
+_NAME = TableName("acidsql", "read_acid")
+_ROW_ID = "row__id"
+_List = TypeVar("_List", ValidTxnList, ValidWriteIdList)
+
+
+def directory_snapshot(
+    path: str, schema: str, partitioned_by: str, write_ids: str | None, storage: Storage
+) -> TableSnapshot:
+    """The directory as a table of these columns, under a valid write id list or, None, all of it.
+
+    Partitions are found by the names of directories. AnalysisError for columns that do not fit
+    together, ConfigError for a list that is none, StorageError for a directory that is missing or
+    does not look like its partition columns.
+    """
+    location = path.rstrip("/")
+    columns = _columns(schema, "column")
+    keys = _columns(partitioned_by, "partition column") if partitioned_by.strip() else ()
+    _refuse_same_names((*columns, *keys))
+    table = Table(_NAME, columns, location, keys, parameters={"transactional": "true"})
+    everything = ValidWriteIdList(str(_NAME), WriteId(NONE_OPEN))
+    seen = everything if write_ids is None else _parsed(ValidWriteIdList.parse, write_ids, 5)
+    if not storage.exists(location):
+        raise MissingFileError(f"the directory {path} does not exist")
+    partitions = tuple(_partitions(location, [k.name for k in keys], (), storage))
+    return TableSnapshot(table, partitions, seen)
+
+
+def directory_txns(txns: str | None) -> ValidTxnList:
+    """The valid txn list, or, for None, one that sees everything. ConfigError if it is none."""
+    if txns is None:
+        return ValidTxnList(TxnId(NONE_OPEN))
+    return _parsed(ValidTxnList.parse, txns, 4)
+
+
+def _columns(text: str, what: str) -> tuple[Column, ...]:
+    definitions = parse_columns(text, what)
+    return tuple(Column(d.name.name.lower(), parse_type(d.type)) for d in definitions)
+
+
+def _refuse_same_names(columns: Sequence[Column]) -> None:
+    seen = {_ROW_ID}
+    for column in columns:
+        if column.name in seen:
+            what = "is reserved" if column.name == _ROW_ID else "is given twice"
+            raise AnalysisError(f'column "{column.name}" {what}')
+        seen.add(column.name)
+
+
+def _parsed(parse: Callable[[str], _List], text: str, parts: int) -> _List:
+    """Hive's text form, whose parts are separated by colons."""
+    try:
+        if text.count(":") != parts - 1:
+            raise ValueError(f"it has {text.count(':') + 1} parts, not {parts}")
+        return parse(text)
+    except ValueError as error:
+        what, form = {
+            4: ("txn list", "watermark:min open:open:aborted"),
+            5: ("write id list", "db.table:watermark:min open:open:aborted"),
+        }[parts]
+        raise ConfigError(
+            f"{text[:100]!r} is not a valid {what}",
+            detail=f"{str(error).capitalize()}.",
+            hint=f"Hive's form is {form}.",
+        ) from None
+
+
+def _partitions(
+    location: str, keys: Sequence[str], above: tuple[tuple[str, str | None], ...], storage: Storage
+) -> Iterator[PartitionLocation]:
+    """The directories that lie as deep as there are keys, each named ``key=value``."""
+    if not keys:
+        yield PartitionLocation(PartitionName(above) if above else None, location)
+        return
+    for name in storage.list_directories(location):
+        if is_hidden(name):
+            continue
+        found = PartitionName.parse(name).items if "=" in name else ()
+        if parse_directory(name) is not None or [key for key, _ in found] != [keys[0]]:
+            raise StorageError(
+                f'"{name}" is not a directory of partition column "{keys[0]}"',
+                detail=f"It lies in {location}.",
+                hint=f"Directories are named {keys[0]}=value. List in partitioned_by, in their"
+                " order, the columns that the directories are named after.",
+            )
+        yield from _partitions(f"{location}/{name}", keys[1:], (*above, *found), storage)

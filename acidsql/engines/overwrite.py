@@ -1,0 +1,52 @@
+"""Partitions that an overwrite leaves empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.errors import PartitionNotFoundError
+from acidsql.model.names import PartitionName
+from acidsql.model.table import Table
+from acidsql.plans.engine import TableSnapshot
+from acidsql.plans.insert import InsertPlan
+from acidsql.plans.truncate import TruncatePlan
+
+
+def empty_bases(
+    plan: InsertPlan, table: Table, files: Sequence[OutputFile], target: Target
+) -> list[OutputFile]:
+    """A base without rows for the place that an overwrite names, if no row came to it."""
+    if not plan.overwrite or len(plan.static_partition) != len(table.partition_columns):
+        return []
+    static = plan.static_partition
+    place = str(PartitionName.of(static)) if static else TABLE_ITSELF
+    if any(file.partition == place for file in files):
+        return []
+    return write_empty([place], target)
+
+
+def truncate(plan: TruncatePlan, snapshot: TableSnapshot, target: Target) -> list[OutputFile]:
+    """A base without rows in each directory that the plan does not exclude.
+
+    Hive 4 writes only ``_metadata_acid`` with dataFormat ``truncated``, which Hive 3 and Trino
+    refuse to read; all three take a file without rows for what it is.
+    """
+    wanted = set(PartitionName.of(plan.static_partition).items)
+    places = [
+        TABLE_ITSELF if p.name is None else str(p.name)
+        for p in snapshot.partitions
+        if p.name is None or wanted <= set(p.name.items)
+    ]
+    if wanted and not places:
+        spec = ", ".join(f"{name} = {value}" for name, value in plan.static_partition)
+        raise PartitionNotFoundError(f"table {plan.table} has no partition {spec}", code=10006)
+    return write_empty(places, target)
+
+
+def write_empty(partitions: Sequence[str], target: Target) -> list[OutputFile]:
+    """A file of no rows for each partition, not yet published."""
+    with Output(target) as output:
+        for partition in partitions:
+            output.empty(partition)
+    return output.files

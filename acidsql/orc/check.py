@@ -1,0 +1,205 @@
+"""One ACID file against itself: its footer, its statistics, and the order of its events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.errors import CorruptFileError, StorageError
+from acidsql.layout.arrow import Array
+from acidsql.model.problem import ProblemKind
+from acidsql.model.row_id import RowId
+from acidsql.orc.footer import ACID_VERSION, JULIAN, KEY_INDEX, STATS
+from acidsql.orc.keys import Flags, Longs, RowIds, longs
+from acidsql.orc.reader import OrcInput, require_acid
+from acidsql.orc.schema import CURRENT_TRANSACTION, DELETE, INSERT, KEY_COLUMNS, OPERATION, ROW
+from acidsql.orc.statistics import (
+    ColumnStatistics,
+    FileStatistics,
+    actual_statistics,
+    contradictions,
+    merged,
+    read_statistics,
+)
+from acidsql.orc.writer import ACID_FORMAT_VERSION
+
+
+@dataclass(slots=True)
+class Findings:
+    """What is wrong with one file: each kind of thing once, with how often and where first."""
+
+    _found: dict[tuple[ProblemKind, str], tuple[int, RowId | None]] = field(default_factory=dict)
+
+    def add(self, kind: ProblemKind, what: str) -> None:
+        """Take note of something that concerns the whole file."""
+        self._found.setdefault((kind, what), (0, None))
+
+    def add_events(self, kind: ProblemKind, what: str, wrong: Flags, row_ids: RowIds) -> None:
+        """Take note of some events."""
+        count = int(np.count_nonzero(wrong))
+        if count:
+            before, first = self._found.get((kind, what), (0, None))
+            first = row_ids[int(np.argmax(wrong))] if first is None else first
+            self._found[kind, what] = (before + count, first)
+
+    def __iter__(self) -> Iterator[tuple[ProblemKind, str]]:
+        for (kind, what), (count, first) in self._found.items():
+            if first is None:
+                yield kind, what
+            else:
+                events = "1 event" if count == 1 else f"{count} events"
+                yield kind, f"{what}: {events}, first {row_id_text(first)}"
+
+
+def row_id_text(row_id: RowId) -> str:
+    """A row id as the key index has it.
+
+    >>> row_id_text(RowId(1, 536870912, 7))
+    '1,536870912,7'
+    """
+    return f"{row_id.write_id},{row_id.bucket_property},{row_id.row_number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """The events of one stripe. ``rows`` is None where pyarrow cannot hold a value of theirs."""
+
+    operations: Longs
+    row_ids: RowIds
+    current: Longs
+    rows: Array | None
+
+
+def checked_events(opened: OrcInput, source: BinaryIO, found: Findings) -> Iterator[Events]:
+    """The events of a file stripe by stripe; what is wrong with the file goes into ``found``.
+
+    The footer is judged when the last stripe was taken. CorruptFileError if it cannot be read.
+    """
+    tail = opened.tail
+    if not tail.is_acid and tail.rows == 0:
+        return  # Hive's INSERT OVERWRITE of no rows: no event columns, nothing to read
+    require_acid(opened)
+    _require_integers(opened)
+    check = _FileCheck(opened, read_statistics(source, tail, opened.path), found)
+    for number in range(len(tail.stripes)):
+        yield check.stripe(number)
+    check.footer()
+
+
+def _require_integers(opened: OrcInput) -> None:
+    for name in KEY_COLUMNS:
+        kind = opened.schema.field(opened.tail.column_names[KEY_COLUMNS.index(name)]).type
+        if not pa.types.is_integer(kind):
+            raise CorruptFileError(f'column "{name}" of file "{opened.path}" is a {kind}')
+
+
+@dataclass(slots=True)
+class _FileCheck:
+    opened: OrcInput
+    statistics: FileStatistics
+    found: Findings
+    counts: dict[int, int] = field(default_factory=dict)
+    last: RowId | None = None
+    keys: list[str] = field(default_factory=list)
+    actual: list[tuple[str, ColumnStatistics | None]] = field(default_factory=list)
+
+    def stripe(self, number: int) -> Events:
+        """One stripe, looked through."""
+        batch = self._read(number)
+        if batch.num_rows != self.opened.tail.stripes[number].rows:
+            raise CorruptFileError(
+                f'stripe {number} of file "{self.opened.path}" has {batch.num_rows} rows, not '
+                f"{self.opened.tail.stripes[number].rows}"
+            )
+        self._compare_statistics(number, batch)
+        events = self._events(batch)
+        self._order(events.row_ids)
+        for operation, count in zip(*np.unique(events.operations, return_counts=True), strict=True):
+            self.counts[int(operation)] = self.counts.get(int(operation), 0) + int(count)
+        self.keys.append("" if self.last is None else f"{row_id_text(self.last)};")
+        return events
+
+    def footer(self) -> None:
+        """The three keys, and the statistics of the whole file."""
+        metadata = self.opened.tail.metadata
+        stats = f"{self.counts.get(INSERT, 0)},{self.counts.get(1, 0)},{self.counts.get(DELETE, 0)}"
+        expected = {KEY_INDEX: "".join(self.keys), STATS: stats, ACID_VERSION: ACID_FORMAT_VERSION}
+        if self.opened.tail.rows == 0:
+            del expected[ACID_VERSION]  # Hive 4's empty overwrites have none, nor does Trino ask
+        for key, value in expected.items():
+            if key not in metadata:
+                self.found.add(ProblemKind.WRONG_FOOTER, f"{key} is missing")
+            elif metadata[key] != value:
+                self.found.add(ProblemKind.WRONG_FOOTER, _difference(key, metadata[key], value))
+        if self.actual and self._has_statistics:
+            rows = self.opened.tail.rows
+            for reason in contradictions(self.statistics.file, self.actual, rows):
+                self.found.add(ProblemKind.WRONG_STATISTICS, f"of the file, {reason}")
+
+    @property
+    def _has_statistics(self) -> bool:
+        # Hive 3 writes none with a stride of 0, and its readers then do without them.
+        return self.opened.tail.row_index_stride > 0
+
+    def _read(self, number: int) -> pa.RecordBatch:
+        try:
+            return self.opened.stripe(number)
+        except CorruptFileError:
+            raise
+        except StorageError:
+            # A timestamp that pyarrow cannot hold; Hive and Spark can.
+            return self.opened.stripe(number, KEY_COLUMNS)
+
+    def _events(self, batch: pa.RecordBatch) -> Events:
+        keys = {name: batch.column(name) for name in KEY_COLUMNS}
+        rows = batch.column(ROW) if ROW in batch.schema.names else None
+        if any(column.null_count for column in keys.values()):
+            raise CorruptFileError(f'file "{self.opened.path}" has a null in an event column')
+        return Events(
+            longs(keys[OPERATION]), RowIds.of(batch), longs(keys[CURRENT_TRANSACTION]), rows
+        )
+
+    def _order(self, row_ids: RowIds) -> None:
+        if not len(row_ids):
+            return
+        wrong = np.concatenate([np.zeros(1, np.bool_), ~row_ids.ascends()])
+        wrong[0] = self.last is not None and row_ids[0] <= self.last
+        self.found.add_events(
+            ProblemKind.UNSORTED, "its row id does not exceed the one before", wrong, row_ids
+        )
+        self.last = row_ids[len(row_ids) - 1]
+
+    def _compare_statistics(self, number: int, batch: pa.RecordBatch) -> None:
+        tail = self.opened.tail
+        if not self._has_statistics or ROW not in batch.schema.names:
+            return
+        actual = actual_statistics(batch, dates=tail.calendar != JULIAN)
+        if number >= len(self.statistics.stripes):
+            self.found.add(ProblemKind.WRONG_STATISTICS, f"stripe {number} has none")
+        else:
+            said = self.statistics.stripes[number]
+            for reason in contradictions(said, actual, batch.num_rows):
+                self.found.add(ProblemKind.WRONG_STATISTICS, f"of stripe {number}, {reason}")
+        if number == 0:
+            self.actual = actual
+        elif len(self.actual) == len(actual):
+            self.actual = [
+                (name, None if a is None or b is None else merged(a, b))
+                for (name, a), (_, b) in zip(self.actual, actual, strict=True)
+            ]
+
+
+def _difference(key: str, said: str, actual: str) -> str:
+    if key != KEY_INDEX:
+        return f'{key} is "{said}", not "{actual}"'
+    said_keys, keys = said.rstrip(";").split(";"), actual.rstrip(";").split(";")
+    if not said or not actual or len(said_keys) != len(keys):
+        count = len(said_keys) if said else 0
+        return f"{key} has {count} entries for {len(keys) if actual else 0} stripes"
+    pairs = enumerate(zip(said_keys, keys, strict=True))
+    at = next((n for n, (one, other) in pairs if one != other), 0)
+    return f'{key} says "{said_keys[at]}" of stripe {at}, which ends with {keys[at]}'

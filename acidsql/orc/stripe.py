@@ -1,0 +1,111 @@
+"""Stripes of an ORC file as streams of bytes (ORC specification, Stripes)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from acidsql.orc.chunks import decompress_section
+from acidsql.orc.footer import FileTail, Stripe, encode
+from acidsql.orc.protobuf import bytes_field, fields
+
+SECONDARY, ROW_INDEX = 5, 6
+"""Kinds of streams: here, nanoseconds; and where each group of rows starts in the others."""
+
+_INDEX_KINDS = frozenset({ROW_INDEX, 7, 8})
+_STREAM, _ENCODING, _ZONE = 1, 2, 3
+_DIRECT_V2 = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Where one stream of a column stands in the file, in bytes."""
+
+    kind: int
+    column: int
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class StripeFooter:
+    """The streams of a stripe in their order, and the zone timestamps are meant in."""
+
+    streams: tuple[Stream, ...]
+    encodings: tuple[int, ...]
+    zone: str
+    message: bytes
+
+    def find(self, kind: int, column: int) -> Stream | None:
+        """A column's stream of a kind."""
+        return next((s for s in self.streams if (s.kind, s.column) == (kind, column)), None)
+
+    def is_version_2(self, column: int) -> bool:
+        """Whether the column's numbers are in the second version of run length encoding."""
+        return self.encodings[column] == _DIRECT_V2
+
+
+def read_stripe_footer(source: BinaryIO, tail: FileTail, stripe: Stripe) -> StripeFooter:
+    """The footer of a stripe. ValueError if it is malformed."""
+    at = stripe.offset + stripe.index_length + stripe.data_length
+    message = read_section(source, tail, at, stripe.footer_length)
+    streams, encodings, zone = [], [], ""
+    offset = stripe.offset
+    for number, value in fields(message):
+        if isinstance(value, int):
+            raise ValueError("a number stands where a message should")
+        if number == _STREAM:
+            parts = dict(fields(value))
+            kind, column, length = (_number(parts, n) for n in (1, 2, 3))
+            streams.append(Stream(kind, column, offset, length))
+            offset += length
+        elif number == _ENCODING:
+            encodings.append(_number(dict(fields(value)), 1))
+        elif number == _ZONE:
+            zone = value.decode()
+    if offset > at:
+        raise ValueError("the streams of a stripe are longer than it is")
+    return StripeFooter(tuple(streams), tuple(encodings), zone, message)
+
+
+def read_section(source: BinaryIO, tail: FileTail, offset: int, length: int) -> bytes:
+    """The bytes of a section, no longer compressed."""
+    return decompress_section(read_bytes(source, offset, length), tail.compression, tail.block_size)
+
+
+def read_bytes(source: BinaryIO, offset: int, length: int) -> bytes:
+    """Bytes of the file as they are. ValueError if it ends before."""
+    source.seek(offset)
+    data = source.read(length)
+    if len(data) != length:
+        raise ValueError("the file is shorter than its tail says")
+    return data
+
+
+def with_streams(footer: StripeFooter, lengths: Mapping[tuple[int, int], int]) -> bytes:
+    """The footer's message where the streams of a kind and column have other lengths."""
+    streams = iter(footer.streams)
+    result = bytearray()
+    for number, value in fields(footer.message):
+        assert isinstance(value, bytes)
+        if number == _STREAM:
+            stream = next(streams)
+            length = lengths.get((stream.kind, stream.column), stream.length)
+            parts = (encode(n, length if n == 3 else v) for n, v in fields(value))
+            result += bytes_field(_STREAM, b"".join(parts))
+        else:
+            result += bytes_field(number, value)
+    return bytes(result)
+
+
+def is_index(stream: Stream) -> bool:
+    """Whether the stream belongs to the index, which stands before the data."""
+    return stream.kind in _INDEX_KINDS
+
+
+def _number(values: Mapping[int, int | bytes], number: int) -> int:
+    value = values.get(number, 0)
+    if not isinstance(value, int):
+        raise ValueError(f"field {number} is not a number")
+    return value

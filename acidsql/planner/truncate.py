@@ -1,0 +1,25 @@
+"""TRUNCATE → plan."""
+
+from __future__ import annotations
+
+from acidsql.errors import AnalysisError
+from acidsql.planner.names import Names, find_target
+from acidsql.planner.partition import fixed_values
+from acidsql.planner.predicates import Arguments
+from acidsql.plans.truncate import TruncatePlan
+from acidsql.statements.truncate import Truncate
+
+
+def plan_truncate(statement: Truncate, names: Names, arguments: Arguments) -> TruncatePlan:
+    """Bases without rows; PARTITION may leave columns out."""
+    table = find_target(statement.target, names)
+    if statement.partition and not table.partition_columns:
+        raise AnalysisError(
+            f'PARTITION: table "{table.name}" is not partitioned',
+            code=10148,
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    return TruncatePlan(
+        table=table.name, static_partition=fixed_values(statement.partition, table, arguments)
+    )

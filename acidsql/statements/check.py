@@ -1,0 +1,16 @@
+"""CHECK TABLE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.fragment import TableRef
+from acidsql.statements.insert import PartitionValue
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """CHECK TABLE ``target`` [PARTITION (…)]. Every ``partition`` item has a value."""
+
+    target: TableRef
+    partition: tuple[PartitionValue, ...]

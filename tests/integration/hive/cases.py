@@ -1,0 +1,82 @@
+"""Cases: who does what in turn.
+
+A file holds cases. `[name]` begins one; a case has a database of its own. Each line is a turn:
+
+    both> CREATE TABLE …          a definition, once for each store
+    acidsql> INSERT …             a statement of acidsql
+    hive> UPDATE …                a statement of Hive
+    hive> clean                   one round of a cleaner; ALTER TABLE … COMPACT runs the worker, too
+    rows t 3                      how many rows a table has
+    files t base_* 1              how many directories of a name there are below a table
+
+After every turn all tables it names must have the same rows under the same row ids in acidsql and
+in Hive, vectorised and row by row; compactions and cleaning must change none. Indented lines go on
+with the turn. `| text` behind a turn is what it answers, one line per row; `! text` is a part of
+the error it ends with. `[name] hive 4` is a case for that version alone, and so is a turn that
+begins `hive 4>`. `#` begins a comment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+_CASE = re.compile(r"\[([\w ]+)\](?: hive ([34]))?")
+_TURN = re.compile(r"(both|acidsql|hive|rows|files)(?: ([34]))?>? (.+)")
+
+
+@dataclass
+class Turn:
+    """One line of a case. ``version`` None is for every Hive."""
+
+    place: str
+    who: str
+    text: str
+    version: int | None = None
+    answer: list[str] = field(default_factory=list)
+    error: str | None = None
+
+
+@dataclass
+class Case:
+    """The turns of one case."""
+
+    name: str
+    version: int | None
+    turns: list[Turn] = field(default_factory=list)
+
+
+def read_cases(path: Path) -> Iterator[Case]:
+    """The cases of a file. AssertionError for a line that is not understood."""
+    case: Case | None = None
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        place = f"{path.name}:{number}"
+        if not line.strip() or line.startswith("#"):
+            continue
+        begun = _CASE.fullmatch(line)
+        if begun is not None:
+            if case is not None:
+                yield case
+            case = Case(begun[1], int(begun[2]) if begun[2] else None)
+            continue
+        assert case is not None, f"{place}: no case has begun"
+        _read_line(line, place, case)
+    assert case is not None, f"{path.name} has no case"
+    yield case
+
+
+def _read_line(line: str, place: str, case: Case) -> None:
+    match line[0]:
+        case " ":
+            case.turns[-1].text += " " + line.strip()
+        case "|":
+            case.turns[-1].answer.append(line[1:].strip())
+        case "!":
+            case.turns[-1].error = line[1:].strip()
+        case _:
+            turn = _TURN.fullmatch(line)
+            assert turn is not None, f"{place}: not understood"
+            version = int(turn[2]) if turn[2] else None
+            case.turns.append(Turn(place, turn[1], turn[3], version))

@@ -1,0 +1,42 @@
+"""One Hive of each version, one after the other."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acidsql
+from tests.integration.hive.process import Hive
+from tests.integration.hive.shared import Shared
+
+ROOT = Path(__file__).parents[3]
+BUILD = Path(os.environ.get("ACIDSQL_HIVE_BUILD", ROOT / "build" / "hive"))
+"""Where `make interop` has put what runner/build.sh makes."""
+
+
+@pytest.fixture(scope="session", params=[4, 3], ids=["hive4", "hive3"])
+def hive(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Hive]:
+    """Started once per version; pytest orders the tests so that only one is there at a time."""
+    home = tmp_path_factory.mktemp(f"hive{request.param}")
+    with Hive(request.param, BUILD, home) as hive:
+        yield hive
+
+
+@pytest.fixture(scope="session")
+def peer(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
+    """The one session over Hive's warehouse: txn ids of both go on from test to test."""
+    with acidsql.connect(str(hive.warehouse), metastore="memory:", spark=spark) as session:
+        yield session
+
+
+@pytest.fixture
+def shared(hive: Hive, peer: acidsql.Session, request: pytest.FixtureRequest) -> Shared:
+    """A database of the test's own, in two hands."""
+    name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
+    return Shared(hive, peer, name)
