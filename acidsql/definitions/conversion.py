@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from acidsql.definitions.create_table import is_external
 from acidsql.definitions.partition import altering, move
 from acidsql.errors import AnalysisError
 from acidsql.layout.dir_names import DeltaDir, is_hidden
@@ -27,7 +28,7 @@ from acidsql.txn.transaction import OpenTxn
 def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableRef) -> Result:
     """Make the table full-ACID or insert-only, under an exclusive lock."""
     place: dict[str, Any] = {"line": target.line, "column": target.column}
-    parameters = {**table.parameters, **given, "transactional": "true"}
+    parameters = {**table.noted, **given, "transactional": "true"}
     parameters.setdefault("transactional_properties", "default")
     properties = parameters["transactional_properties"].lower()
     if properties not in ("default", "insert_only"):
@@ -36,7 +37,7 @@ def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableR
             f" value {properties} for transactional_properties",
             **place,
         )
-    if _is_external(parameters):
+    if is_external(parameters):
         raise AnalysisError(
             f"{table.name} cannot be declared transactional because it's an external table",
             hint="ALTER TABLE … SET TBLPROPERTIES ('EXTERNAL' = 'FALSE') makes it managed first.",
@@ -46,7 +47,7 @@ def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableR
         # As it is now: somebody may have converted it while we waited.
         if now.kind is not TableKind.PLAIN:
             raise AnalysisError(f"{table.name} is a {now.kind.value} table already", **place)
-        converted = replace(now, parameters={**now.parameters, **parameters})
+        converted = replace(now, parameters={**now.noted, **parameters})
         if converted.kind is TableKind.FULL_ACID:
             _to_full_acid(converted, scope, txn, place)
         else:
@@ -91,7 +92,3 @@ def _locations(table: Table, scope: Scope) -> list[str]:
     if not table.partition_columns:
         return [table.location]
     return [p.location for p in scope.store.partitions(table.name)]
-
-
-def _is_external(parameters: Mapping[str, str]) -> bool:
-    return any(k.lower() == "external" and v.lower() == "true" for k, v in parameters.items())

@@ -80,7 +80,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         source,
         name=name,
         location=statement.location or f"{parent}/{name.table}",
-        parameters={**source.parameters, **given},
+        parameters={**source.noted, **given},
         owner=scope.user,
         created_s=int(time.time()),
     )
@@ -247,6 +247,11 @@ def _refuse_other_kinds(target: TableRef, table: Table) -> None:
             f"'transactional' property of TBLPROPERTIES may only have value 'true': {table.name}",
             **place,
         )
+    if table.kind is not TableKind.PLAIN and is_external(table.parameters):
+        raise AnalysisError(
+            f"{table.name} cannot be declared transactional because it's an external table",
+            **place,
+        )
     if table.kind is not TableKind.FULL_ACID:
         what = "insert-only tables" if table.kind is TableKind.INSERT_ONLY else "plain tables"
         raise UnsupportedStatementError(
@@ -262,6 +267,11 @@ def _refuse_other_kinds(target: TableRef, table: Table) -> None:
             **place,
         )
     refuse_codec(table.parameters, place)
+
+
+def is_external(parameters: Mapping[str, str]) -> bool:
+    """Whether Hive would take the table for an external one."""
+    return any(k.lower() == "external" and v.lower() == "true" for k, v in parameters.items())
 
 
 def refuse_codec(parameters: Mapping[str, str], place: dict[str, Any]) -> None:

@@ -6,9 +6,10 @@ import contextlib
 import logging
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from acidsql.catalog import Partition, partition_exists, partition_not_found
-from acidsql.definitions.adoption import adopt, refuse_shared_location
+from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
 from acidsql.errors import AcidSqlError, AnalysisError, PartitionNotFoundError
 from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
@@ -121,6 +122,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
         adoption = adopt(table, [p.location for p in added], scope, txn)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
+            _note_adoption(table, adoption, scope)
             scope.store.drop_partitions(table.name, [p.name for p in dropped])
             scope.store.add_partitions(table.name, added)
     lines = [f"Repair: Added partition to metastore {table.name}:{p.name}" for p in added]
@@ -205,6 +207,12 @@ def _new_ones(
     return list(found)
 
 
+def _note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
+    """What was noted about the files does not hold for those that others wrote."""
+    if not adoption.is_empty and table.noted != table.parameters:
+        scope.store.alter_table(replace(table, parameters=table.noted))
+
+
 def _refuse_place_of_another(table: Table, partition: Partition) -> None:
     """A directory that is called like a partition is where that partition will be."""
     inside = partition.location.removeprefix(f"{table.location}/")
@@ -221,6 +229,7 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
         scope.storage.make_directory(partition.location)
     with scope.store.committing(txn.txn_id):
         adoption.seed(scope, txn)
+        _note_adoption(table, adoption, scope)
         scope.store.add_partitions(table.name, added)
 
 

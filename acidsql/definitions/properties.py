@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from acidsql.definitions.columns import POSITIONAL
 from acidsql.definitions.conversion import convert
 from acidsql.definitions.create_table import normal_properties, refuse_codec
 from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.access import Access, Operation
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import NOTES, POSITIONAL_EVOLUTION, Table, TableKind
 from acidsql.planner.names import find_target
 from acidsql.result import Result
 from acidsql.scope import Scope
@@ -47,10 +46,9 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
     for key in statement.keys:
         if key.lower() in (_TRANSACTIONAL, _PROPERTIES) and table.kind is not TableKind.PLAIN:
             raise _cannot_be_unset(table, place)
-        if key in ("bucketing_version", POSITIONAL) and key in table.parameters:
-            raise UnsupportedStatementError(
-                f"'{key}' says how the files of {table.name} are to be understood", **place
-            )
+        reserved = key in ("bucketing_version", POSITIONAL_EVOLUTION) or key.startswith(NOTES)
+        if reserved and key in table.parameters:
+            raise _fixed(key, table, place)
         if key not in table.parameters and not statement.if_exists:
             raise AnalysisError(
                 f"The following property {key} does not exist in {table.name.table}",
@@ -101,17 +99,30 @@ def _refuse_properties(table: Table, given: Mapping[str, str], place: dict[str, 
             **place,
         )
     refuse_codec(given, place)
+    for key in given:
+        if key.startswith(NOTES):
+            raise AnalysisError(f"the property '{key}' is reserved", **place)
     version = table.parameters.get("bucketing_version", "2")
     if given.get("bucketing_version", version) != version:
         raise UnsupportedStatementError(
             f"'bucketing_version' of {table.name} stays {version}: its rows are hashed by it",
             **place,
         )
-    positional = given.get(POSITIONAL)
-    if positional is not None and table.parameters.get(POSITIONAL, positional) != positional:
+    positional = given.get(POSITIONAL_EVOLUTION)
+    if (
+        positional is not None
+        and table.parameters.get(POSITIONAL_EVOLUTION, positional) != positional
+    ):
         raise UnsupportedStatementError(
-            f"'{POSITIONAL}' says how the files of {table.name} are to be understood", **place
+            f"'{POSITIONAL_EVOLUTION}' says how the files of {table.name} are to be understood",
+            **place,
         )
+
+
+def _fixed(key: str, table: Table, place: dict[str, Any]) -> UnsupportedStatementError:
+    return UnsupportedStatementError(
+        f"'{key}' says how the files of {table.name} are to be understood", **place
+    )
 
 
 def _cannot_be_unset(table: Table, place: dict[str, Any]) -> AnalysisError:

@@ -9,6 +9,12 @@ from enum import Enum
 from acidsql.model.names import TableName
 from acidsql.model.types import ColumnType
 
+POSITIONAL_EVOLUTION = "orc.force.positional.evolution"
+"""ORC's property that decides how columns of older files are matched."""
+
+NOTES = "acidsql."
+"""Begins the names of our own parameters: what they note about files ends when these change."""
+
 
 class TableKind(Enum):
     """Whether and how a table is transactional."""
@@ -61,6 +67,11 @@ class Table:
         if self.parameters.get("transactional_properties", "").lower() == "insert_only":
             return TableKind.INSERT_ONLY
         return TableKind.FULL_ACID
+
+    @property
+    def noted(self) -> dict[str, str]:
+        """The parameters but for the notes about files, for a table whose files are to change."""
+        return {k: v for k, v in self.parameters.items() if not k.startswith(NOTES)}
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

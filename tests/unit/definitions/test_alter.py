@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+import acidsql
 from acidsql.errors import AnalysisError, StorageError
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockType
@@ -152,3 +153,41 @@ def test_conversions_that_are_refused(plain, properties, message):
     with pytest.raises(AnalysisError, match=message):
         plain.execute(f"ALTER TABLE t SET TBLPROPERTIES ({properties})")
     assert plain._store.table(T).parameters == PLAIN
+
+
+def test_a_compaction_holds_a_lock_on_what_it_writes_into(tmp_path):
+    """Otherwise a partition could be dropped, and come back with the directory that it makes."""
+    config = {"hive.lock.numretries": 0}
+    with acidsql.connect(tmp_path / "w", metastore="memory:", config=config) as session:
+        session.execute(f"CREATE TABLE t (id int) {ACID}")
+        session.execute("INSERT INTO t VALUES (1)")
+        session.execute("INSERT INTO t VALUES (2)")
+        store = session._store
+        ddl = store.open_txn("ann", "host1")
+        store.lock(ddl, [LockComponent(LockType.EXCLUSIVE, "default", "t")], "ann", "host1")
+        session.execute("ALTER TABLE t COMPACT 'major'")
+        assert session.run_worker() == 0
+        (entry,) = store.show_compactions()
+        assert "was not granted in time" in entry.error_message
+        assert not any(path.startswith("base") for path in files(tmp_path / "w" / "t"))
+
+
+def test_what_is_noted_about_files_ends_when_others_are_adopted(parts, tmp_path):
+    store = parts._store
+    table = store.table(T)
+    noted = replace(table, parameters={**table.parameters, "acidsql.columns": "x"})
+    store.alter_table(noted)
+    parts.execute("ALTER TABLE t ADD PARTITION (p = 3)")
+    assert store.table(T) == noted
+    (tmp_path / "w" / "t" / "p=4" / "delta_1_1").mkdir(parents=True)
+    (tmp_path / "w" / "t" / "p=4" / "delta_1_1" / "bucket_00000").write_bytes(b"ORC")
+    parts.execute("MSCK REPAIR TABLE t")
+    assert store.table(T) == table
+
+
+def test_what_is_noted_about_files_ends_when_columns_change(parts):
+    store = parts._store
+    table = store.table(T)
+    store.alter_table(replace(table, parameters={**table.parameters, "acidsql.columns": "x"}))
+    parts.execute("ALTER TABLE t ADD COLUMNS (v string)")
+    assert store.table(T).parameters == table.parameters
