@@ -33,6 +33,7 @@ from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
     ShowCompactions,
+    ShowCreateTable,
     ShowDatabases,
     ShowLocks,
     ShowPartitions,
@@ -74,6 +75,7 @@ Statement = (
     | ShowTables
     | ShowDatabases
     | ShowPartitions
+    | ShowCreateTable
     | ShowCompactions
     | ShowTransactions
     | ShowLocks
@@ -105,6 +107,7 @@ __all__ = [
     "ReplaceColumns",
     "SetProperties",
     "ShowCompactions",
+    "ShowCreateTable",
     "ShowDatabases",
     "ShowLocks",
     "ShowPartitions",

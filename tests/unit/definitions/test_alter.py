@@ -191,3 +191,18 @@ def test_what_is_noted_about_files_ends_when_columns_change(parts):
     store.alter_table(replace(table, parameters={**table.parameters, "acidsql.columns": "x"}))
     parts.execute("ALTER TABLE t ADD COLUMNS (v string)")
     assert store.table(T).parameters == table.parameters
+
+
+def test_show_create_table_makes_the_same_table(session, tmp_path):
+    session.execute(
+        "CREATE TABLE t (id int COMMENT 'it\\'s \\\\ key', `a b` map<string,array<struct<x:int>>>)"
+        " COMMENT 'ü' PARTITIONED BY (p decimal(5,2), `q r` string COMMENT 'c')"
+        " CLUSTERED BY (id, `a b`) INTO 3 BUCKETS STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true', 'x\\'y' = 'z')"
+    )
+    lines = [line for (line,) in session.execute("SHOW CREATE TABLE t").fetchall()]
+    table = session._store.table(T)
+    session.execute("DROP TABLE t")
+    session.execute("\n".join(lines))
+    assert replace(session._store.table(T), created_s=0) == replace(table, created_s=0)
+    assert lines[0] == "CREATE TABLE `default`.`t`("
