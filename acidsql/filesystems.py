@@ -68,10 +68,12 @@ class LocalStorage:
     def _list(self, directory: Path, prefix: str, found: list[ListedFile]) -> None:
         with os.scandir(directory) as entries:
             for entry in entries:
-                if entry.is_dir():
-                    self._list(Path(entry.path), f"{prefix}{entry.name}/", found)
-                else:
-                    found.append(ListedFile(f"{prefix}{entry.name}", entry.stat().st_size))
+                # What the cleaner removes while we list is nothing that a snapshot reads.
+                with contextlib.suppress(FileNotFoundError):
+                    if entry.is_dir():
+                        self._list(Path(entry.path), f"{prefix}{entry.name}/", found)
+                    else:
+                        found.append(ListedFile(f"{prefix}{entry.name}", entry.stat().st_size))
 
     def list_directories(self, directory: str) -> list[str]:
         root = self._path(directory)

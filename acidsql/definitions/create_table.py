@@ -12,7 +12,7 @@ from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Bucketing, Column, Table, TableKind
+from acidsql.model.table import HIVE4_NAMES, Bucketing, Column, Table, TableKind
 from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
@@ -266,7 +266,7 @@ def _refuse_other_kinds(target: TableRef, table: Table) -> None:
             f" value {properties} for transactional_properties",
             **place,
         )
-    refuse_codec(table.parameters, place)
+    refuse_properties(table.parameters, place)
 
 
 def is_external(parameters: Mapping[str, str]) -> bool:
@@ -274,8 +274,10 @@ def is_external(parameters: Mapping[str, str]) -> bool:
     return any(k.lower() == "external" and v.lower() == "true" for k, v in parameters.items())
 
 
-def refuse_codec(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
-    """Raise for an ``orc.compress`` that no file of ours can have."""
+def refuse_properties(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
+    """Raise for values that say how files are to be written, but cannot be followed."""
+    if parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
+        raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
     codec = parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(

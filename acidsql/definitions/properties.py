@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.definitions.conversion import convert
-from acidsql.definitions.create_table import normal_properties, refuse_codec
+from acidsql.definitions.create_table import normal_properties, refuse_properties
 from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.access import Access, Operation
-from acidsql.model.table import NOTES, POSITIONAL_EVOLUTION, Table, TableKind
+from acidsql.model.table import CREATED_COLUMNS, POSITIONAL_EVOLUTION, Table, TableKind
 from acidsql.planner.names import find_target
 from acidsql.result import Result
 from acidsql.scope import Scope
@@ -19,6 +19,8 @@ from acidsql.statements.alter_table import SetProperties, UnsetProperties
 from acidsql.statements.fragment import TableRef
 
 _TRANSACTIONAL, _PROPERTIES = "transactional", "transactional_properties"
+
+_FIXED = ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
 
 
 def set_properties(statement: SetProperties, scope: Scope) -> Result:
@@ -46,8 +48,10 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
     for key in statement.keys:
         if key.lower() in (_TRANSACTIONAL, _PROPERTIES) and table.kind is not TableKind.PLAIN:
             raise _cannot_be_unset(table, place)
-        reserved = key in ("bucketing_version", POSITIONAL_EVOLUTION) or key.startswith(NOTES)
-        if reserved and key in table.parameters:
+        if (
+            key in ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
+            and key in table.parameters
+        ):
             raise _fixed(key, table, place)
         if key not in table.parameters and not statement.if_exists:
             raise AnalysisError(
@@ -98,10 +102,9 @@ def _refuse_properties(table: Table, given: Mapping[str, str], place: dict[str, 
             f"{table.name} cannot be converted to external table as it is transactional table.",
             **place,
         )
-    refuse_codec(given, place)
-    for key in given:
-        if key.startswith(NOTES):
-            raise AnalysisError(f"the property '{key}' is reserved", **place)
+    refuse_properties(given, place)
+    if CREATED_COLUMNS in given:
+        raise AnalysisError(f"the property '{CREATED_COLUMNS}' is reserved", **place)
     version = table.parameters.get("bucketing_version", "2")
     if given.get("bucketing_version", version) != version:
         raise UnsupportedStatementError(

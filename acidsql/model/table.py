@@ -12,8 +12,11 @@ from acidsql.model.types import ColumnType
 POSITIONAL_EVOLUTION = "orc.force.positional.evolution"
 """ORC's property that decides how columns of older files are matched."""
 
-NOTES = "acidsql."
-"""Begins the names of our own parameters: what they note about files ends when these change."""
+CREATED_COLUMNS = "acidsql.columns"
+"""A parameter of our own that tells of the files: it ends when others come, or columns change."""
+
+HIVE4_NAMES = "acidsql.hive4.names"
+"""The parameter of a table whose new files and compacted directories get Hive 4's names."""
 
 
 class TableKind(Enum):
@@ -70,8 +73,13 @@ class Table:
 
     @property
     def noted(self) -> dict[str, str]:
-        """The parameters but for the notes about files, for a table whose files are to change."""
-        return {k: v for k, v in self.parameters.items() if not k.startswith(NOTES)}
+        """The parameters but for what tells of the files, for a table whose files are to change."""
+        return {k: v for k, v in self.parameters.items() if k != CREATED_COLUMNS}
+
+    @property
+    def hive4_names(self) -> bool:
+        """Whether new names are Hive 4's: only it reads all of them right (docs/interop.md)."""
+        return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
 
     @property
     def all_columns(self) -> tuple[Column, ...]:

@@ -20,8 +20,15 @@ from acidsql.orc.schema import (
     CURRENT_TRANSACTION,
     EVENT_COLUMNS,
     KEY_COLUMNS,
+    KEY_FIELDS,
     ROW,
     ROW_ID_COLUMNS,
+)
+from acidsql.orc.statistics import (
+    FileStatistics,
+    actual_statistics,
+    contradiction,
+    read_statistics,
 )
 
 Source = BinaryIO | str
@@ -32,6 +39,7 @@ Source = BinaryIO | str
 class OrcInput:
     """An opened ORC file: its tail and pyarrow's reader. ``path`` names it in errors.
 
+    ``statistics`` are those of an ACID file's event columns, None where there are none to trust.
     With ``exact``, timestamps of whole stripes are EXACT.
     """
 
@@ -39,11 +47,13 @@ class OrcInput:
     tail: FileTail
     file: Any
     exact: ExactFile | None = None
+    statistics: FileStatistics | None = None
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the whole file."""
-        schema: pa.Schema = self.file.schema
+        with _named(self.path):
+            schema: pa.Schema = self.file.schema
         return schema
 
     def stripes(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
@@ -52,12 +62,36 @@ class OrcInput:
             yield self.stripe(number, names)
 
     def stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        """One stripe."""
+        """One stripe; CorruptFileError if its event columns are not what its statistics say."""
+        batch = self.unverified_stripe(number, names)
+        self._verify(number, batch)
+        return batch
+
+    def unverified_stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
+        """One stripe as it is."""
         with _named(self.path):
             if self.exact is not None and names is None:
                 return self._dated(self.exact.read_stripe(number))
             columns = None if names is None else list(names)
             return self._dated(self.file.read_stripe(number, columns=columns))
+
+    def _verify(self, number: int, batch: pa.RecordBatch) -> None:
+        """ORC has no checksums, but a sum and bounds. A wrong row id would delete another row."""
+        if self.statistics is None:
+            return
+        said = self.statistics.stripes
+        keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
+        actual = dict(actual_statistics(batch.select(keys)))
+        for at, name in enumerate(self.tail.column_names[:-1], 1):
+            found = actual.get(name)
+            if found is None or number >= len(said) or at >= len(said[number]):
+                continue
+            reason = contradiction(said[number][at], found)
+            if reason is not None:
+                raise CorruptFileError(
+                    f'file "{self.path}" contradicts its own statistics',
+                    detail=f"Stripe {number}, {name}: {reason}.",
+                )
 
     def read(self, names: Sequence[str] | None = None) -> pa.Table:
         """All stripes."""
@@ -112,7 +146,11 @@ def open_orc(
             source = io.BytesIO(source.read(length))
         file = pa_orc.ORCFile(pa.PythonFile(cast("Any", source), "r"))
         exact_file = ExactFile(source, tail) if exact and tail.timestamps else None
-    yield OrcInput(path, tail, file, exact_file)
+    statistics = None
+    # Hive 3 writes none where it has no row index.
+    if tail.is_acid and tail.row_index_stride > 0:
+        statistics = read_statistics(source, tail, path, len(EVENT_COLUMNS))
+    yield OrcInput(path, tail, file, exact_file, statistics)
 
 
 def read_events(
@@ -158,13 +196,19 @@ def is_acid_file(source: Source, path: str = "", *, length: int | None = None) -
 
 
 def require_acid(opened: OrcInput) -> None:
-    """CorruptFileError unless the file has the six event columns."""
+    """CorruptFileError unless the file has the six event columns, with Hive's types."""
     if not opened.tail.is_acid:
         raise CorruptFileError(
             f'file "{opened.path}" is not an ACID file',
             detail=f"Its columns are {', '.join(opened.tail.column_names) or 'none'}, "
             f"not {', '.join(EVENT_COLUMNS)}.",
         )
+    for found, wanted in zip(opened.schema, KEY_FIELDS, strict=False):
+        if not found.type.equals(wanted.type):
+            raise CorruptFileError(
+                f'file "{opened.path}" is not an ACID file',
+                detail=f"Its column {found.name} is {found.type}, not {wanted.type}.",
+            )
 
 
 def valid_length(side_file: bytes, path: str = "") -> int:

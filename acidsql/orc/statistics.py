@@ -10,9 +10,12 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
+from functools import reduce
+from itertools import islice
 from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,7 +28,8 @@ from acidsql.orc.protobuf import fields
 _POSTSCRIPT_METADATA = 5
 _FOOTER_STATISTICS = 7
 _VALUES, _INTEGER, _DOUBLE, _STRING = 1, 2, 3, 4
-_DECIMAL, _DATE, _TIMESTAMP, _HAS_NULL = 6, 7, 9, 10
+_DECIMAL, _DATE, _BINARY, _TIMESTAMP, _HAS_NULL = 6, 7, 8, 9, 10
+_EXACT = Context(prec=100)
 _MILLISECOND = {"s": 1, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
@@ -33,14 +37,16 @@ _MILLISECOND = {"s": 1, "ms": 1, "us": 1000, "ns": 1_000_000}
 class ColumnStatistics:
     """How many values that are not null, whether any is null, the least and the greatest.
 
-    Bounds are int (dates in days, timestamps in milliseconds), float, Decimal or UTF-8 bytes; None
-    where the file gives none. ``has_null`` None means that it does not say.
+    Bounds are int (dates in days, timestamps in milliseconds), float, Decimal or UTF-8 bytes.
+    ``total`` is the sum of integers or decimals, of texts and binaries that of their bytes: the
+    nearest thing to a checksum there is. None is what the file does not say.
     """
 
     values: int
     has_null: bool | None = None
     low: Any = None
     high: Any = None
+    total: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +57,20 @@ class FileStatistics:
     stripes: tuple[tuple[ColumnStatistics, ...], ...]
 
 
-def read_statistics(source: BinaryIO, tail: FileTail, path: str = "") -> FileStatistics:
-    """The statistics of an opened file. CorruptFileError if they cannot be read."""
+def read_statistics(
+    source: BinaryIO, tail: FileTail, path: str = "", columns: int | None = None
+) -> FileStatistics:
+    """The statistics of an opened file, of its first ``columns`` columns or of all.
+
+    CorruptFileError if they cannot be read.
+    """
     try:
-        length = next((v for n, v in fields(tail.postscript) if n == _POSTSCRIPT_METADATA), 0)
-        assert isinstance(length, int)
+        length = _int(dict(fields(tail.postscript)), _POSTSCRIPT_METADATA)
         footer_at = tail.length - 1 - len(tail.postscript) - tail.footer_length
         footer = _section(source, footer_at, tail.footer_length, tail)
         metadata = _section(source, footer_at - length, length, tail)
-        file = tuple(_column(_bytes(v)) for n, v in fields(footer) if n == _FOOTER_STATISTICS)
-        stripes = tuple(
-            tuple(_column(_bytes(c)) for k, c in fields(_bytes(v)) if k == 1)
-            for n, v in fields(metadata)
-            if n == 1
-        )
+        file = _columns_of(footer, _FOOTER_STATISTICS, columns)
+        stripes = tuple(_columns_of(_bytes(v), 1, columns) for n, v in fields(metadata) if n == 1)
     except (ValueError, InvalidOperation) as error:
         raise CorruptFileError(
             f'file "{path}" has unreadable statistics', detail=f"{str(error).capitalize()}."
@@ -90,7 +96,7 @@ def merged(first: ColumnStatistics, second: ColumnStatistics) -> ColumnStatistic
     """Of two batches together.
 
     >>> merged(ColumnStatistics(1, False, 3, 3), ColumnStatistics(2, True, 1, 2))
-    ColumnStatistics(values=3, has_null=True, low=1, high=3)
+    ColumnStatistics(values=3, has_null=True, low=1, high=3, total=None)
     """
     lows = [s.low for s in (first, second) if s.low is not None]
     highs = [s.high for s in (first, second) if s.high is not None]
@@ -99,7 +105,18 @@ def merged(first: ColumnStatistics, second: ColumnStatistics) -> ColumnStatistic
         bool(first.has_null or second.has_null),
         min(lows, default=None),
         max(highs, default=None),
+        _sum(first, second),
     )
+
+
+def _sum(first: ColumnStatistics, second: ColumnStatistics) -> Any:
+    """The sum of two totals; None if that of any values is unknown."""
+    if any(s.values and s.total is None for s in (first, second)):
+        return None
+    totals = [s.total for s in (first, second) if s.total is not None]
+    if totals and isinstance(totals[0], Decimal):
+        return reduce(_EXACT.add, totals)
+    return sum(totals) if totals else None
 
 
 def contradiction(said: ColumnStatistics, actual: ColumnStatistics) -> str | None:
@@ -120,6 +137,8 @@ def contradiction(said: ColumnStatistics, actual: ColumnStatistics) -> str | Non
             continue
         if (bound < said_bound) if sign < 0 else (bound > said_bound):
             return f"the {word} value is {_shown(bound)}, not {_shown(said_bound)}"
+    if None not in (said.total, actual.total) and said.total != actual.total:
+        return f"the sum is {actual.total}, not {said.total}"
     return None
 
 
@@ -147,7 +166,8 @@ def _walk(
         return
     low, high = _bounds(array)
     counts = _counts(array, outer_nulls)
-    found.append((name, ColumnStatistics(counts.values, counts.has_null, low, high)))
+    statistics = ColumnStatistics(counts.values, counts.has_null, low, high, _total(array))
+    found.append((name, statistics))
 
 
 def _columns(kind: Any) -> int:
@@ -180,11 +200,48 @@ def _bounds(array: Array) -> tuple[Any, Any]:
     return ends["min"], ends["max"]
 
 
+def _total(array: Array) -> Any:
+    """The sum as ORC counts it, exact; None for types without one, and of no values."""
+    kind = array.type
+    if array.null_count == len(array):
+        return None
+    if pa.types.is_integer(kind):
+        values = np.asarray(array.fill_null(0)).astype(np.int64)
+        # In two halves, so that nothing wraps.
+        exact = (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
+        return exact if -(2**63) <= exact < 2**63 else None
+    if pa.types.is_decimal(kind):
+        return _python(pc.sum(array.cast(pa.decimal256(76, kind.scale))))
+    if pa.types.is_string(kind) or pa.types.is_binary(kind):
+        return _python(pc.sum(pc.binary_length(array)))
+    return None
+
+
+def _python(scalar: Any) -> Any:
+    return scalar.as_py()
+
+
+def _columns_of(message: bytes, number: int, count: int | None) -> tuple[ColumnStatistics, ...]:
+    found = (_column(_bytes(v)) for n, v in fields(message) if n == number)
+    return tuple(islice(found, count))
+
+
 def _column(message: bytes) -> ColumnStatistics:
     values = dict(fields(message))
     count, has_null = _int(values, _VALUES), values.get(_HAS_NULL)
     low, high = _said_bounds(values)
-    return ColumnStatistics(count, None if has_null is None else bool(has_null), low, high)
+    said_null = None if has_null is None else bool(has_null)
+    return ColumnStatistics(count, said_null, low, high, _said_total(values))
+
+
+def _said_total(values: Mapping[int, int | bytes]) -> Any:
+    for number, at in ((_INTEGER, 3), (_STRING, 3), (_BINARY, 1)):
+        if number in values:
+            return _signed(dict(fields(_bytes(values[number]))), at)
+    if _DECIMAL in values:
+        inner = dict(fields(_bytes(values[_DECIMAL])))
+        return Decimal(_bytes(inner[3]).decode()) if 3 in inner else None
+    return None
 
 
 def _said_bounds(values: Mapping[int, int | bytes]) -> tuple[Any, Any]:

@@ -33,6 +33,7 @@ from acidsql.orc.schema import (
     ROW,
     event_schema,
 )
+from acidsql.orc.sink import Sink
 from acidsql.orc.splice import Nanos, splice
 from acidsql.orc.values import storable_rows
 
@@ -47,6 +48,9 @@ CODECS: Mapping[str, Any] = {
     "lz4": "LZ4",
     "zstd": "ZSTD",
 }
+
+STRIPE_BYTES = 64 << 20
+"""A stripe ends at this size, before compression: ORC's default, as in Hive's bases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,8 @@ class EventWriter:
         path: str,
         columns: Sequence[Column],
         compression: str = "snappy",
+        *,
+        stripe_bytes: int | None = None,
     ) -> None:
         codec = CODECS.get(compression.lower())
         if codec is None:
@@ -94,8 +100,12 @@ class EventWriter:
         self._track = KeyTrack()
         self._inserts = self._deletes = 0
         self._open: Any = None
+        self._sink: Any = None
         try:
-            self._open = pa_orc.ORCWriter(path, compression=codec)
+            self._sink = Sink(path)
+            self._open = pa_orc.ORCWriter(
+                self._sink, compression=codec, stripe_size=stripe_bytes or STRIPE_BYTES
+            )
             # Without this a file of no rows would have no columns either.
             self._open.write(self._schema.empty_table())
         except (OSError, pa.ArrowException) as error:
@@ -159,6 +169,7 @@ class EventWriter:
         try:
             self._open.close()
             self._open = None
+            self._finish_sink()
             tail = read_tail(self.path)
             if any(nanos.parts for nanos in self._nanos):
                 splice(self.path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
@@ -181,8 +192,15 @@ class EventWriter:
             if self._open is not None:
                 self._open.close()
         self._open = None
+        with suppress(OSError):
+            self._finish_sink()
         with suppress(FileNotFoundError):
             os.remove(self.path)
+
+    def _finish_sink(self) -> None:
+        sink, self._sink = self._sink, None
+        if sink is not None:
+            sink.finish()
 
     def __enter__(self) -> EventWriter:
         return self
@@ -222,6 +240,8 @@ class EventWriter:
         table = pa.Table.from_arrays(list(arrays), schema=self._schema)
         try:
             self._open.write(table)
+            if self._sink is not None and self._sink.error is not None:
+                raise self._sink.error
         except (OSError, pa.ArrowException) as error:
             fact = f'file "{self.path}" cannot be written'
             raise StorageError(fact, detail=str(error)) from error

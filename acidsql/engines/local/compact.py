@@ -8,14 +8,14 @@ import tempfile
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.engines.output import compression_of
 from acidsql.engines.selection import directory_state
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState, SelectedDir
 from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE, BaseDir, BucketFile, DeltaDir
-from acidsql.model.ids import BucketId, WriteId
+from acidsql.model.ids import NO_TXN, BucketId, TxnId, WriteId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.orc.merge import (
     MergeInput,
@@ -35,13 +35,18 @@ Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile 
 
 
 def compact(
-    plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage
+    plan: CompactPlan,
+    snapshot: TableSnapshot,
+    txns: ValidTxnList,
+    storage: Storage,
+    txn_id: TxnId = NO_TXN,
 ) -> bool:
     """Write what the compactor's snapshot selects of its one directory.
 
     False if that is too little to make one of, and nothing is there to be cleaned either.
 
-    Each directory is written whole under a hidden name and then renamed.
+    Each directory is written whole under a hidden name and then renamed. With Hive 4's names it
+    names ``txn_id``, the compactor's own.
     """
     partition = snapshot.partitions[0]
     state = directory_state(snapshot, partition, txns, storage)
@@ -49,7 +54,8 @@ def compact(
     if not _enough(plan, state):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
-    work = _Compaction(snapshot, partition.location, state, storage)
+    visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
+    work = _Compaction(snapshot, partition.location, state, storage, visibility_id)
     if plan.type == "major":
         work.major()
     else:
@@ -89,12 +95,18 @@ class _Directory:
 
 class _Compaction:
     def __init__(
-        self, snapshot: TableSnapshot, location: str, state: AcidState, storage: Storage
+        self,
+        snapshot: TableSnapshot,
+        location: str,
+        state: AcidState,
+        storage: Storage,
+        visibility_id: TxnId,
     ) -> None:
         self.snapshot = snapshot
         self.location = location
         self.state = state
         self.storage = storage
+        self.visibility_id = visibility_id
         self.attempt = f"_tmp_{uuid.uuid4().hex}"
 
     def major(self) -> None:
@@ -107,8 +119,9 @@ class _Compaction:
         ) -> WrittenFile:
             return merge_major(inserts, deletes, valid, output)
 
+        base = BaseDir(highest, self.visibility_id)
         buckets = self._buckets() or [BucketId(0)]
-        self._write([_Directory(BaseDir(highest).name, buckets, merge, compacted=True)])
+        self._write([_Directory(base.name, buckets, merge, compacted=True)])
 
     def minor(self) -> None:
         """Deltas into one, delete deltas into one; the base stays."""
@@ -127,13 +140,14 @@ class _Compaction:
             return merge_minor_inserts(inserts, deletes, valid, output)
 
         buckets = self._buckets(with_base=False)
-        delete_delta, delta = DeltaDir(low, high, is_delete=True).name, DeltaDir(low, high).name
+        delta = DeltaDir(low, high, visibility_id=self.visibility_id)
+        delete_delta = replace(delta, is_delete=True)
         # A compaction that stopped between its two directories left the one that need not be made.
         directories = []
-        if [d.path for d in self.state.delete_deltas] != [delete_delta]:
-            directories.append(_Directory(delete_delta, buckets, deletes_only))
-        if [d.path for d in self.state.deltas] != [delta]:
-            directories.append(_Directory(delta, buckets, inserts_only, with_base=False))
+        if not _is_made(delete_delta, self.state.delete_deltas):
+            directories.append(_Directory(delete_delta.name, buckets, deletes_only))
+        if not _is_made(delta, self.state.deltas):
+            directories.append(_Directory(delta.name, buckets, inserts_only, with_base=False))
         self._write(directories)
 
     @property
@@ -199,6 +213,13 @@ class _Compaction:
         return [
             MergeInput(self.storage.local_path(p) or self.storage.open_input(p), p) for p in paths
         ]
+
+
+def _is_made(wanted: DeltaDir, found: Sequence[SelectedDir]) -> bool:
+    """Whether there is just one directory, of these bounds, by whatever transaction."""
+    if len(found) != 1 or not isinstance(found[0].directory, DeltaDir):
+        return False
+    return replace(found[0].directory, visibility_id=wanted.visibility_id) == wanted
 
 
 def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:

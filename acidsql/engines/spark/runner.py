@@ -23,7 +23,7 @@ from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Operation
-from acidsql.model.ids import StatementId
+from acidsql.model.ids import StatementId, TxnId
 from acidsql.model.names import quote_identifier
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.compact import CompactPlan
@@ -119,8 +119,10 @@ class SparkEngine:
         job = self._job(context.read)
         return run_insert(plan, plan.rows, job, target, context.statement_id)
 
-    def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
-        return compact(plan, snapshot, txns, self._storage)
+    def compact(
+        self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
+    ) -> bool:
+        return compact(plan, snapshot, txns, self._storage, txn_id)
 
     def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
         return check(snapshot, txns, self._storage)

@@ -1,0 +1,146 @@
+"""Damaged files: cut off or with flipped bits. An error or the right rows, never others.
+
+It holds for what this process reads: every delete file up to the size that is broadcast, and every
+file that is compacted or checked. A bit that flips in a column of ``row`` may give another value:
+ORC has no checksums, and only what contradicts its statistics is noticed, by CHECK TABLE.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from acidsql.errors import AcidSqlError, CorruptFileError
+from acidsql.model.ids import WriteId
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.orc.merge import MergeInput, MergeOutput, merge_major
+from acidsql.orc.reader import read_events, read_row_ids
+from acidsql.orc.writer import EventWriter
+from tests.checks import problems
+from tests.unit.engines.tables import EVERYTHING, snapshot, table
+from tests.unit.orc.events import P0, columns, id_batch
+
+MANY = settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+CODECS = ("none", "zlib", "snappy")
+COLUMNS = columns(k="int", v="string")
+flips = st.lists(
+    st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 7)), min_size=1, max_size=3
+)
+"""Where in the file, as a share of its length, and which bit."""
+
+Write = Callable[[Path, str], None]
+
+
+def write_deletes(path: Path, codec: str) -> None:
+    numbers = sorted(random.Random(1).sample(range(5000), 200))
+    with EventWriter(str(path), COLUMNS, codec) as writer:
+        writer.write_deletes(id_batch([(1, P0, n) for n in numbers]), WriteId(9))
+
+
+def write_inserts(path: Path, codec: str) -> None:
+    r = random.Random(2)
+    keys = [r.randint(-1000, 1000) for _ in range(200)]
+    rows = pa.record_batch({"k": pa.array(keys, pa.int32()), "v": [f"v{k}" for k in keys]})
+    with EventWriter(str(path), COLUMNS, codec) as writer:
+        writer.write_inserts(rows, WriteId(1), P0)
+
+
+def flipped(content: bytes, where: list[tuple[float, int]]) -> bytes:
+    result = bytearray(content)
+    for share, bit in where:
+        result[int(share * len(content))] ^= 1 << bit
+    return bytes(result)
+
+
+@pytest.fixture(params=[(w, c) for w in (write_deletes, write_inserts) for c in CODECS])
+def whole(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    write, codec = request.param
+    write(tmp_path / "f", codec)
+    return tmp_path / "f"
+
+
+def test_a_file_that_is_cut_off_is_an_error(whole: Path) -> None:
+    content, damaged = whole.read_bytes(), whole.with_name("damaged")
+    for length in range(len(content)):
+        damaged.write_bytes(content[:length])
+        with pytest.raises(CorruptFileError, match="damaged"):
+            read_row_ids(str(damaged))
+
+
+@MANY
+@given(where=flips)
+def test_flipped_bits_never_make_other_row_ids(whole: Path, where: list[tuple[float, int]]) -> None:
+    damaged = whole.with_name("damaged")
+    damaged.write_bytes(flipped(whole.read_bytes(), where))
+    try:
+        found = read_row_ids(str(damaged))
+    except AcidSqlError as error:
+        assert "damaged" in error.message  # noqa: PT017 - either of two outcomes is right
+    else:
+        assert found.equals(read_row_ids(str(whole)))
+
+
+@MANY
+@given(where=flips)
+def test_a_compaction_carries_no_wrong_row_id_on(
+    tmp_path: Path, where: list[tuple[float, int]]
+) -> None:
+    inserts, damaged, base = (tmp_path / name for name in ("inserts", "damaged", "base"))
+    if not inserts.exists():
+        write_inserts(inserts, "none")
+    damaged.write_bytes(flipped(inserts.read_bytes(), where))
+    seen, output = ValidWriteIdList("t", WriteId(9)), MergeOutput(str(base), COLUMNS)
+    try:
+        merge_major([MergeInput(str(damaged), str(damaged))], [], seen, output)
+    except AcidSqlError:
+        assert not base.exists()
+        return
+    keys = ["operation", "originalTransaction", "bucket", "rowId", "currentTransaction"]
+    assert read_events(str(base)).select(keys).equals(read_events(str(inserts)).select(keys))
+
+
+@MANY
+@given(where=flips)
+def test_check_table_sees_what_it_can(tmp_path: Path, where: list[tuple[float, int]]) -> None:
+    """It always answers; a number that is another one it always sees."""
+    of = table(tmp_path / "t", "k int, v string")
+    delta = tmp_path / "t" / "delta_0000001_0000001_0000"
+    path, whole = delta / "bucket_00000", tmp_path / "whole"
+    if not whole.exists():
+        delta.mkdir(parents=True)
+        (delta / "_orc_acid_version").write_bytes(b"2")
+        write_inserts(whole, "none")
+    path.write_bytes(flipped(whole.read_bytes(), where))
+    found = problems(snapshot(of, 1), EVERYTHING)
+    if found:
+        assert {p.path for p in found} == {str(path)}
+        return
+    assert keys(path) == keys(whole)
+
+
+def keys(path: Path) -> list[int]:
+    events = read_events(str(path))
+    return events.column("row").combine_chunks().field("k").to_pylist()
+
+
+def test_a_flipped_bit_in_a_text_is_seen_by_nobody(tmp_path: Path) -> None:
+    """What cannot be noticed, so that nobody believes it is: the same length, within the bounds."""
+    of = table(tmp_path / "t", "k int, v string")
+    delta = tmp_path / "t" / "delta_0000001_0000001_0000"
+    delta.mkdir(parents=True)
+    (delta / "_orc_acid_version").write_bytes(b"2")
+    rows = pa.record_batch({"k": pa.array([1, 2, 3], pa.int32()), "v": ["aaaaa", "mnopq", "zzzzz"]})
+    with EventWriter(str(delta / "bucket_00000"), COLUMNS, "none") as writer:
+        writer.write_inserts(rows, WriteId(1), P0)
+    path = delta / "bucket_00000"
+    path.write_bytes(path.read_bytes().replace(b"mnopq", b"mnoPq"))
+    assert read_events(str(path)).column("row").to_pylist()[1]["v"] == "mnoPq"
+    assert problems(snapshot(of, 1), EVERYTHING) == []
