@@ -79,7 +79,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     table = replace(
         source,
         name=name,
-        location=statement.location or f"{parent}/{name.table}",
+        location=(statement.location or f"{parent}/{name.table}").rstrip("/"),
         parameters={**source.noted, **given},
         owner=scope.user,
         created_s=int(time.time()),
@@ -138,7 +138,7 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
         name=name,
         columns=tuple(columns),
         partition_columns=tuple(partition_columns),
-        location=statement.location or location,
+        location=(statement.location or location).rstrip("/"),
         bucketing=_bucketing(statement, columns),
         parameters=_parameters(statement),
         comment=statement.comment,

@@ -43,7 +43,8 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
     wanted = []
     for new in statement.partitions:
         name = whole_partition(new.values, table, statement.target, scope.arguments)
-        wanted.append((Partition(name, new.location or f"{table.location}/{name}"), new.location))
+        chosen = new.location.rstrip("/") if new.location else None
+        wanted.append((Partition(name, chosen or f"{table.location}/{name}"), chosen))
     with altering(table, scope) as (txn, table):
         known = {p.name for p in scope.store.partitions(table.name)}
         there = [p.name for p, _ in wanted if p.name in known]

@@ -142,3 +142,10 @@ def test_repair_drops_what_has_no_directory(parts, tmp_path):
     answer = parts.execute("MSCK REPAIR TABLE t DROP PARTITIONS")
     assert answer.message == "Repair: Dropped partition from metastore default.t:p=5"
     assert parts.execute("SHOW PARTITIONS t").fetchall() == [("p=1",)]
+
+
+def test_a_slash_at_the_end_is_no_other_directory(parts, tmp_path):
+    parts.execute(f"ALTER TABLE t ADD PARTITION (p = 2) LOCATION '{tmp_path}/d/'")
+    assert [p.location for p in parts._store.partitions(T)][1] == f"{tmp_path}/d"
+    with pytest.raises(AnalysisError, match=r"belongs to table default\.t"):
+        parts.execute(f"ALTER TABLE t ADD PARTITION (p = 3) LOCATION '{tmp_path}/x/../d//'")
