@@ -189,7 +189,7 @@ def describe_formatted(table: Table) -> Result:
         ("Table Type:", "MANAGED_TABLE", ""),
         *([("Comment:", table.comment, "")] if table.comment else []),
         ("Table Parameters:", "", ""),
-        *(("", key, value) for key, value in sorted(table.parameters.items())),
+        *(("", key, value) for key, value in sorted(table.noted.items())),
         ("", "", ""),
         *_storage_rows(table),
     ]

@@ -13,7 +13,6 @@ from typing import Any
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, ColumnNotFoundError, UnsupportedStatementError
-from acidsql.layout.history import history
 from acidsql.model.names import TableName
 from acidsql.model.table import POSITIONAL_EVOLUTION, Column, Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
@@ -88,7 +87,6 @@ def _alter(table: Table, columns: Sequence[Column], scope: Scope) -> Result:
         old_names = [c.name for c in now.columns]
         if [c.name for c in columns[: len(old_names)]] != old_names:
             _refuse_by_name(now)
-            _refuse_files(now, scope)
             parameters[POSITIONAL_EVOLUTION] = "true"
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(replace(now, columns=tuple(columns), parameters=parameters))
@@ -101,17 +99,6 @@ def _refuse_by_name(table: Table) -> None:
             f"table {table.name} matches columns by name, so a renamed one would lose its rows",
             hint=f"Its property '{POSITIONAL_EVOLUTION}' says so.",
         )
-
-
-def _refuse_files(table: Table, scope: Scope) -> None:
-    """Files are read by the names of their columns: under another name there would be NULL."""
-    partitions = scope.store.partitions(table.name)
-    for location in [p.location for p in partitions] or [table.location]:
-        if not history(scope.storage.list_files(location)).is_empty:
-            raise UnsupportedStatementError(
-                f"table {table.name} has files, so its columns cannot be renamed yet",
-                hint="Create a table with the new name, then INSERT INTO … SELECT.",
-            )
 
 
 def _refuse_moving(statement: ChangeColumn, table: Table, old: Column) -> None:

@@ -12,7 +12,7 @@ from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import HIVE4_NAMES, Bucketing, Column, Table, TableKind
+from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, Bucketing, Column, Table, TableKind
 from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
@@ -56,7 +56,7 @@ def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) ->
         scope.storage.make_directory(table.location)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
-            scope.store.create_table(table)
+            scope.store.create_table(table.created_empty() if adoption.is_empty else table)
     return Result("create", message=_created(table, adoption))
 
 
@@ -76,6 +76,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     source = find_target(statement.source, scope.names)
     parent = database_location(scope.store.database(name.database), scope.warehouse)
     given = normal_properties(statement.properties)
+    given.pop(CREATED_COLUMNS, None)
     table = replace(
         source,
         name=name,
@@ -232,6 +233,7 @@ def normal_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _parameters(statement: CreateTable) -> dict[str, str]:
     """As Hive stores them, transactional_properties filled in."""
     parameters = normal_properties(statement.properties)
+    parameters.pop(CREATED_COLUMNS, None)
     if parameters.get("transactional", "").lower() == "true":
         parameters["transactional"] = "true"
         parameters.setdefault("transactional_properties", "default")

@@ -171,7 +171,7 @@ def _write(
             txn.txn_id, write_id, table.name, sorted(names), WriteOperation.INSERT
         )
         with scope.store.committing(txn.txn_id):
-            scope.store.create_table(table)
+            scope.store.create_table(table.created_empty())
             scope.store.add_partitions(table.name, partitions)
     except BaseException as error:
         txn.abort_after(error)

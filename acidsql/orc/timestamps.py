@@ -52,6 +52,13 @@ def exact_of(array: Array) -> Array:
     return exact(seconds, micros * 1000, np.asarray(array.is_null()))
 
 
+def microseconds_of(array: Array) -> Array:
+    """EXACT as microseconds, rounded down."""
+    seconds, nanos = (np.asarray(part.fill_null(0), np.int64) for part in array.flatten())
+    ticks = seconds * 10**6 + nanos // 1000
+    return _ticks(ticks, np.asarray(array.is_null()), pa.timestamp("us"))
+
+
 def exact_texts(array: Array) -> list[str]:
     """Each of EXACT as text with nine digits of a fraction; 1970-01-01 at nulls.
 

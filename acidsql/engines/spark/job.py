@@ -51,6 +51,7 @@ class Job:
     context: ReadContext
     frames: Mapping[str, DataFrame]
     keys: KeyFrames
+    by_position: bool = True
     inputs: dict[str, DataFrame] = field(default_factory=dict)
 
     def sql(self, text: SqlText) -> DataFrame:
@@ -67,6 +68,7 @@ class Job:
                 self.storage,
                 self.keys,
                 request,
+                by_position=self.by_position,
             )
 
     def _resolve(self, source: TableSource | FrameSource | InputSource) -> DataFrame:

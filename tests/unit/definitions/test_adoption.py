@@ -34,6 +34,7 @@ def test_write_ids_go_on_above_every_name(session, tmp_path):
         session, place(tmp_path / "d", "base_3", "delta_4_9_0001", "delete_delta_0000012_0000012")
     )
     assert write_ids(session) == "12:9223372036854775807::"
+    assert not session.find_table(T).is_unchanged
     assert session.execute("INSERT INTO t VALUES (1)").write_ids == {"default.t": 13}
 
 

@@ -173,24 +173,25 @@ def test_a_compaction_holds_a_lock_on_what_it_writes_into(tmp_path):
 
 
 def test_what_is_noted_about_files_ends_when_others_are_adopted(parts, tmp_path):
-    store = parts._store
-    table = store.table(T)
-    noted = replace(table, parameters={**table.parameters, "acidsql.columns": "x"})
-    store.alter_table(noted)
+    table = parts._store.table(T)
+    assert table.is_unchanged
     parts.execute("ALTER TABLE t ADD PARTITION (p = 3)")
-    assert store.table(T) == noted
+    assert parts._store.table(T) == table
     (tmp_path / "w" / "t" / "p=4" / "delta_1_1").mkdir(parents=True)
     (tmp_path / "w" / "t" / "p=4" / "delta_1_1" / "bucket_00000").write_bytes(b"ORC")
     parts.execute("MSCK REPAIR TABLE t")
-    assert store.table(T) == table
+    assert parts._store.table(T) == replace(table, parameters=table.noted)
 
 
 def test_what_is_noted_about_files_ends_when_columns_change(parts):
-    store = parts._store
-    table = store.table(T)
-    store.alter_table(replace(table, parameters={**table.parameters, "acidsql.columns": "x"}))
     parts.execute("ALTER TABLE t ADD COLUMNS (v string)")
-    assert store.table(T).parameters == table.parameters
+    assert not parts._store.table(T).is_unchanged
+
+
+def test_a_table_like_another_one_is_empty_and_so_unchanged(parts):
+    parts.execute("ALTER TABLE t ADD COLUMNS (v string)")
+    parts.execute("CREATE TABLE u LIKE t")
+    assert parts._store.table(TableName("default", "u")).is_unchanged
 
 
 def test_show_create_table_makes_the_same_table(session, tmp_path):
