@@ -53,6 +53,9 @@ def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) ->
     transaction is open that is older than a compactor's directory: it would not see its rows.
     """
     found = [(place, history(scope.storage.list_files(place))) for place in locations]
+    if table.kind is TableKind.PLAIN:
+        # Its files are whatever they are, and nobody gives it write ids.
+        return Adoption(table.name, WriteId(0), all(past.is_empty for _, past in found))
     for place, past in found:
         _check_files(table, place, past)
     _pass_over_compactors([past for _, past in found], scope, txn)
@@ -71,8 +74,6 @@ def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) ->
 
 
 def _check_files(table: Table, location: str, past: History) -> None:
-    if table.kind is TableKind.PLAIN:
-        return
     if past.strange or (past.originals and table.kind is TableKind.INSERT_ONLY):
         name = (past.strange or past.originals)[0]
         raise UnsupportedStatementError(

@@ -291,10 +291,11 @@ def refuse_properties(parameters: Mapping[str, str], place: dict[str, Any]) -> N
 
 def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
     """Take in what lies in the directory, if the user has chosen it (``chosen``)."""
-    if chosen:
+    plain = table.kind is TableKind.PLAIN
+    if chosen and not plain:
         refuse_shared_location(table.location, scope)
     adoption = adopt(table, [table.location], scope, txn)
-    if not adoption.is_empty and not chosen:
+    if not (adoption.is_empty or chosen or plain):
         raise UnsupportedStatementError(
             f"the directory {table.location} is not empty",
             detail="What a table leaves behind does not become part of another one by chance.",
