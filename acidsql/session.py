@@ -6,12 +6,14 @@ import itertools
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from acidsql.acid_directory import directory_snapshot, directory_txns
 from acidsql.catalog import Partition
-from acidsql.definitions import define
+from acidsql.definitions import Definition, define
+from acidsql.definitions.create_table_as import Reading, create_table_as
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -30,6 +32,7 @@ from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
+from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
 from acidsql.plans.explain import explain
@@ -48,11 +51,8 @@ from acidsql.shows import show
 from acidsql.statements import (
     Check,
     Compact,
-    CreateDatabase,
-    CreateTable,
+    CreateTableAs,
     Delete,
-    DropDatabase,
-    DropTable,
     Explain,
     Insert,
     Load,
@@ -144,9 +144,10 @@ class Session:
         """
         self._check_open()
         full_name = TableName.parse(name, self._database)
-        table = self._store.table(full_name)
+        self._store.table(full_name)
         txn = self._read_txn([Access.of(full_name, Operation.SELECT)])
         try:
+            table = self._store.table(full_name)
             context = self._read_context(txn, [table], {})
             frame = self._engine.table(context.tables[full_name], context.txns).data_frame
         except BaseException as error:
@@ -264,19 +265,29 @@ class Session:
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
-            case CreateTable() | DropTable() | CreateDatabase() | DropDatabase():
-                result = define(statement, self._scope())
+            case CreateTableAs():
+                reading = Reading(self._engine, partial(self._read_context, arguments=arguments))
+                return create_table_as(statement, self._scope(arguments), reading)
+            case _ if isinstance(statement, Definition):
+                result = define(statement, self._scope(arguments))
                 if self._database not in self._store.databases():
                     self._database = DEFAULT_DATABASE
                 return result
             case _:
-                return show(statement, self._scope())
+                return show(statement, self._scope(arguments))
 
     def _query(self, statement: Query, arguments: dict[str, Any]) -> Result:
-        plan = make_plan(statement, self, arguments)
-        assert isinstance(plan, QueryPlan)
+        for _ in range(_SNAPSHOT_RETRIES):
+            seen = SeenNames(self)
+            plan = make_plan(statement, seen, arguments)
+            assert isinstance(plan, QueryPlan)
+            txn = self._read_txn(query_accesses(plan))
+            if seen.still_hold():
+                break
+            txn.close()
+        else:
+            raise _altered()
         names = tables_read(plan)
-        txn = self._read_txn(query_accesses(plan))
         try:
             context = self._read_context(txn, [self._store.table(n) for n in names], arguments)
             frame = self._engine.query(plan, context)
@@ -291,17 +302,23 @@ class Session:
         return result
 
     def _write(self, statement: WriteStatement, arguments: dict[str, Any]) -> Result:
-        plan = make_plan(statement, self, arguments)
-        assert not isinstance(plan, QueryPlan)
-        target = self._store.table(plan.table)
         for attempt in itertools.count(1):
+            seen = SeenNames(self)
+            plan = make_plan(statement, seen, arguments)
+            assert not isinstance(plan, QueryPlan)
+            target = seen.tables[plan.table]
+            assert target is not None
             with self._transaction() as txn:
                 transactional = target.kind is not TableKind.PLAIN
                 write_id = txn.write_id(target.name) if transactional else NO_WRITE_ID
                 self._lock_target(txn, plan, target)
-                # Who waited for a lock may have been overtaken: its snapshot could never commit.
+                # Who waited for a lock may have been overtaken: its snapshot could never commit,
+                # or its plan is one for columns that are others now.
+                altered = not seen.still_hold()
+                if altered and attempt == _SNAPSHOT_RETRIES:
+                    raise _altered()
                 stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
-                if stale and attempt < _SNAPSHOT_RETRIES:
+                if altered or (stale and attempt < _SNAPSHOT_RETRIES):
                     txn.abort("snapshot was outdated when locks were acquired")
                     continue
                 tables = [
@@ -400,10 +417,10 @@ class Session:
                 message += f"\n{done.error_message}"
         return Result("compact", message=message)
 
-    def _scope(self) -> Scope:
+    def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
             self._store, self._storage, self, self._warehouse, self._user,
-            self._transaction, self._leases.release_table,
+            self._transaction, self._leases.release_table, arguments,
         )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------
@@ -453,6 +470,13 @@ def _arguments(args: Args) -> dict[str, Any]:
         if isinstance(value, str):
             _check_text(value, f'parameter "{name}"')
     return named
+
+
+def _altered() -> AnalysisError:
+    return AnalysisError(
+        "a table of the statement was altered again and again while it waited",
+        hint="Run the statement again.",
+    )
 
 
 def _check_text(text: str, what: str) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.check import parse_check
-from acidsql.grammar.compact import parse_compact
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
@@ -20,6 +20,7 @@ from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.lexer import Source
 from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
+from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
 from acidsql.grammar.show import parse_describe, parse_show
@@ -46,6 +47,8 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "SHOW": parse_show,
     "DESCRIBE": parse_describe,
     "DESC": parse_describe,
+    "MSCK": parse_repair,
+    "REPAIR": parse_repair,
 }
 
 
@@ -91,7 +94,7 @@ def _statement(cursor: Cursor) -> Statement:
     if word == "DROP" and second == "TABLE":
         return parse_drop_table(cursor)
     if word == "ALTER" and second == "TABLE":
-        return parse_compact(cursor)
+        return parse_alter_table(cursor)
     return _PARSERS.get(word, refuse)(cursor)
 
 

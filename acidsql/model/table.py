@@ -12,6 +12,7 @@ from acidsql.model.types import ColumnType
 
 HIVE4_NAMES = "acidsql.hive4.names"
 """The parameter of a table whose new files and compacted directories get Hive 4's names."""
+
 POSITIONAL_EVOLUTION = "orc.force.positional.evolution"
 """ORC's property that decides how columns of older files are matched."""
 
@@ -82,7 +83,10 @@ class Table:
     @property
     def external(self) -> bool:
         """Whether the files are somebody else's, who keeps them when the table is dropped."""
-        return self.parameters.get("EXTERNAL", "").lower() == "true"
+        return any(
+            key.lower() == "external" and value.lower() == "true"
+            for key, value in self.parameters.items()
+        )
 
     @property
     def kind(self) -> TableKind:
@@ -107,6 +111,11 @@ class Table:
         """Whether columns of older files match the table's by their position, not by name."""
         text = self.parameters.get(POSITIONAL_EVOLUTION, "").lower()
         return text == "true" if text in ("true", "false") else default
+
+    @property
+    def noted(self) -> dict[str, str]:
+        """The parameters but for `CREATED_COLUMNS`: for users, and for what is to change."""
+        return {k: v for k, v in self.parameters.items() if k != CREATED_COLUMNS}
 
     @property
     def hive4_names(self) -> bool:

@@ -96,6 +96,11 @@ class Frame(Protocol):
         ...
 
     @property
+    def types(self) -> list[str]:
+        """The columns' types in Spark's words, in order."""
+        ...
+
+    @property
     def data_frame(self) -> Any:
         """The engine's own lazy frame: a Spark DataFrame."""
         ...

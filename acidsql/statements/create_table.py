@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,29 @@ class CreateTable:
     external: bool = False
     delimited: bool = False
     field_delimiter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableAs:
+    """CREATE TABLE … AS ``query``: ``table`` has no columns of its own.
+
+    ``partition_by`` names columns of the query.
+    """
+
+    table: CreateTable
+    partition_by: tuple[Identifier, ...]
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableLike:
+    """CREATE TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` …."""
+
+    target: TableRef
+    source: TableRef
+    if_not_exists: bool
+    location: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
