@@ -8,7 +8,9 @@ from typing_extensions import assert_never
 
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import Selection
+from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
 from acidsql.engines.spark.deletes import WHOLE
+from acidsql.engines.spark.partitions import with_partition
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.read import (
@@ -16,9 +18,8 @@ from acidsql.engines.spark.read import (
     ScanRequest,
     empty_scan,
     partition_values,
-    with_partition,
 )
-from acidsql.engines.spark.timestamps import storage_type, wall_clock
+from acidsql.engines.spark.timestamps import storage_type
 from acidsql.engines.text_rows import NULL
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.snapshot import ValidTxnList
@@ -48,9 +49,9 @@ def scan_rows(
         return Scan(empty_scan(spark, table, request), selection)
     rows = _rows(spark, table, selection)
     if table.partition_columns:
-        rows = with_partition(spark, rows, selection)
+        rows = with_partition(spark, rows, selection.inserts)
     columns = _columns(spark, table) + partition_values(table, partitions)
-    return Scan(rows.selectExpr(*columns), selection)
+    return Scan(remembering_char(rows.selectExpr(*columns), table.columns), selection)
 
 
 def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
@@ -82,12 +83,9 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
             for index, column in enumerate(table.columns)
         ]
     # INT96 of Hive are instants of a clock in UTC.
-    zone = wall_clock(
-        spark,
-        [c.type for c in table.columns],
-        file_zone="UTC" if table.format is FileFormat.PARQUET else None,
-    )
-    return [f"{zone(quote(c.name), c.type)} as {quote(c.name)}" for c in table.columns]
+    file_zone = "UTC" if table.format is FileFormat.PARQUET else None
+    seen = seen_columns(spark, [c.type for c in table.columns], file_zone)
+    return [f"{seen(quote(c.name), c.type)} as {quote(c.name)}" for c in table.columns]
 
 
 def _parsed(index: int, column: Column) -> str:
@@ -98,7 +96,7 @@ def _parsed(index: int, column: Column) -> str:
         case PrimitiveType("string"):
             return text
         case CharType(_, length):
-            return f"left({text}, {length})"
+            return padded(f"left({text}, {length})", column.type)
         case PrimitiveType("binary"):
             return f"coalesce(try_to_binary({text}, 'base64'), cast({text} as binary))"
         case kind:

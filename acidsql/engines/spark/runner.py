@@ -63,13 +63,20 @@ class SparkEngine:
     """Runs plans as Spark jobs.
 
     ``spark`` is a session to use, else one is started when a plan first needs it, with the keys
-    of ``conf`` that begin with "spark.".
+    of ``conf`` that begin with "spark.". ``by_position`` is how columns of older files match those
+    of a table that does not say.
     """
 
     def __init__(
-        self, storage: Storage, spark: SparkSession | None, conf: Mapping[str, str]
+        self,
+        storage: Storage,
+        spark: SparkSession | None,
+        conf: Mapping[str, str],
+        *,
+        by_position: bool = True,
     ) -> None:
         self._storage = storage
+        self._by_position = by_position
         self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
         self._keys = KeyFrames()
@@ -91,7 +98,14 @@ class SparkEngine:
         return SparkFrame(frame)
 
     def _job(self, context: ReadContext) -> Job:
-        return Job(self._spark.get(), self._storage, context, self._frames, self._keys)
+        return Job(
+            self._spark.get(),
+            self._storage,
+            context,
+            self._frames,
+            self._keys,
+            by_position=self._by_position,
+        )
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -140,7 +154,7 @@ class SparkEngine:
     def compact(
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
     ) -> bool:
-        return compact(plan, snapshot, txns, self._storage, txn_id)
+        return compact(plan, snapshot, txns, self._storage, txn_id, by_position=self._by_position)
 
     def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
         return check(snapshot, txns, self._storage)
