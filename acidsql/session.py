@@ -138,7 +138,7 @@ class Session:
         )
 
     def table(self, name: str) -> Any:
-        """A full-ACID table as a lazy Spark DataFrame under one snapshot.
+        """A table as a lazy Spark DataFrame under one snapshot.
 
         The snapshot is kept, and its files with it, until the session is closed.
         """
