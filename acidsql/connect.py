@@ -41,7 +41,9 @@ def connect(
     )
     return Session(
         store=_store(settings, storage, policy),
-        engine=SparkEngine(storage, spark, settings.spark),
+        engine=SparkEngine(
+            storage, spark, settings.spark, by_position=settings.positional_evolution
+        ),
         storage=storage,
         policy=policy,
         warehouse=settings.warehouse,

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acidsql.errors import ConfigError
+from acidsql.model.table import POSITIONAL_EVOLUTION
 
 _UNITS = {
     "": 1.0,
@@ -27,7 +28,8 @@ _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 _TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
 _COUNTS = {"hive.max.open.txns": "max_open_txns", "hive.lock.numretries": "lock_retries"}
-KNOWN = frozenset(_TIMES) | frozenset(_COUNTS)
+_FLAGS = {POSITIONAL_EVOLUTION: "positional_evolution"}
+KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS)
 """The properties of Hive that have a meaning here."""
 
 
@@ -44,6 +46,7 @@ class Settings(BaseModel):
     max_open_txns: int = Field(default=100_000, gt=0)
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
+    positional_evolution: bool = True
     spark: Mapping[str, str] = Field(default_factory=dict)
 
     @classmethod
@@ -65,6 +68,8 @@ class Settings(BaseModel):
                 values[_TIMES[key]] = duration_s(key, str(value))
             elif key in _COUNTS:
                 values[_COUNTS[key]] = value
+            elif key in _FLAGS:
+                values[_FLAGS[key]] = value
             else:
                 known = ", ".join(sorted(KNOWN))
                 raise ConfigError(f'unknown property "{key}"', hint=f"Known are {known}, spark.*.")
@@ -80,7 +85,7 @@ class Settings(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             field = first["loc"][0]
-            names = {name: key for key, name in {**_TIMES, **_COUNTS}.items()}
+            names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS}.items()}
             raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
 
 

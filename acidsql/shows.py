@@ -11,7 +11,7 @@ from typing_extensions import assert_never
 from acidsql.catalog import Catalog
 from acidsql.errors import AnalysisError
 from acidsql.model.names import TableName
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import CREATED_COLUMNS, Table, TableKind
 from acidsql.planner.names import find_target
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
@@ -149,7 +149,7 @@ def describe_formatted(table: Table) -> Result:
         ("Table Type:", "MANAGED_TABLE", ""),
         *([("Comment:", table.comment, "")] if table.comment else []),
         ("Table Parameters:", "", ""),
-        *(("", key, value) for key, value in sorted(table.parameters.items())),
+        *(("", k, v) for k, v in sorted(table.parameters.items()) if k != CREATED_COLUMNS),
         ("", "", ""),
         *_storage_rows(table),
     ]

@@ -8,11 +8,12 @@ from typing import Any
 
 from acidsql.catalog import Database
 from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
+from acidsql.layout.bucketing import is_bucketable
 from acidsql.layout.dir_names import parse_directory
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Bucketing, Column, Table, TableKind
-from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
+from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, Bucketing, Column, Table, TableKind
+from acidsql.model.types import CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
 from acidsql.result import Result
@@ -40,7 +41,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
             raise TableExistsError(f"Table already exists: {name}", code=10073)
         _refuse_used_location(scope.storage, table)
         scope.storage.make_directory(table.location)
-        scope.store.create_table(table)
+        scope.store.create_table(table.created_empty())
     return Result("create", message="OK")
 
 
@@ -97,10 +98,6 @@ def _column(definition: ColumnDefinition) -> Column:
         kind = parse_type(definition.type)
     except ValueError as error:
         raise _at(definition, str(error)) from None
-    if any(isinstance(k, CharType) and k.name == "char" for k in walk_types(kind)):
-        raise _at(definition, "char(n) is not supported yet: use varchar(n) or string")
-    if any(isinstance(k, CharType) for k in walk_types(kind)) and not isinstance(kind, CharType):
-        raise _at(definition, "varchar(n) inside an array, map or struct is not supported yet")
     return Column(definition.name.name.lower(), kind, definition.comment)
 
 
@@ -108,7 +105,8 @@ def _partition_column(definition: ColumnDefinition) -> Column:
     column = _column(definition)
     kinds = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
     plain = isinstance(column.type, PrimitiveType) and column.type.name in kinds
-    if not plain and not isinstance(column.type, CharType) and "decimal" not in str(column.type):
+    is_varchar = isinstance(column.type, CharType) and column.type.name == "varchar"
+    if not plain and not is_varchar and not isinstance(column.type, DecimalType):
         raise _at(definition, f"a partition column cannot be of type {column.type}")
     return column
 
@@ -153,29 +151,33 @@ def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing |
     if not statement.bucket_columns or statement.bucket_count is None:
         return None
     by_name = {c.name: c for c in columns}
+    version = 1 if dict(statement.properties).get("bucketing_version") == "1" else 2
     for identifier in statement.bucket_columns:
         found = by_name.get(identifier.name.lower())
-        if found is None or found.type == PrimitiveType("binary"):
-            why = "is not a column to bucket by" if found is None else "is binary"
-            raise AnalysisError(
-                f'CLUSTERED BY: "{identifier.name}" {why}',
-                line=identifier.line,
-                column=identifier.column,
-            )
+        if found is None:
+            why = "is not a column to bucket by"
+        elif not is_bucketable(found.type, version):
+            why = f"of type {found.type} cannot be bucketed by as Hive does"
+        else:
+            continue
+        raise AnalysisError(
+            f'CLUSTERED BY: "{identifier.name}" {why}',
+            line=identifier.line,
+            column=identifier.column,
+        )
     if not 1 <= statement.bucket_count <= 4096:
         raise AnalysisError(
             f"{statement.bucket_count} buckets: between 1 and 4096 are possible",
             line=statement.target.line,
             column=statement.target.column,
         )
-    version = dict(statement.properties).get("bucketing_version", "2")
     names = tuple(i.name.lower() for i in statement.bucket_columns)
-    return Bucketing(names, statement.bucket_count, int(version) if version in ("1", "2") else 2)
+    return Bucketing(names, statement.bucket_count, version)
 
 
 def _parameters(statement: CreateTable) -> dict[str, str]:
     """As Hive stores them: transactional keys in lower case, transactional_properties filled in."""
-    parameters = dict(statement.properties)
+    parameters = {k: v for k, v in statement.properties if k != CREATED_COLUMNS}
     for key in list(parameters):
         if key.lower() in ("transactional", "transactional_properties"):
             parameters[key.lower()] = parameters.pop(key)
@@ -208,6 +210,8 @@ def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
             f" value {properties} for transactional_properties",
             **place,
         )
+    if table.parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
+        raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
     codec = table.parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(

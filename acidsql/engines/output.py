@@ -50,6 +50,7 @@ class Target:
     compression: str
     storage: Storage
     overwrite: bool = False
+    hive4_names: bool = False
 
     @classmethod
     def of(
@@ -73,6 +74,7 @@ class Target:
             compression=compression_of(table),
             storage=storage,
             overwrite=overwrite,
+            hive4_names=table.hive4_names,
         )
 
     def directory(self, partition: str) -> str:
@@ -182,7 +184,8 @@ class Output:
         self, partition: str, is_delete: bool, bucket_id: int, statement_id: int
     ) -> tuple[EventWriter, OutputFile, str]:
         target = self.target
-        name = BucketFile(BucketId(bucket_id)).name
+        # Of a job's attempts one is published, so Hive 4's suffix is always that of a first one.
+        name = BucketFile(BucketId(bucket_id), 0 if target.hive4_names else None).name
         write_id, statement = target.write_id, StatementId(statement_id)
         delta = DeltaDir(write_id, write_id, statement, is_delete=is_delete)
         written = BaseDir(write_id) if target.overwrite else delta

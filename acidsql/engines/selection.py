@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import BinaryIO, TypeVar
 
-from acidsql.errors import UnsupportedStatementError
+from acidsql.errors import CorruptFileError, StorageError
 from acidsql.layout.acid_state import AcidState, SelectedDir, acid_state
+from acidsql.layout.dir_names import BaseDir
 from acidsql.layout.listing import DataFile
-from acidsql.model.ids import BucketId
+from acidsql.model.ids import BucketId, StatementId, WriteId
+from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.orc.footer import FileTail, read_tail
+from acidsql.orc.reader import valid_length
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.storage import Storage, read_markers
 
-_LISTING_THREADS = 16
+_THREADS = 16
+_ORIGINAL = WriteId(0)
+_In = TypeVar("_In")
+_Out = TypeVar("_Out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +30,9 @@ class SelectedFile:
     """A file to read.
 
     ``partition`` is the index of its directory in the selection. ``row_filter`` says that it may
-    hold events the snapshot does not see.
+    hold events the snapshot does not see. ``first`` makes it a file of plain rows, an original or a
+    loaded one: the row id of its first row; the others are numbered on. ``length`` is how much of a
+    file that is still streamed into is valid. ``tail`` is there if it was needed or asked for.
     """
 
     partition: int
@@ -30,6 +40,10 @@ class SelectedFile:
     size: int
     bucket_id: BucketId | None
     row_filter: bool
+    first: RowId | None = None
+    side_file: str | None = None
+    length: int | None = None
+    tail: FileTail | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +65,20 @@ def select_files(
     partitions: Sequence[PartitionLocation],
     txns: ValidTxnList,
     storage: Storage,
+    *,
+    tails: bool = False,
 ) -> Selection:
-    """What the snapshot reads of these directories. StorageError for what cannot be listed."""
-    with ThreadPoolExecutor(_LISTING_THREADS) as pool:
-        states = list(pool.map(lambda p: directory_state(snapshot, p, txns, storage), partitions))
+    """What the snapshot reads of these directories, with the ``tail`` of each insert file or not.
+
+    StorageError for what cannot be listed or read.
+    """
+    states = _in_threads(lambda p: directory_state(snapshot, p, txns, storage), partitions)
     inserts: list[SelectedFile] = []
     deletes: list[SelectedFile] = []
     for index, (partition, state) in enumerate(zip(partitions, states, strict=True)):
-        _refuse_foreign_files(snapshot, partition, state)
-        bases = () if state.base is None else (state.base,)
-        for directory in (*bases, *state.deltas):
-            inserts += _files(index, partition, directory)
-        for directory in state.delete_deltas:
-            deletes += _files(index, partition, directory)
-    return Selection(tuple(partitions), tuple(inserts), tuple(deletes))
+        inserts += insert_files(index, partition, state)
+        deletes += delete_files(index, partition, state)
+    return Selection(tuple(partitions), opened_files(inserts, storage, tails=tails), tuple(deletes))
 
 
 def directory_state(
@@ -76,28 +90,128 @@ def directory_state(
     return acid_state(files, snapshot.write_ids, txns, markers, snapshot.table.kind)
 
 
+def insert_files(
+    index: int, partition: PartitionLocation, state: AcidState, *, with_base: bool = True
+) -> list[SelectedFile]:
+    """The files that bring rows, not opened yet; with the base come the original files."""
+    found: list[SelectedFile] = []
+    if with_base:
+        found += [_original(index, partition, file) for file in state.originals]
+    bases = (state.base,) if with_base and state.base is not None else ()
+    for directory in (*bases, *state.deltas):
+        found += _files(index, partition, directory)
+    return found
+
+
+def delete_files(index: int, partition: PartitionLocation, state: AcidState) -> list[SelectedFile]:
+    """The files that take rows away."""
+    return [file for d in state.delete_deltas for file in _files(index, partition, d)]
+
+
+def opened_files(
+    files: Sequence[SelectedFile], storage: Storage, *, tails: bool = False
+) -> tuple[SelectedFile, ...]:
+    """The files with the lengths and row numbers that only the files themselves tell.
+
+    Files without rows are left out if that shows. StorageError for a file that cannot be read, or
+    is not what its place says.
+    """
+    if not tails and all(f.first is None and f.side_file is None for f in files):
+        return tuple(files)
+    opened = _in_threads(lambda f: _opened(f, storage, tails=tails), files)
+    return tuple(_numbered(f for f in opened if f is not None))
+
+
+def source_of(path: str, storage: Storage) -> BinaryIO | str:
+    """A file for the ORC reader."""
+    return storage.local_path(path) or storage.open_input(path)
+
+
+def _in_threads(function: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(function, items))
+
+
 def _files(index: int, partition: PartitionLocation, directory: SelectedDir) -> list[SelectedFile]:
-    def selected(file: DataFile) -> SelectedFile:
-        path = f"{partition.location}/{file.path}"
-        return SelectedFile(index, path, file.size, file.bucket_id, directory.needs_row_filter)
-
-    return [selected(f) for f in directory.files]
+    return [_selected(index, partition, directory, file) for file in directory.files]
 
 
-def _refuse_foreign_files(
-    snapshot: TableSnapshot, partition: PartitionLocation, state: AcidState
-) -> None:
-    """What is understood by the layout but not read yet must not be passed over in silence."""
-    raw = [d.path for d in (state.base, *state.deltas) if d is not None and d.raw]
-    streamed = [f.path for d in state.deltas for f in d.files if f.side_file is not None]
-    for what, found in (
-        ("files from before the table became ACID", [f.path for f in state.originals]),
-        ("files of LOAD DATA", raw),
-        ("files that a streaming writer has open", streamed),
-    ):
-        if found:
-            raise UnsupportedStatementError(
-                f'table "{snapshot.table.name}" holds {what}, which cannot be read yet',
-                detail=f"{partition.location}: {', '.join(found[:3])}",
-                hint="A major compaction by Hive turns them into a base.",
+def _selected(
+    index: int, partition: PartitionLocation, directory: SelectedDir, file: DataFile
+) -> SelectedFile:
+    location = partition.location
+    path = f"{location}/{file.path}"
+    first = _first_row(path, file.bucket_id, *_ids(directory)) if directory.raw else None
+    side = None if file.side_file is None else f"{location}/{file.side_file}"
+    return SelectedFile(
+        index, path, file.size, file.bucket_id, directory.needs_row_filter, first, side
+    )
+
+
+def _original(index: int, partition: PartitionLocation, file: DataFile) -> SelectedFile:
+    path = f"{partition.location}/{file.path}"
+    first = _first_row(path, file.bucket_id, _ORIGINAL, StatementId(0))
+    return SelectedFile(index, path, file.size, file.bucket_id, False, first)
+
+
+def _ids(directory: SelectedDir) -> tuple[WriteId, StatementId]:
+    """The write id and statement id of rows that have none of their own."""
+    if isinstance(directory.directory, BaseDir):
+        return directory.directory.write_id, StatementId(0)
+    return directory.directory.min_write_id, directory.directory.statement_id or StatementId(0)
+
+
+def _first_row(
+    path: str, bucket_id: BucketId | None, write_id: WriteId, statement_id: StatementId
+) -> RowId:
+    """The row id of the first row of the first plain file of its bucket."""
+    if bucket_id is None:
+        raise StorageError(
+            f'file "{path}" has no bucket number in its name',
+            detail="Files from before a table became ACID, or of LOAD DATA, are called 000000_0 or"
+            " 000000_0_copy_1. Hive cannot read a table with any other file either.",
+            hint="Is the table partitioned, or is the file not meant to be there?",
+        )
+    return RowId(write_id, encode_bucket(bucket_id, statement_id), 0)
+
+
+def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFile | None:
+    """The file with length and tail; None if it has no rows."""
+    if file.side_file is not None:
+        with storage.open_input(file.side_file) as stream:
+            file = replace(file, length=valid_length(stream.read(), file.side_file))
+        if file.length == 0:
+            return None  # the writer has committed nothing yet
+    if not tails and file.first is None and file.length is None:
+        return file
+    tail = read_tail(source_of(file.path, storage), file.path, file.length)
+    if not tail.rows:
+        return None
+    if not tail.is_acid and file.first is None:
+        raise CorruptFileError(
+            f'file "{file.path}" is not an ACID file',
+            detail=f"Its columns are {', '.join(tail.column_names)}.",
+        )
+    if tail.is_acid and file.first is not None:
+        if file.first.write_id == _ORIGINAL:
+            raise StorageError(
+                f'file "{file.path}" is an ACID file outside of any base or delta',
+                hint="Is the table partitioned?",
             )
+        return replace(file, first=None, tail=tail)
+    return replace(file, tail=tail)
+
+
+def _numbered(files: Iterable[SelectedFile]) -> Iterable[SelectedFile]:
+    """Row numbers run on from file to file of a bucket, in the order of the paths (Hive's
+    OrcRawRecordMerger does so per write id, statement and bucket).
+    """
+    counts: dict[tuple[int, WriteId, int], int] = {}
+    for file in files:
+        if file.first is None or file.tail is None:
+            yield file
+            continue
+        key = (file.partition, file.first.write_id, file.first.bucket_property)
+        number = counts.get(key, 0)
+        counts[key] = number + file.tail.rows
+        yield replace(file, first=replace(file.first, row_number=number))

@@ -68,12 +68,18 @@ def directory_files(
             shown = [f for f in shown if _name(f).startswith("bucket_")]
         case BaseDir():
             pass
-    # An empty file of deletes is no file of no deletes: read, it fails, and brings no row back.
-    keep_empty = isinstance(directory, DeltaDir) and directory.is_delete
-    shown = [f for f in shown if f.path not in side_files and (f.size > 0 or keep_empty)]
     streamed = isinstance(directory, DeltaDir) and _may_be_streamed(directory)
     sides = {f.path: f.path + FLUSH_LENGTH_SUFFIX for f in shown} if streamed else {}
-    return raw, _data_files(path, shown, {f: s for f, s in sides.items() if s in side_files})
+    sides = {f: s for f, s in sides.items() if s in side_files}
+    # An empty file of deletes is no file of no deletes: read, it fails, and brings no row back. Nor
+    # does an empty file that is streamed into say that nothing was committed: its side file does.
+    keep_empty = isinstance(directory, DeltaDir) and directory.is_delete
+    shown = [
+        f
+        for f in shown
+        if f.path not in side_files and (f.size > 0 or keep_empty or f.path in sides)
+    ]
+    return raw, _data_files(path, shown, sides)
 
 
 def _data_files(

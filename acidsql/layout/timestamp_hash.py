@@ -14,12 +14,12 @@ _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def timestamp_hashes(array: Array, version: int) -> Hashes:
-    """The hash of each timestamp of any unit; what stands at nulls is undefined.
+    """The hash of each timestamp; what stands at nulls is undefined.
 
-    ``array`` may also be of structs of whole seconds and the nanoseconds after them.
+    ``array`` is of any unit, or a struct of seconds and the nanoseconds after them.
     """
-    if pa.types.is_struct(array.type):
-        parts = [np.asarray(a.fill_null(0), dtype=np.int64) for a in array.flatten()]
+    if isinstance(array, pa.StructArray):
+        parts = [np.asarray(part.fill_null(0), dtype=np.int64) for part in array.flatten()]
         return hash_seconds(parts[0], parts[1], version)
     per_second = _UNITS_PER_SECOND[array.type.unit]
     ticks = np.asarray(array.cast(pa.int64()).fill_null(0), dtype=np.int64)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from acidsql.model.names import TableName
 from acidsql.model.types import ColumnType
+
+HIVE4_NAMES = "acidsql.hive4.names"
+"""The parameter of a table whose new files and compacted directories get Hive 4's names."""
+POSITIONAL_EVOLUTION = "orc.force.positional.evolution"
+"""ORC's property that decides how columns of older files are matched."""
+
+CREATED_COLUMNS = "acidsql.columns"
+"""A parameter of our own: the digest of the columns a table was created with, empty. Whatever
+changes columns must drop it: they might be changed back, and files differ all the same.
+"""
 
 
 class TableKind(Enum):
@@ -62,6 +73,26 @@ class Table:
             return TableKind.INSERT_ONLY
         return TableKind.FULL_ACID
 
+    def created_empty(self) -> Table:
+        """The table, noted as one that gets its columns while it has no file."""
+        digest = columns_digest(self.columns)
+        return replace(self, parameters={**self.parameters, CREATED_COLUMNS: digest})
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the table was empty when it got the columns it has, so that all files agree."""
+        return self.parameters.get(CREATED_COLUMNS) == columns_digest(self.columns)
+
+    def matches_by_position(self, default: bool) -> bool:
+        """Whether columns of older files match the table's by their position, not by name."""
+        text = self.parameters.get(POSITIONAL_EVOLUTION, "").lower()
+        return text == "true" if text in ("true", "false") else default
+
+    @property
+    def hive4_names(self) -> bool:
+        """Whether new names are Hive 4's: only it reads all of them right (docs/interop.md)."""
+        return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
+
     @property
     def all_columns(self) -> tuple[Column, ...]:
         """The columns as a query sees them: partition columns last."""
@@ -71,3 +102,9 @@ class Table:
         """The column of that name, in any case, or None."""
         wanted = name.lower()
         return next((c for c in self.all_columns if c.name == wanted), None)
+
+
+def columns_digest(columns: Sequence[Column]) -> str:
+    """A short text that differs for columns with other names or types."""
+    text = ",".join(f"{column.name} {column.type}" for column in columns)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

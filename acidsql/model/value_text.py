@@ -111,6 +111,18 @@ def float_text(value: float) -> str:
     return repr(value)
 
 
+def decimal_text(value: Decimal) -> str:
+    """A decimal as Hive prints it, and so as it stands in a partition's name: no trailing zeros.
+
+    >>> decimal_text(Decimal("1.50")), decimal_text(Decimal("-0.00")), decimal_text(Decimal("1E2"))
+    ('1.5', '0', '100')
+    """
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
 def timestamp_text(value: datetime) -> str:
     """A timestamp as Hive prints it: a blank between date and time, no trailing zeros.
 

@@ -1,55 +1,234 @@
-"""Rows of files written under an older schema, as the table's columns are now."""
+"""Files written under another schema than the table has now: which column is which, and as what.
+
+The rules are those of ORC's SchemaEvolution, by which Hive and Spark read. Both readers here go by
+them: Spark's, which then converts values as Hive does, and pyarrow, for which `current_rows` does.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.errors import StorageError
-from acidsql.layout.arrow import Array, DataType
+from acidsql.layout.arrow import Array
 from acidsql.model.table import Column
+from acidsql.model.types import (
+    INTEGER_BITS,
+    ArrayType,
+    CharType,
+    ColumnType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructType,
+)
 from acidsql.orc.schema import arrow_type
-from acidsql.orc.timestamps import exact_of, is_exact
+
+_NO_NAME = re.compile(r"_col\d+")
+_BOOLEAN, _STRING, _DATE = map(PrimitiveType, ("boolean", "string", "date"))
+_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
+
+
+def matched(
+    names: Sequence[str], columns: Sequence[Column], *, by_position: bool
+) -> list[int | None]:
+    """For each column of the table, the index of the file's column that holds it, or None.
+
+    By position, as Hive 4 does by default, a renamed column keeps its data; by name, as in Hive 3,
+    it is null. Case does not count. A file that has no names but ``_col0`` and so on is matched by
+    position in any case.
+
+    >>> from acidsql.model.types import parse_type
+    >>> table = [Column(n, parse_type("int")) for n in ("id", "full", "more")]
+    >>> matched(["id", "name"], table, by_position=True)
+    [0, 1, None]
+    >>> matched(["more", "ID"], table, by_position=False)
+    [1, None, 0]
+    """
+    if by_position or all(map(_NO_NAME.fullmatch, names)):
+        return [at if at < len(names) else None for at in range(len(columns))]
+    places: dict[str, int] = {}
+    for at, name in enumerate(names):
+        places.setdefault(name.lower(), at)
+    return [places.get(column.name) for column in columns]
+
+
+def field_of(kind: StructType, name: str) -> int | None:
+    """The index of the field of that name, in any case; structs are matched by name alone."""
+    names = [field.lower() for field, _ in kind.fields]
+    return names.index(name.lower()) if name.lower() in names else None
+
+
+def check_convertible(column: Column, source: ColumnType, path: str) -> None:
+    """StorageError unless ORC's readers turn values of the source's type into the column's."""
+    if not _convertible(source, column.type):
+        raise _unfit(column, source, path)
+
+
+def _convertible(source: ColumnType, target: ColumnType) -> bool:
+    if source == target:
+        return True
+    match source, target:
+        case ArrayType(inner), ArrayType(wanted):
+            return _convertible(inner, wanted)
+        case MapType(key, value), MapType(wanted_key, wanted_value):
+            return _convertible(key, wanted_key) and _convertible(value, wanted_value)
+        case StructType(fields), StructType(wanted_fields):
+            places = [field_of(source, name) for name, _ in wanted_fields]
+            return all(
+                at is None or _convertible(fields[at][1], wanted)
+                for at, (_, wanted) in zip(places, wanted_fields, strict=True)
+            )
+    if _is_text(target):
+        return _is_text(source) or _is_number(source) or source == _DATE
+    return _is_number(target) and (_is_number(source) or _is_text(source))
+
+
+def _is_number(kind: ColumnType) -> bool:
+    return isinstance(kind, DecimalType) or kind == _BOOLEAN or kind in _FLOATS or _bits(kind) > 0
+
+
+def _is_text(kind: ColumnType) -> bool:
+    return isinstance(kind, CharType) or kind == _STRING
+
+
+def _bits(kind: ColumnType) -> int:
+    return INTEGER_BITS.get(kind.name, 0) if isinstance(kind, PrimitiveType) else 0
+
+
+def is_truncated(source: ColumnType, target: ColumnType) -> bool:
+    """Whether values may be longer than the char or varchar they become: the rest is cut off.
+
+    >>> is_truncated(CharType("varchar", 5), CharType("varchar", 9))
+    False
+    """
+    if not isinstance(target, CharType):
+        return False
+    return not (isinstance(source, CharType) and source.length <= target.length)
 
 
 def current_rows(
-    rows: Array, columns: Sequence[Column], path: str, *, by_position: bool = False
+    rows: Array,
+    source: Sequence[Column],
+    columns: Sequence[Column],
+    path: str,
+    *,
+    by_position: bool = True,
 ) -> Array:
-    """The rows with the table's columns and types; a column the file lacks is null.
+    """The rows of a file with columns ``source`` as the table's; a column the file lacks is null.
 
-    Columns match by name, as in Hive 3, or by position, as Hive 4 does by default: after a rename
-    only the latter keeps the old data. StorageError for a value the current type cannot hold.
+    Timestamps come, and go, as EXACT. StorageError for a value, or a type, that cannot be
+    converted here exactly as Hive does.
     """
     children = rows.flatten()
-    found: dict[str, Array] = {}
-    for at, (field, child) in enumerate(zip(rows.type, children, strict=True)):
-        if not by_position:
-            found.setdefault(field.name.lower(), child)
-        elif at < len(columns):
-            found[columns[at].name] = child
     arrays = []
-    for column in columns:
-        kind = arrow_type(column.type, "exact")
-        child = found.get(column.name)
-        arrays.append(
-            pa.nulls(len(rows), kind) if child is None else _cast(child, kind, column, path)
-        )
+    places = matched([c.name for c in source], columns, by_position=by_position)
+    for column, at in zip(columns, places, strict=True):
+        if at is None:
+            arrays.append(pa.nulls(len(rows), arrow_type(column.type, "exact")))
+        else:
+            arrays.append(_column(children[at], source[at].type, column, path))
     fields = [pa.field(c.name, a.type) for c, a in zip(columns, arrays, strict=True)]
     mask = rows.is_null() if rows.null_count else None
     return pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
 
 
-def _cast(array: Array, kind: DataType, column: Column, path: str) -> Array:
-    if array.type.equals(kind):
-        return array
+def _column(array: Array, source: ColumnType, column: Column, path: str) -> Array:
+    check_convertible(column, source, path)
     try:
-        if is_exact(kind):
-            return exact_of(pc.cast(array, pa.timestamp("us"), safe=True))
-        return pc.cast(array, kind, safe=True)
-    except pa.ArrowException as error:
-        raise StorageError(
-            f'column "{column.name}" of file "{path}" does not fit type {column.type}',
-            detail=f"{str(error).splitlines()[0]}.",
-        ) from error
+        return _converted(array, source, column.type)
+    except (pa.ArrowException, NotImplementedError) as error:
+        raise _unfit(column, source, path, f"{str(error).splitlines()[0]}.") from error
+
+
+def _unfit(
+    column: Column, source: ColumnType, path: str, detail: str | None = None
+) -> StorageError:
+    return StorageError(
+        f'column "{column.name}" of type {column.type} cannot be read from file "{path}",'
+        f" where it is {source}",
+        detail=detail,
+    )
+
+
+def _converted(array: Array, source: ColumnType, target: ColumnType) -> Array:
+    """The values in the target's type. NotImplementedError where Hive's result is not known."""
+    if source == target:
+        return array
+    mask = array.is_null() if array.null_count else None
+    match source, target:
+        case ArrayType(inner), ArrayType(wanted):
+            values = _converted(array.values, inner, wanted)
+            lists: Array = pa.ListArray
+            return lists.from_arrays(array.offsets, values, mask=mask)
+        case MapType(key, value), MapType(wanted_key, wanted_value):
+            keys = _converted(array.keys, key, wanted_key)
+            items = _converted(array.items, value, wanted_value)
+            maps: Array = pa.MapArray
+            return maps.from_arrays(array.offsets, keys, items, mask=mask)
+        case StructType(fields), StructType(wanted_fields):
+            return _struct(array, fields, wanted_fields, source, mask)
+    if _is_text(target):
+        return _text(array, source, target)
+    return _number(array, source, target)
+
+
+def _struct(
+    array: Array,
+    fields: Sequence[tuple[str, ColumnType]],
+    wanted: Sequence[tuple[str, ColumnType]],
+    source: StructType,
+    mask: Array,
+) -> Array:
+    children = array.flatten()
+    arrays = []
+    for name, kind in wanted:
+        at = field_of(source, name)
+        if at is None:
+            arrays.append(pa.nulls(len(array), arrow_type(kind, "exact")))
+        else:
+            arrays.append(_converted(children[at], fields[at][1], kind))
+    named = [pa.field(name, a.type) for (name, _), a in zip(wanted, arrays, strict=True)]
+    return pa.StructArray.from_arrays(arrays, fields=named, mask=mask)
+
+
+def _text(array: Array, source: ColumnType, target: ColumnType) -> Array:
+    if source == _BOOLEAN:
+        array = pc.if_else(array, pa.scalar("TRUE"), pa.scalar("FALSE"))
+    elif _bits(source) or source == _DATE:
+        array = pc.cast(array, pa.string())
+    elif not _is_text(source):
+        raise NotImplementedError(f"Values of type {source} are not turned into texts")
+    if isinstance(source, CharType) and source.name == "char":
+        array = pc.utf8_rtrim(array, " ")
+    if isinstance(target, CharType) and is_truncated(source, target):
+        array = pc.utf8_slice_codeunits(array, 0, target.length)
+    return array
+
+
+def _number(array: Array, source: ColumnType, target: ColumnType) -> Array:
+    wanted = arrow_type(target)
+    if source == _BOOLEAN:
+        array, source = pc.cast(array, pa.int8()), PrimitiveType("tinyint")
+    if _bits(source) and _bits(target):
+        if _bits(target) < _bits(source):
+            limit = 1 << _bits(target) - 1
+            too_large: Array = pc.greater_equal(array, pa.scalar(limit))
+            too_small: Array = pc.less(array, pa.scalar(-limit))
+            outside: Array = pc.or_(too_large, too_small)
+            array = pc.if_else(outside, pa.scalar(None, array.type), array)
+        return pc.cast(array, wanted)
+    if target in _FLOATS and (_bits(source) or source in _FLOATS):
+        # Rounded to the nearest, as in Java.
+        return pc.cast(array, wanted, safe=False)
+    if isinstance(target, DecimalType) and (_bits(source) or isinstance(source, DecimalType)):
+        # By way of one that holds every number: what does not fit is an error.
+        return pc.cast(pc.cast(array, pa.decimal256(76, max(_scale(source), target.scale))), wanted)
+    raise NotImplementedError(f"Values of type {source} are not turned into {target}")
+
+
+def _scale(kind: ColumnType) -> int:
+    return kind.scale if isinstance(kind, DecimalType) else 0

@@ -39,6 +39,7 @@ from acidsql.orc.schema import (
     ROW,
     ROW_ID_COLUMNS,
 )
+from acidsql.orc.types import file_columns
 from acidsql.orc.writer import EventWriter, WrittenFile
 
 
@@ -63,7 +64,7 @@ class MergeOutput:
     path: str
     columns: tuple[Column, ...]
     compression: str = "snappy"
-    by_position: bool = False
+    by_position: bool = True
 
 
 def merge_major(
@@ -149,7 +150,7 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     """The events that stay, one stripe at a time, with the table's columns."""
     for each in inputs:
-        for events in _stripes(each):
+        for events, columns in _stripes(each):
             row_ids = RowIds.of(events)
             keep = valid_events(longs(events.column(CURRENT_TRANSACTION)), valid_write_ids)
             keep &= longs(events.column(OPERATION)) == INSERT
@@ -157,22 +158,28 @@ def _batches(
             kept = events if keep.all() else events.filter(pa.array(keep))
             if kept.num_rows:
                 rows = current_rows(
-                    kept.column(ROW), output.columns, each.path, by_position=output.by_position
+                    kept.column(ROW),
+                    columns,
+                    output.columns,
+                    each.path,
+                    by_position=output.by_position,
                 )
                 keys = [kept.column(name) for name in KEY_COLUMNS]
                 yield pa.RecordBatch.from_arrays([*keys, rows], names=list(EVENT_COLUMNS))
 
 
-def _stripes(each: MergeInput) -> Iterator[pa.RecordBatch]:
+def _stripes(each: MergeInput) -> Iterator[tuple[pa.RecordBatch, Sequence[Column]]]:
+    """The events of each stripe, and the columns their rows have in the file."""
     # Exact: a copy must not lose a fraction Hive wrote, and any year is possible.
     with open_orc(each.source, each.path, each.length, exact=True) as opened:
+        columns = file_columns(opened.tail, each.path)
         if each.first is None or opened.tail.is_acid:
             require_acid(opened)
-            yield from opened.stripes()
+            yield from ((events, columns) for events in opened.stripes())
             return
         first = each.first
         for batch in opened.stripes():
-            yield _plain_events(batch, first)
+            yield _plain_events(batch, first), columns
             first = replace(first, row_number=first.row_number + batch.num_rows)
 
 

@@ -52,6 +52,13 @@ def exact_of(array: Array) -> Array:
     return exact(seconds, micros * 1000, np.asarray(array.is_null()))
 
 
+def microseconds_of(array: Array) -> Array:
+    """EXACT as microseconds, rounded down."""
+    seconds, nanos = (np.asarray(part.fill_null(0), np.int64) for part in array.flatten())
+    ticks = seconds * 10**6 + nanos // 1000
+    return _ticks(ticks, np.asarray(array.is_null()), pa.timestamp("us"))
+
+
 def exact_texts(array: Array) -> list[str]:
     """Each of EXACT as text with nine digits of a fraction; 1970-01-01 at nulls.
 
@@ -84,6 +91,13 @@ def restored(stored: Array, nanos: Unsigned, zone: str, *, julian: bool) -> Arra
         days, of_day = np.divmod(seconds, _DAY_S)
         seconds = proleptic_days(days) * _DAY_S + of_day
     return exact(seconds, fraction, nulls)
+
+
+def is_finer_than_micros(array: Array) -> NDArray[np.bool_]:
+    """Whether each of EXACT has nanoseconds that microseconds cannot say."""
+    nanos = np.asarray(array.flatten()[1].fill_null(0), np.int64)
+    result: NDArray[np.bool_] = nanos % 1000 != 0
+    return result
 
 
 def to_store(leaf: Array) -> tuple[Array, Unsigned | None]:
@@ -128,6 +142,11 @@ def encode_nanos(nanos: Longs) -> Unsigned:
     digits[once] *= 10
     zeros[once] = 0
     return (digits << 3 | np.maximum(zeros - 1, 0)).astype(np.uint64)
+
+
+def is_fine(encoded: Unsigned) -> bool:
+    """Whether any of the encoded nanoseconds is no whole microsecond."""
+    return bool(((encoded != 0) & (encoded & np.uint64(7) < 2)).any())
 
 
 def decode_nanos(encoded: Unsigned) -> Longs:

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from acidsql.errors import InvalidValueError
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.model.value_text import decimal_text
 from acidsql.planner.predicates import Arguments
 from acidsql.statements.fragment import Fragment
 
@@ -152,7 +153,7 @@ def _decimal(value: Literal, kind: DecimalType) -> str:
         10 ** (kind.precision - kind.scale)
     ):
         raise ValueError(f"It has more than {kind.precision - kind.scale} digits before the point.")
-    return f"{number:f}"
+    return decimal_text(number)
 
 
 def _string(value: Literal, kind: ColumnType) -> str:

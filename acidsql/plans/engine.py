@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from acidsql.model.access import Operation
-from acidsql.model.ids import StatementId, WriteId
+from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.problem import Problem
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -124,7 +124,9 @@ class Engine(Protocol):
         """Run a write. On any error nothing is left under a final name."""
         ...
 
-    def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
+    def compact(
+        self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
+    ) -> bool:
         """Write what a compactor's snapshot selects; False if there was nothing to do or clean."""
         ...
 

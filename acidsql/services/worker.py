@@ -59,7 +59,7 @@ def _compact(
     highest = WriteId(max(0, snapshot.write_ids.high_watermark))
     # Recorded before anything is written, so that a crash is traceable (Hive Worker).
     txns.compaction_started(compaction.compaction_id, txn.txn_id, highest)
-    if not engine.compact(_plan(compaction, name), snapshot, txn.valid_txns):
+    if not engine.compact(_plan(compaction, name), snapshot, txn.valid_txns, txn.txn_id):
         txn.abort("nothing to compact")
         txns.mark_refused(compaction.compaction_id, NOT_ENOUGH)
         return False

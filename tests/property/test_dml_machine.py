@@ -24,7 +24,8 @@ from hypothesis.stateful import (
 )
 
 from acidsql.backends.memory.store import MemoryStore
-from acidsql.engines.spark import deletes, job, read
+from acidsql.engines.spark import deletes, job
+from acidsql.engines.spark import partitions as spark_partitions
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError
 from acidsql.filesystems import LocalStorage
@@ -322,7 +323,7 @@ PATHS: dict[str, dict[tuple[Any, str], int]] = {
         (job, "DRIVER_BYTES_MAX"): 0,
         (job, "DRIVER_ROWS_MIN"): 0,
         (deletes, "BROADCAST_BYTES_MAX"): 0,
-        (read, "MAP_FILES_MAX"): 0,
+        (spark_partitions, "MAP_FILES_MAX"): 0,
     },
 }
 SHORT = [

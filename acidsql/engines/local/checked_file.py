@@ -26,6 +26,7 @@ from acidsql.orc.keys import Flags, Longs, RowIds, valid_events
 from acidsql.orc.ranges import RowIdRanges
 from acidsql.orc.reader import OrcInput, open_orc, valid_length
 from acidsql.orc.schema import DELETE, INSERT
+from acidsql.orc.types import file_columns
 from acidsql.plans.engine import PartitionLocation
 from acidsql.storage import Storage
 
@@ -117,7 +118,7 @@ def check_file(opened: OrcInput, source: BinaryIO, place: FilePlace, checked: Ch
         own = _check_places(events, place, checked.found)
         _check_write_ids(events, place, checked.found)
         if not place.is_delete:
-            _check_hash(events, place, opened.path, checked.found)
+            _check_hash(events, place, opened, checked.found)
         visible = own & valid_events(events.current, place.write_ids)
         checked.add(
             events.row_ids.where(visible), events.current[visible], is_delete=place.is_delete
@@ -198,24 +199,25 @@ def _check_write_ids(events: Events, place: FilePlace, found: Findings) -> None:
     found.add_events(kind, what, wrong, ids)
 
 
-def _check_hash(events: Events, place: FilePlace, path: str, found: Findings) -> None:
+def _check_hash(events: Events, place: FilePlace, opened: OrcInput, found: Findings) -> None:
     bucketing = place.table.bucketing
     if bucketing is None or not len(events.row_ids):
         return
     wanted = [c for name in bucketing.columns if (c := place.table.column(name)) is not None]
     if bucketing.version == 2 and PrimitiveType("binary") in [c.type for c in wanted]:
         return  # Hive hashes what happens to stand behind the value, too
-    arrays = _bucket_arrays(events.rows, place.table, path)
+    arrays = _bucket_arrays(events.rows, place.table, opened)
     numbers = bucket_numbers(arrays, [c.type for c in wanted], bucketing.count, bucketing.version)
     wrong = numbers.astype(np.int64) != place.bucket_id
     what = f"CLUSTERED BY ({', '.join(bucketing.columns)}) puts it into another bucket"
     found.add_events(ProblemKind.WRONG_HASH, what, wrong, events.row_ids)
 
 
-def _bucket_arrays(rows: Array, table: Table, path: str) -> list[Array]:
+def _bucket_arrays(rows: Array, table: Table, opened: OrcInput) -> list[Array]:
     """The bucket columns, by name, or by position where the file has not all of the names."""
     assert table.bucketing is not None
     names = table.bucketing.columns
-    there = {rows.type.field(at).name.lower() for at in range(rows.type.num_fields)}
-    current = current_rows(rows, table.columns, path, by_position=not there.issuperset(names))
+    columns = file_columns(opened.tail, opened.path)
+    by_position = not {c.name.lower() for c in columns}.issuperset(names)
+    current = current_rows(rows, columns, table.columns, opened.path, by_position=by_position)
     return [current.field(name) for name in names]

@@ -8,14 +8,27 @@ import tempfile
 import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.engines.output import compression_of
-from acidsql.engines.selection import directory_state
-from acidsql.errors import UnsupportedStatementError
+from acidsql.engines.selection import (
+    SelectedFile,
+    delete_files,
+    directory_state,
+    insert_files,
+    opened_files,
+    source_of,
+)
 from acidsql.layout.acid_state import AcidState, SelectedDir
-from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE, BaseDir, BucketFile, DeltaDir
-from acidsql.model.ids import BucketId, WriteId
+from acidsql.layout.dir_names import (
+    FIRST_BASE_WRITE_ID,
+    METADATA_FILE,
+    VERSION_FILE,
+    BaseDir,
+    BucketFile,
+    DeltaDir,
+)
+from acidsql.model.ids import NO_TXN, BucketId, TxnId, WriteId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.orc.merge import (
     MergeInput,
@@ -26,7 +39,7 @@ from acidsql.orc.merge import (
 )
 from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
-from acidsql.plans.engine import TableSnapshot
+from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.storage import Storage
 
 _COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
@@ -35,21 +48,30 @@ Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile 
 
 
 def compact(
-    plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage
+    plan: CompactPlan,
+    snapshot: TableSnapshot,
+    txns: ValidTxnList,
+    storage: Storage,
+    txn_id: TxnId = NO_TXN,
+    *,
+    by_position: bool = True,
 ) -> bool:
     """Write what the compactor's snapshot selects of its one directory.
 
     False if that is too little to make one of, and nothing is there to be cleaned either.
 
-    Each directory is written whole under a hidden name and then renamed.
+    Each directory is written whole under a hidden name and then renamed. With Hive 4's names it
+    names ``txn_id``, the compactor's own. ``by_position`` is how columns of files match those of a
+    table that does not say.
     """
     partition = snapshot.partitions[0]
     state = directory_state(snapshot, partition, txns, storage)
-    _refuse_raw(snapshot, state)
     if not _enough(plan, state):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
-    work = _Compaction(snapshot, partition.location, state, storage)
+    visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
+    by_position = snapshot.table.matches_by_position(by_position)
+    work = _Compaction(snapshot, partition, state, storage, visibility_id, by_position=by_position)
     if plan.type == "major":
         work.major()
     else:
@@ -61,45 +83,47 @@ def _enough(plan: CompactPlan, state: AcidState) -> bool:
     """Whether there is more than one thing to make one of (Hive CompactorMR)."""
     deltas, deletes = len(state.deltas), len(state.delete_deltas)
     if plan.type == "major":
-        return deltas + deletes + (state.base is not None) > 1
+        return bool(state.originals) or deltas + deletes + (state.base is not None) > 1
     return deltas > 1 or deletes > 1
-
-
-def _refuse_raw(snapshot: TableSnapshot, state: AcidState) -> None:
-    raw = [d.path for d in (state.base, *state.deltas) if d is not None and d.raw]
-    found = raw + [f.path for f in state.originals]
-    if found:
-        raise UnsupportedStatementError(
-            f'table "{snapshot.table.name}" holds files from before it became ACID or of LOAD DATA,'
-            " which cannot be compacted yet",
-            detail=", ".join(found[:3]),
-        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Directory:
-    """An output directory: which buckets it has and how each comes about."""
+    """An output directory: which buckets it has, and how and from what each comes about."""
 
     name: str
     buckets: Sequence[BucketId]
     merge: Merge
+    inserts: Sequence[SelectedFile]
     compacted: bool = False
-    with_base: bool = True
 
 
 class _Compaction:
     def __init__(
-        self, snapshot: TableSnapshot, location: str, state: AcidState, storage: Storage
+        self,
+        snapshot: TableSnapshot,
+        partition: PartitionLocation,
+        state: AcidState,
+        storage: Storage,
+        visibility_id: TxnId,
+        *,
+        by_position: bool,
     ) -> None:
         self.snapshot = snapshot
-        self.location = location
+        self.partition = partition
+        self.location = partition.location
         self.state = state
         self.storage = storage
+        self.visibility_id = visibility_id
+        self.by_position = by_position
+        self.deletes = delete_files(0, partition, state)
         self.attempt = f"_tmp_{uuid.uuid4().hex}"
 
     def major(self) -> None:
         """Everything into a base; what was deleted is left out."""
-        highest = max(_bounds(d.directory)[1] for d in self._directories)
+        bounds = [_bounds(d.directory)[1] for d in self._directories]
+        highest = max(bounds, default=FIRST_BASE_WRITE_ID)
+        inserts = self._inserts(with_base=True)
         valid = self.snapshot.write_ids
 
         def merge(
@@ -107,13 +131,15 @@ class _Compaction:
         ) -> WrittenFile:
             return merge_major(inserts, deletes, valid, output)
 
-        buckets = self._buckets() or [BucketId(0)]
-        self._write([_Directory(BaseDir(highest).name, buckets, merge, compacted=True)])
+        base = BaseDir(highest, self.visibility_id)
+        buckets = self._buckets(inserts) or [BucketId(0)]
+        self._write([_Directory(base.name, buckets, merge, inserts, compacted=True)])
 
     def minor(self) -> None:
         """Deltas into one, delete deltas into one; the base stays."""
         bounds = [_bounds(d.directory) for d in (*self.state.deltas, *self.state.delete_deltas)]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+        inserts = self._inserts(with_base=False)
         valid = self.snapshot.write_ids
 
         def deletes_only(
@@ -126,14 +152,15 @@ class _Compaction:
         ) -> WrittenFile | None:
             return merge_minor_inserts(inserts, deletes, valid, output)
 
-        buckets = self._buckets(with_base=False)
-        delete_delta, delta = DeltaDir(low, high, is_delete=True).name, DeltaDir(low, high).name
+        buckets = self._buckets(inserts)
+        delta = DeltaDir(low, high, visibility_id=self.visibility_id)
+        delete_delta = replace(delta, is_delete=True)
         # A compaction that stopped between its two directories left the one that need not be made.
         directories = []
-        if [d.path for d in self.state.delete_deltas] != [delete_delta]:
-            directories.append(_Directory(delete_delta, buckets, deletes_only))
-        if [d.path for d in self.state.deltas] != [delta]:
-            directories.append(_Directory(delta, buckets, inserts_only, with_base=False))
+        if not _is_made(delete_delta, self.state.delete_deltas):
+            directories.append(_Directory(delete_delta.name, buckets, deletes_only, inserts))
+        if not _is_made(delta, self.state.deltas):
+            directories.append(_Directory(delta.name, buckets, inserts_only, inserts))
         self._write(directories)
 
     @property
@@ -141,9 +168,12 @@ class _Compaction:
         base = [] if self.state.base is None else [self.state.base]
         return [*base, *self.state.deltas, *self.state.delete_deltas]
 
-    def _buckets(self, *, with_base: bool = True) -> list[BucketId]:
-        directories = [d for d in self._directories if with_base or d is not self.state.base]
-        found = {f.bucket_id for d in directories for f in d.files}
+    def _inserts(self, *, with_base: bool) -> Sequence[SelectedFile]:
+        files = insert_files(0, self.partition, self.state, with_base=with_base)
+        return opened_files(files, self.storage)
+
+    def _buckets(self, inserts: Sequence[SelectedFile]) -> list[BucketId]:
+        found = {f.bucket_id for f in (*inserts, *self.deletes)}
         return sorted(b for b in found if b is not None)
 
     def _write(self, directories: Sequence[_Directory]) -> None:
@@ -180,25 +210,29 @@ class _Compaction:
         path = self.storage.local_path(f"{hidden}/{name}")
         local = path or os.path.join(tempfile.gettempdir(), f"{self.attempt}_{name}")
         table = self.snapshot.table
-        output = MergeOutput(local, table.columns, compression_of(table))
-        bases = [self.state.base] if self.state.base is not None and directory.with_base else []
-        inserts = self._inputs([*bases, *self.state.deltas], bucket)
-        deletes = self._inputs(self.state.delete_deltas, bucket)
+        output = MergeOutput(
+            local, table.columns, compression_of(table), by_position=self.by_position
+        )
+        inserts = self._inputs(directory.inserts, bucket)
+        deletes = self._inputs(self.deletes, bucket)
         if directory.merge(inserts, deletes, output) is None:
             return False
         self.storage.put_file(local, f"{hidden}/{name}")
         return True
 
-    def _inputs(self, directories: Sequence[SelectedDir], bucket: BucketId) -> list[MergeInput]:
-        paths = [
-            f"{self.location}/{f.path}"
-            for d in directories
-            for f in d.files
+    def _inputs(self, files: Sequence[SelectedFile], bucket: BucketId) -> list[MergeInput]:
+        return [
+            MergeInput(source_of(f.path, self.storage), f.path, f.length, f.first)
+            for f in files
             if f.bucket_id == bucket
         ]
-        return [
-            MergeInput(self.storage.local_path(p) or self.storage.open_input(p), p) for p in paths
-        ]
+
+
+def _is_made(wanted: DeltaDir, found: Sequence[SelectedDir]) -> bool:
+    """Whether there is just one directory, of these bounds, by whatever transaction."""
+    if len(found) != 1 or not isinstance(found[0].directory, DeltaDir):
+        return False
+    return replace(found[0].directory, visibility_id=wanted.visibility_id) == wanted
 
 
 def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:

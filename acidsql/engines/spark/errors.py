@@ -15,6 +15,7 @@ from acidsql.errors import (
     InvalidValueError,
     MissingFileError,
     SqlSyntaxError,
+    StorageError,
 )
 
 _TASK_ERROR = re.compile(
@@ -43,7 +44,9 @@ _VALUE = (
     "INVALID_ARRAY_INDEX",
     "USER_RAISED_EXCEPTION",
 )
-_TAKEN_BY_NAME = {c.__name__: c for c in (CorruptFileError, InvalidValueError, MissingFileError)}
+_TAKEN_BY_NAME = {
+    c.__name__: c for c in (CorruptFileError, InvalidValueError, MissingFileError, StorageError)
+}
 
 
 @contextlib.contextmanager

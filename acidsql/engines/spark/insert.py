@@ -17,7 +17,7 @@ from acidsql.model.ids import StatementId
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, quote_identifier
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
-from acidsql.model.types import CharType, spark_type
+from acidsql.model.types import CharType, DecimalType, spark_type
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.sql_text import InputSource, SqlText
 
@@ -78,6 +78,10 @@ def _partition_text(
         return SqlText.of("CAST(NULL AS string)" if value is None else literal(value))
     typed = SqlText.of("CAST((", values[column.name], f"\n) AS {spark_type(column.type)})")
     text = SqlText.of("CAST(", typed, " AS string)")
+    if isinstance(column.type, DecimalType) and column.type.scale:
+        # Hive's names have no trailing zeros (see decimal_text).
+        zeros = SqlText.of("trim(TRAILING '0' FROM ", text, ")")
+        text = SqlText.of("trim(TRAILING '.' FROM ", zeros, ")")
     if isinstance(column.type, CharType):
         error = literal(f'a value does not fit column "{column.name}" of type {column.type}')
         length = column.type.length

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
+from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
@@ -51,6 +52,7 @@ class Job:
     context: ReadContext
     frames: Mapping[str, DataFrame]
     keys: KeyFrames
+    by_position: bool = True
     inputs: dict[str, DataFrame] = field(default_factory=dict)
 
     def sql(self, text: SqlText) -> DataFrame:
@@ -67,6 +69,7 @@ class Job:
                 self.storage,
                 self.keys,
                 request,
+                by_position=self.by_position,
             )
 
     def _resolve(self, source: TableSource | FrameSource | InputSource) -> DataFrame:
@@ -144,9 +147,18 @@ def write_collected(
     changes: pa.Table, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
 ) -> list[OutputFile]:
     """Sort and write changes that the driver holds."""
+    fine = _fine(scan, target, legs, set(changes.column(PARTITION).to_numpy().tolist()))
+    texts = partition_texts(scan.selection)
     with Output(target) as output:
-        write_changes(output, writing_order(changes), partition_texts(scan.selection), legs)
+        write_changes(output, writing_order(changes), texts, legs, fine)
     return output.files
+
+
+def _fine(
+    scan: Scan, target: Target, legs: Sequence[ChangeLeg], partitions: Collection[int]
+) -> FineRows:
+    kept = frozenset[str]().union(*(leg.kept for leg in legs))
+    return fine_rows(scan.selection, target.storage, kept, partitions)
 
 
 def _write_distributed(
@@ -157,6 +169,7 @@ def _write_distributed(
 
     places = {(f.partition, f.bucket_id) for f in scan.selection.inserts}
     texts = partition_texts(scan.selection)
+    fine = _fine(scan, target, legs, {partition for partition, _ in places})
     place = (PARTITION, F.expr(_BUCKET_ID))
     placed = changes.repartition(max(1, min(len(places), 4096)), *place).sortWithinPartitions(
         *place, *CHANGED_ROW_ID
@@ -166,7 +179,7 @@ def _write_distributed(
         with Output(target) as output:
             for batch in batches:
                 if batch.num_rows:
-                    write_changes(output, pa.Table.from_batches([batch]), texts, legs)
+                    write_changes(output, pa.Table.from_batches([batch]), texts, legs, fine)
         yield files_batch(output.files)
 
     return run_writers(placed, write)

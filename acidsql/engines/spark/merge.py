@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, stretches
 from acidsql.engines.spark.errors import clear_errors
@@ -81,7 +81,9 @@ class _Merge:
         self.table: Table = job.context.tables[plan.table].table
         self.updates = [leg for leg in plan.matched if isinstance(leg, UpdateLeg)]
         self.legs = [
-            ChangeLeg(leg.statement_id, is_update=isinstance(leg, UpdateLeg))
+            ChangeLeg(leg.statement_id, is_update=True, kept=self._kept(leg))
+            if isinstance(leg, UpdateLeg)
+            else ChangeLeg(leg.statement_id, is_update=False)
             for leg in plan.matched
         ]
 
@@ -246,6 +248,9 @@ class _Merge:
         # On a source row without a match no condition is asked at all.
         unmatched = f" WHEN {quote(self.plan.alias)}.{PARTITION} IS NULL THEN -1"
         return SqlText.of("CASE", unmatched, *whens, " ELSE -1 END")
+
+    def _kept(self, leg: UpdateLeg) -> frozenset[str]:
+        return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
 
     def _new_value(self, column: Column) -> SqlText:
         leg = self.updates[0]

@@ -23,7 +23,7 @@ from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Operation
-from acidsql.model.ids import StatementId
+from acidsql.model.ids import StatementId, TxnId
 from acidsql.model.names import quote_identifier
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.compact import CompactPlan
@@ -52,13 +52,20 @@ class SparkEngine:
     """Runs plans as Spark jobs.
 
     ``spark`` is a session to use, else one is started when a plan first needs it, with the keys
-    of ``conf`` that begin with "spark.".
+    of ``conf`` that begin with "spark.". ``by_position`` is how columns of older files match those
+    of a table that does not say.
     """
 
     def __init__(
-        self, storage: Storage, spark: SparkSession | None, conf: Mapping[str, str]
+        self,
+        storage: Storage,
+        spark: SparkSession | None,
+        conf: Mapping[str, str],
+        *,
+        by_position: bool = True,
     ) -> None:
         self._storage = storage
+        self._by_position = by_position
         self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
         self._keys = KeyFrames()
@@ -80,7 +87,14 @@ class SparkEngine:
         return SparkFrame(frame)
 
     def _job(self, context: ReadContext) -> Job:
-        return Job(self._spark.get(), self._storage, context, self._frames, self._keys)
+        return Job(
+            self._spark.get(),
+            self._storage,
+            context,
+            self._frames,
+            self._keys,
+            by_position=self._by_position,
+        )
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -119,8 +133,10 @@ class SparkEngine:
         job = self._job(context.read)
         return run_insert(plan, plan.rows, job, target, context.statement_id)
 
-    def compact(self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList) -> bool:
-        return compact(plan, snapshot, txns, self._storage)
+    def compact(
+        self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
+    ) -> bool:
+        return compact(plan, snapshot, txns, self._storage, txn_id, by_position=self._by_position)
 
     def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
         return check(snapshot, txns, self._storage)

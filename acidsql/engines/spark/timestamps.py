@@ -6,16 +6,13 @@ the wall clock for one of the JVM's zone; undoing that with the same zone gives 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from acidsql.errors import UnsupportedStatementError
-from acidsql.model.types import ColumnType, PrimitiveType, spark_type, walk_types
+from acidsql.model.types import ColumnType, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TIMESTAMP = PrimitiveType("timestamp")
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00", "Universal"})
 
 
@@ -30,43 +27,22 @@ def storage_type(kind: ColumnType) -> str:
     return spark_type(kind).replace("timestamp_ntz", "timestamp_ltz")
 
 
-def wall_clock(
-    spark: SparkSession, kinds: Sequence[ColumnType]
-) -> Callable[[str, ColumnType], str]:
-    """What turns an expression as read into wall-clock time, for columns of these types."""
-    if not any(map(_has, kinds)):
-        return lambda expression, kind: expression
+def zones_agree(spark: SparkSession) -> bool:
+    """Whether a cast turns a timestamp as read into wall-clock time."""
     session_zone = spark.conf.get("spark.sql.session.timeZone") or ""
-    jvm_zone = _jvm_zone(spark)
-
-    def convert(expression: str, kind: ColumnType) -> str:
-        if not _has(kind):
-            return expression
-        if session_zone == jvm_zone or {session_zone, jvm_zone} <= _UTC:
-            return f"cast({expression} as {spark_type(kind)})"
-        if kind == _TIMESTAMP:
-            return _from_micros(expression, jvm_zone)
-        raise UnsupportedStatementError(
-            "a timestamp inside an array, map or struct cannot be read: Spark's session time zone"
-            f" is {session_zone}, the JVM's is {jvm_zone}",
-            hint=f"Set spark.sql.session.timeZone to {jvm_zone}.",
-        )
-
-    return convert
+    return session_zone == jvm_zone(spark) or {session_zone, jvm_zone(spark)} <= _UTC
 
 
-def _from_micros(expression: str, jvm_zone: str) -> str:
+def wall_clock(expression: str, zone: str) -> str:
+    """A timestamp as read, as wall-clock time, whatever the session's zone is."""
     epoch = "timestamp_ntz'1970-01-01 00:00:00'"
     utc = f"timestampadd(MICROSECOND, unix_micros({expression}), {epoch})"
-    return utc if jvm_zone in _UTC else f"convert_timezone('UTC', '{jvm_zone}', {utc})"
+    return utc if zone in _UTC else f"convert_timezone('UTC', '{zone}', {utc})"
 
 
-def _jvm_zone(spark: SparkSession) -> str:
+def jvm_zone(spark: SparkSession) -> str:
+    """The time zone of Spark's JVM."""
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
         return "UTC"  # without a gateway the server is taken to run as ours does
     return str(jvm.java.util.TimeZone.getDefault().getID())
-
-
-def _has(kind: ColumnType) -> bool:
-    return _TIMESTAMP in walk_types(kind)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.job import Job, row_width, write_changed_rows
@@ -26,7 +26,8 @@ def run_update(
     table = job.context.tables[plan.table].table
     new = {a.column: a.value for a in plan.assignments}
     values = [new_value(new.get(c.name), c, plan.alias) for c in table.columns]
-    return _run(plan, job, target, values, ChangeLeg(statement_id, is_update=True))
+    kept = kept_timestamps(table.columns, new)
+    return _run(plan, job, target, values, ChangeLeg(statement_id, is_update=True, kept=kept))
 
 
 def new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:

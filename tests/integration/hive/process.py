@@ -61,7 +61,7 @@ class Hive:
                 raise HiveError(json.loads(line.removeprefix("ERROR ")))
             if line.rstrip() == end:
                 return rows
-            rows.append(json.loads(line))
+            rows.append(json.loads(line, parse_float=str))
         raise AssertionError(f"Hive {self.version} is gone; see {self._log.parent}")
 
     def __enter__(self) -> Hive:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acidsql.catalog import Partition
-from acidsql.model.names import PartitionName, TableName
+from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.session import Session
@@ -24,11 +24,9 @@ Row = tuple[Any, ...]
 """Write id, bucket property and row number, then the values of the columns."""
 
 ROW_ID = ("writeid", "bucketid", "rowid")
-READERS = {
-    "vectorised": {"vectorized.execution.enabled": "true", "fetch.task.conversion": "none"},
-    "row by row": {"vectorized.execution.enabled": "false", "fetch.task.conversion": "more"},
-}
-"""Hive reads ACID files in two ways; a fetch without a task is the cheaper way to the second."""
+ROW_BY_ROW = {"vectorized.execution.enabled": "false", "fetch.task.conversion": "more"}
+VECTORISED = {"vectorized.execution.enabled": "true", "fetch.task.conversion": "none"}
+"""Hive reads ACID files in two ways. A fetch without a task is row by row, and cheap."""
 
 
 class Shared:
@@ -63,7 +61,7 @@ class Shared:
             time.sleep(1.2)
             self.hive.run("!cleaner")
             return []
-        rows = self.hive.run(sql)
+        rows = self.hive.run(sql.replace("{database}", self.database))
         if " COMPACT " in sql:
             self.hive.run("!worker")
         for table in self.tables():
@@ -86,13 +84,15 @@ class Shared:
         """The directory of a table."""
         return Path(self.store.table(TableName(self.database, name)).location)
 
-    def rows(self, name: str) -> list[Row]:
-        """The rows with their row ids, in row id order, if all three readers agree on them."""
+    def rows(self, name: str, *, vectorised: bool = True) -> list[Row]:
+        """The rows with their row ids, in row id order, if all readers agree on them."""
         table = self.store.table(TableName(self.database, name))
         ours = self.our_rows(table)
-        for reader, settings in READERS.items():
+        for reader, settings in (("row by row", ROW_BY_ROW), ("vectorised", VECTORISED)):
             for key, value in settings.items():
                 self.hive.run(f"SET hive.{key}={value}")
+            if settings is VECTORISED and not vectorised:
+                continue
             theirs = self.their_rows(table)
             if ours != theirs:
                 lost = [row for row in ours if row not in theirs]
@@ -111,14 +111,21 @@ class Shared:
 
     def their_rows(self, table: Table) -> list[Row]:
         """As Hive reads them in the way it is set to."""
-        rows = self.hive.run(f"SELECT row__id, * FROM {table.name}")
+        # It prints bytes as if they were text.
+        columns = (
+            f"hex(`{c.name}`) AS `{c.name}`" if str(c.type) == "binary" else f"`{c.name}`"
+            for c in table.all_columns
+        )
+        rows = self.hive.run(f"SELECT row__id, {', '.join(columns)} FROM {table.name}")
         values = ([v for k, v in r.items() if k != "row__id"] for r in rows)
         ids = (tuple(r["row__id"][k] for k in ROW_ID) for r in rows)
         return sorted(self._row(table, i, v) for i, v in zip(ids, values, strict=True))
 
     @staticmethod
     def _row(table: Table, row_id: tuple[int, ...], values: Any) -> Row:
-        columns = zip(values, table.all_columns, strict=True)
+        # Hive shows the partition of NULL by its name where the column is a string.
+        plain = (None if v == DEFAULT_PARTITION_VALUE else v for v in values)
+        columns = zip(plain, table.all_columns, strict=True)
         # As text, so that rows with NULLs can be sorted.
         return (*row_id, *(repr(canonical(v, c.type)) for v, c in columns))
 

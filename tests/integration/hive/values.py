@@ -8,45 +8,48 @@ from typing import Any
 import numpy as np
 
 from acidsql.model.types import (
+    INTEGER_BITS,
     ArrayType,
     ColumnType,
     DecimalType,
     MapType,
-    PrimitiveType,
     StructType,
 )
-from acidsql.model.value_text import cell_text
+from acidsql.model.value_text import cell_text, decimal_text
 
 
 def canonical(value: Any, kind: ColumnType) -> Any:
     """A value that equals, and prints like, any other that means the same.
 
-    >>> from acidsql.model.types import parse_type
-    >>> canonical("1.5", parse_type("decimal(10,2)")) == canonical(Decimal("1.50"), DecimalType(10, 2))
+    >>> canonical("1.5", DecimalType(10, 2)) == canonical(Decimal("1.50"), DecimalType(10, 2))
     True
     """
-    if value is None:
-        return None
-    match kind:
-        case ArrayType(element):
+    match value, kind:
+        case None, _:
+            return None
+        case _, ArrayType(element):
             return tuple(canonical(v, element) for v in value)
-        case StructType(fields):
+        case _, StructType(fields):
             values = value.values() if isinstance(value, dict) else value
             return tuple(canonical(v, k) for v, (_, k) in zip(values, fields, strict=True))
-        case MapType(key, item):
+        case _, MapType(key, item):
             entries = ((canonical(k, key), canonical(v, item)) for k, v in value.items())
             return tuple(sorted(entries, key=repr))
-        case DecimalType():
-            return str(Decimal(str(value)).normalize())
-        case PrimitiveType("float"):
-            return str(np.float32(value))
-        case PrimitiveType("double"):
-            return str(np.float64(value))
-        case PrimitiveType("binary"):
-            return value if isinstance(value, str) else bytes(value).hex()
-        case PrimitiveType("boolean"):
-            return value in (True, "true")
-        case PrimitiveType("tinyint" | "smallint" | "int" | "bigint"):
-            return int(value)
         case _:
-            return cell_text(value)
+            return _scalar(value, kind)
+
+
+def _scalar(value: Any, kind: ColumnType) -> Any:
+    name = "decimal" if isinstance(kind, DecimalType) else str(kind)
+    match name:
+        case "decimal":
+            return decimal_text(Decimal(str(value)))
+        case "float":
+            return str(np.float32(value))
+        case "double":
+            return str(np.float64(value))
+        case "binary":
+            return value if isinstance(value, str) else cell_text(value)
+        case "boolean":
+            return value in (True, "true")
+    return int(value) if name in INTEGER_BITS else cell_text(value)

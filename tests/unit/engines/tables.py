@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from acidsql.filesystems import LocalStorage
 from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Bucketing, Column, Table
+from acidsql.model.table import HIVE4_NAMES, Bucketing, Column, Table
 from acidsql.model.types import parse_type
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from tests.checks import Contents, check_snapshot
@@ -39,6 +40,10 @@ def table(path: Path, text: str, partitions: str = "", buckets: tuple[str, int] 
         bucketing=Bucketing((buckets[0],), buckets[1]) if buckets[1] else None,
         parameters={"transactional": "true"},
     )
+
+
+def with_hive4_names(of: Table) -> Table:
+    return replace(of, parameters={**of.parameters, HIVE4_NAMES: "true"})
 
 
 def snapshot(

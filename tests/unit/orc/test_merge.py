@@ -162,7 +162,9 @@ def test_original_files_get_row_ids(tmp_path: Path) -> None:
 def test_columns_of_now(tmp_path: Path) -> None:
     old = insert_file(tmp_path / "i", 1, [(1, 10)])
     wider = columns(a="bigint", renamed="int", c="string")
-    by_name = merge_major([old], [], seen(1), MergeOutput(str(tmp_path / "n"), wider))
+    by_name = merge_major(
+        [old], [], seen(1), MergeOutput(str(tmp_path / "n"), wider, by_position=False)
+    )
     assert keys_and_rows(by_name.path)[0][5:] == (1, None, None)
     target = MergeOutput(str(tmp_path / "p"), wider, by_position=True)
     assert keys_and_rows(merge_major([old], [], seen(1), target).path)[0][5:] == (1, 10, None)

@@ -66,7 +66,7 @@ public class Runner {
   private static List<String> run(String line) throws Throwable {
     System.err.println("> " + line);
     try {
-      return line.startsWith("!") ? Verbs.run(line.substring(1).split("\\s+")) : query(line);
+      return line.startsWith("!") ? Verbs.run(line.substring(1)) : query(line);
     } catch (InvocationTargetException error) {
       throw error.getCause();
     }

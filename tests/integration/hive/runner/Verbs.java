@@ -26,7 +26,8 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
 class Verbs {
   private static final Map<String, Long> open = new HashMap<>();
 
-  static List<String> run(String[] words) throws Exception {
+  static List<String> run(String line) throws Exception {
+    String[] words = line.split(" ", 3);
     IMetaStoreClient client = Hive.get(Runner.conf).getMSC();
     switch (words[0]) {
       case "allocate":
@@ -81,7 +82,7 @@ class Verbs {
         client.rollbackTxn(txn);
         break;
       default:
-        open.put(words[3], txn);
+        open.put(words[2].substring("open ".length()), txn);
     }
     return Collections.singletonList("{\"txn\":" + txn + ",\"write_id\":" + writeId + "}");
   }

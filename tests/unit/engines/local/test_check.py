@@ -101,7 +101,7 @@ def test_a_minor_compaction_leaves_out_what_its_own_write_id_deleted(
 
 @pytest.mark.parametrize("name", ["b_bigint", "b_char", "b_decimal", "b_double", "b_string"])
 def test_rows_of_hive_lie_in_the_buckets_of_their_hashes(name: str, tmp_path: Path) -> None:
-    kind = {"b_char": "char(5)", "b_decimal": "decimal(20,4)"}.get(name, name[2:])
+    kind = {"b_char": "char(20)", "b_decimal": "decimal(20,4)"}.get(name, name[2:])
     delta = directory(tmp_path / "t" / "delta_0000001_0000001_0000")
     for file in (DATA / "bucketed" / name).iterdir():
         shutil.copy(file, delta)

@@ -26,7 +26,16 @@ from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
 from acidsql.plans.compact import CompactPlan
-from tests.unit.engines.tables import EVERYTHING, NAME, STORAGE, changes, contents, snapshot, table
+from tests.unit.engines.tables import (
+    EVERYTHING,
+    NAME,
+    STORAGE,
+    changes,
+    contents,
+    snapshot,
+    table,
+    with_hive4_names,
+)  # fmt: skip
 from tests.unit.engines.tables import target as target_of
 
 RowKey = tuple[int, int, int]
@@ -42,6 +51,7 @@ class Model:
     of: Table
     rows: dict[RowKey, int | None] = field(default_factory=dict)
     write_id: int = 0
+    txn_id: int = 0
     aborted: list[int] = field(default_factory=list)
 
     @property
@@ -100,7 +110,8 @@ class Model:
             self.of, write_ids.partitions, write_ids.write_ids.for_compactor()
         )
         plan = CompactPlan(table=NAME, partition=None, type=kind)
-        return compact(plan, compactor, EVERYTHING, STORAGE)
+        self.txn_id += 1
+        return compact(plan, compactor, EVERYTHING, STORAGE, TxnId(self.txn_id))
 
     def clean(self) -> None:
         files = STORAGE.list_files(self.of.location)
@@ -163,13 +174,15 @@ class CompactionMachine(RuleBasedStateMachine):
         self.model.check()
 
 
+@pytest.mark.parametrize("hive4_names", [False, True])
 @pytest.mark.parametrize("buckets", [0, 3])
 def test_compaction_changes_nothing_that_is_read(
-    buckets: int, tmp_path_factory: pytest.TempPathFactory
+    buckets: int, hive4_names: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     class Machine(CompactionMachine):
         def make(self) -> Table:  # type: ignore[override]
-            return table(tmp_path_factory.mktemp("t"), "k int", "", ("k", buckets))
+            made = table(tmp_path_factory.mktemp("t"), "k int", "", ("k", buckets))
+            return with_hive4_names(made) if hive4_names else made
 
     Machine.TestCase.settings = settings(
         max_examples=10, stateful_step_count=14, deadline=None,
@@ -190,6 +203,21 @@ def model(tmp_path: Path) -> Model:
     model.change(sorted(model.rows)[:1], update=False)
     model.change(sorted(model.rows)[:1], update=True)
     return model
+
+
+def test_hive_4_names(tmp_path: Path) -> None:
+    model = Model(with_hive4_names(table(tmp_path, "k int")))
+    model.insert([1, 2])
+    model.change(sorted(model.rows)[:1], update=True)
+    assert {p.name for p in tmp_path.rglob("bucket*")} == {"bucket_00001_0"}
+    model.compact("minor")
+    assert set(names(model.of)) > {
+        "delta_0000001_0000002_v0000001", "delete_delta_0000001_0000002_v0000001",
+    }  # fmt: skip
+    model.compact("major")
+    model.clean()
+    assert names(model.of) == ["base_0000002_v0000002"]
+    model.check()
 
 
 @pytest.mark.parametrize("gone", ["delta_0000001_0000003", "delete_delta_0000002_0000003"])

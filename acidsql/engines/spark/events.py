@@ -1,0 +1,180 @@
+"""Insert files read by Spark's own vectorised ORC reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from acidsql.engines.changes import PARTITION
+from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.spark.deletes import WHOLE
+from acidsql.engines.spark.groups import FileColumn, FileGroup
+from acidsql.engines.spark.partitions import with_partition
+from acidsql.engines.spark.paths import literal_paths
+from acidsql.engines.spark.sarg import search_argument
+from acidsql.engines.spark.timestamps import storage_type
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.table import Column
+from acidsql.model.types import INTEGER_BITS, ColumnType, PrimitiveType, spark_type
+from acidsql.plans.engine import TableSnapshot
+from acidsql.plans.predicate import Predicate
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ID_TYPES = ("bigint", "int", "bigint")
+"""Of the row id columns."""
+
+_EVENTS = (
+    "operation int, originalTransaction bigint, bucket int, rowId bigint,"
+    " currentTransaction bigint, row struct<{row}>"
+)
+_OPTIONS = {
+    **WHOLE,
+    "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days and does not say so
+    "orc.force.positional.evolution": "false",  # names are the files' own, see groups.py
+}
+
+Convert = Callable[[str, ColumnType], str]
+"""An expression as read, and its column's type → an expression of the column's value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Rows with their row ids, PARTITION where there are partitions, and what gives each column."""
+
+    frame: DataFrame
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EventScan:
+    """How the files of one table are to be scanned. ``columns`` are those likely to be used."""
+
+    spark: SparkSession
+    snapshot: TableSnapshot
+    predicates: tuple[Predicate, ...]
+    columns: tuple[str, ...]
+    convert: Convert
+    partitioned: bool
+
+    def read(self, group: FileGroup) -> Events:
+        """The insert events of a group, those of hidden write ids left out."""
+        if group.schema.plain:
+            return self._plain(group)
+        columns = self.snapshot.table.columns
+        found = group.schema.columns
+        row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in found if c is not None)
+        frame = self._reader(group, _EVENTS.format(row=row))
+        frame = frame.where(f"{self._is_insert(found)} and {self._is_visible(group)}")
+        if self.partitioned:
+            frame = with_partition(self.spark, frame, group.files)
+        pairs = zip(columns, found, strict=True)
+        return Events(frame, tuple(self._value(c, f, "row.") for c, f in pairs))
+
+    def _plain(self, group: FileGroup) -> Events:
+        """Rows of files that hold nothing else, without row ids: nobody asks for them."""
+        pairs = list(zip(self.snapshot.table.columns, group.schema.columns, strict=True))
+        schema = ", ".join(f"{quote(f.name)} {storage_type(f.type)}" for _, f in pairs if f)
+        frame = self._reader(group, schema)
+        ids = [
+            f"cast(null as {kind}) as {name}"
+            for name, kind in zip(ROW_ID_COLUMNS, ID_TYPES, strict=True)
+        ]
+        if self.partitioned:
+            frame = with_partition(self.spark, frame, group.files)
+            ids.append(PARTITION)
+        values = [self._value(c, f, "") for c, f in pairs]
+        return Events(frame.selectExpr(*ids, *_numbered(values)), _names(values))
+
+    def _reader(self, group: FileGroup, schema: str) -> DataFrame:
+        options = {**_OPTIONS, **self._search_argument(group.schema.columns)}
+        reader = self.spark.read.schema(schema).options(**options)
+        return reader.orc(literal_paths(f.path for f in group.files))
+
+    def _search_argument(self, found: Sequence[FileColumn | None]) -> dict[str, str]:
+        """The predicates in the files' own names."""
+        table = self.snapshot.table
+        pairs = zip(table.columns, found, strict=True)
+        names = {c.name: f.name for c, f in pairs if f is not None and f.cut is None}
+        own = all(name == there for name, there in names.items()) and len(names) == len(found)
+        if own:
+            return search_argument(self.spark, table, self.predicates)
+        columns = tuple(replace(c, name=names[c.name]) for c in table.columns if c.name in names)
+        predicates = [
+            p.model_copy(update={"column": names[p.column]})
+            for p in self.predicates
+            if p.column in names
+        ]
+        return search_argument(self.spark, replace(table, columns=columns), predicates)
+
+    def _value(self, column: Column, found: FileColumn | None, prefix: str) -> str:
+        if found is None:
+            return f"cast(null as {spark_type(column.type)})"
+        value = self.convert(f"{prefix}{quote(found.name)}", column.type)
+        if found.type != column.type:  # fields of structs are called otherwise there
+            value = f"cast({value} as {spark_type(column.type)})"
+        return value if found.cut is None else f"substring({value}, 1, {found.cut})"
+
+    def _is_insert(self, found: Sequence[FileColumn | None]) -> str:
+        """True of every insert event, and so written that it is worth its price.
+
+        Spark's reader can read ACID files only if the scan needs all six columns: so each is
+        mentioned, with one leaf of ``row``. And Spark must not be able to push it down, because
+        that would overwrite the search argument: so each mention is wrapped.
+        """
+        leaf = f"row.{quote(self._leaf(found))}"
+        return (
+            "coalesce(operation, -1) = 0"
+            " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
+            " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"
+            f" and ({leaf} is null or coalesce(operation, -1) >= 0)"
+        )
+
+    def _leaf(self, found: Sequence[FileColumn | None]) -> str:
+        """A column that is read anyway, or a cheap one."""
+        pairs = zip(self.snapshot.table.columns, found, strict=True)
+        there = [(column, f.name) for column, f in pairs if f is not None]
+        used = [name for column, name in there if column.name in self.columns]
+        cheap = [
+            name
+            for column, name in there
+            if isinstance(column.type, PrimitiveType)
+            and (column.type.name in INTEGER_BITS or column.type.name == "date")
+        ]
+        return next(iter([n for n in used if n in cheap] or used or cheap or [there[0][1]]))
+
+    def _is_visible(self, group: FileGroup) -> str:
+        """Row by row where a file may hold what the snapshot does not see."""
+        if not any(f.row_filter for f in group.files):
+            return "true"
+        write_ids = self.snapshot.write_ids
+        hidden = ", ".join(map(str, write_ids.exceptions))
+        mark = f"coalesce(currentTransaction, -1) <= {write_ids.high_watermark}"
+        return f"{mark} and coalesce(currentTransaction, -1) not in ({hidden})" if hidden else mark
+
+
+def union(scans: Sequence[Events], *, partitioned: bool) -> Events:
+    """The rows of all scans."""
+    if len(scans) == 1:
+        return scans[0]
+    ids = [*ROW_ID_COLUMNS, *([PARTITION] if partitioned else [])]
+    frames = [s.frame.selectExpr(*ids, *_numbered(s.values)) for s in scans]
+    frame = frames[0]
+    for other in frames[1:]:
+        frame = frame.unionAll(other)
+    return Events(frame, _names(scans[0].values))
+
+
+def column_alias(index: int) -> str:
+    """How a table's column is called beside event columns, whatever its own name is."""
+    return f"__c{index}"
+
+
+def _numbered(values: Sequence[str]) -> list[str]:
+    return [f"{value} as {column_alias(index)}" for index, value in enumerate(values)]
+
+
+def _names(values: Sequence[str]) -> tuple[str, ...]:
+    return tuple(column_alias(index) for index in range(len(values)))

@@ -1,0 +1,77 @@
+"""Which partition a row is of: by the path of its file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+import pyarrow as pa
+
+from acidsql.engines.changes import PARTITION
+from acidsql.engines.selection import SelectedFile
+from acidsql.engines.spark.sql import literal
+from acidsql.errors import StorageError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+MAP_FILES_MAX = 100
+"""Up to here a literal map turns a file's path into its partition, beyond it a broadcast join."""
+
+_PATH = "__path"
+
+
+def with_partition(
+    spark: SparkSession, events: DataFrame, files: Sequence[SelectedFile]
+) -> DataFrame:
+    """PARTITION added: Spark's own partition columns would break the six-column schema."""
+    paths = _scanned_paths(events, files)
+    frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
+    if len(paths) <= MAP_FILES_MAX:
+        pairs = ", ".join(f"{literal(path)}, {index}" for path, index in paths.items())
+        return _numbered(frame, f"element_at(map({pairs}), {_PATH})")
+    return _joined_with_paths(spark, frame, paths)
+
+
+def _numbered(frame: DataFrame, number: str) -> DataFrame:
+    """PARTITION added; a row of no known file is an error, never a row of no partition."""
+    unknown = f"cast(raise_error(concat('a file of no partition: ', {_PATH})) as int)"
+    numbered = frame.selectExpr("*", f"coalesce({number}, {unknown}) as {PARTITION}")
+    return numbered.drop(_PATH, "__hash", "__known")
+
+
+def _joined_with_paths(spark: SparkSession, frame: DataFrame, paths: dict[str, int]) -> DataFrame:
+    """Joined on a hash of the path, or on the path itself should two hashes be equal."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    numbers = pa.array(list(paths.values()), pa.int32())
+    known = spark.createDataFrame(pa.table({_PATH: pa.array(list(paths)), "__known": numbers}))
+    hashed = known.selectExpr(f"xxhash64({_PATH}) as __hash", "__known")
+    if len(set(hashed.toArrow().column(0).to_pylist())) == len(paths):
+        frame = frame.selectExpr("*", f"xxhash64({_PATH}) as __hash")
+        return _numbered(frame.join(F.broadcast(hashed), "__hash", "left"), "__known")
+    return _numbered(frame.join(F.broadcast(known), _PATH, "left"), "__known")
+
+
+def _scanned_paths(events: DataFrame, files: Sequence[SelectedFile]) -> dict[str, int]:
+    """Each file's path as Spark writes it → the index of its partition."""
+    known = {_plain(f.path): f.partition for f in files}
+    # The listing says file:///, the metadata column file:/ for the same file.
+    uris = [re.sub(r"^(\w+):///", r"\1:/", uri) for uri in events.inputFiles()]
+    found = {uri: known.get(_plain(uri)) for uri in uris}
+    if None in found.values() or len(found) != len(known):
+        raise StorageError(
+            f"Spark lists {len(found)} files where the snapshot has {len(known)}",
+            detail=", ".join(uri for uri, index in found.items() if index is None)[:500] or None,
+        )
+    return {uri: index for uri, index in found.items() if index is not None}
+
+
+def _plain(path: str) -> str:
+    """A path without scheme and URL encoding, to compare by."""
+    parts = urlsplit(path)
+    if parts.scheme:
+        return parts.netloc + unquote(parts.path)
+    return path

@@ -1,0 +1,158 @@
+"""Insert files that Spark's reader cannot read, read by tasks with pyarrow.
+
+Plain files whose rows must be numbered, for Spark's ORC reader knows no row numbers; and files of
+which a part is valid, because a streaming writer has them open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.changes import PARTITION
+from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.spark.columns import padded
+from acidsql.engines.spark.events import ID_TYPES, Events, column_alias
+from acidsql.layout.arrow import Array
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.model.table import Column
+from acidsql.model.types import spark_type
+from acidsql.orc.evolution import current_rows
+from acidsql.orc.keys import longs, valid_events
+from acidsql.orc.nested import map_leaves
+from acidsql.orc.reader import open_orc
+from acidsql.orc.schema import CURRENT_TRANSACTION, INSERT, OPERATION, ROW, arrow_type
+from acidsql.orc.timestamps import is_exact, microseconds_of
+from acidsql.orc.types import file_columns
+from acidsql.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+TASK_BYTES = 32 << 20
+"""About what one task reads."""
+
+_SMALL_BYTES = 8 << 20
+"""So little may well be broadcast: for what is more, Spark must not think it is that little."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Stripes ``start`` to ``end`` of a file, the first row of which has this number."""
+
+    file: SelectedFile
+    start: int
+    end: int
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedRows:
+    """What a task needs to read pieces of files as rows of a table."""
+
+    columns: tuple[Column, ...]
+    write_ids: ValidWriteIdList
+    storage: Storage
+    by_position: bool
+
+    def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
+        """The rows of the files."""
+        tasks = _tasks(files)
+        names = [column_alias(index) for index in range(len(self.columns))]
+        ids = zip((PARTITION, *ROW_ID_COLUMNS), ("int", *ID_TYPES), strict=True)
+        values = zip(names, (spark_type(c.type) for c in self.columns), strict=True)
+        schema = ", ".join(f"{name} {kind}" for name, kind in (*ids, *values))
+        reader = self
+
+        def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0):
+                    for piece in tasks[int(number.as_py())]:
+                        yield from reader.read(piece)
+
+        size = sum(f.size for f in files)
+        frame = _numbers(spark, len(tasks), size).mapInArrow(read, schema)
+        pairs = zip(names, self.columns, strict=True)
+        return Events(frame, tuple(padded(name, column.type) for name, column in pairs))
+
+    def read(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        """The rows of a piece: partition, row id, then the table's columns."""
+        file = piece.file
+        source = source_of(file.path, self.storage)
+        with open_orc(source, file.path, file.length, exact=True) as opened:
+            columns = file_columns(opened.tail, file.path)
+            row = piece.row
+            for number in range(piece.start, piece.end):
+                events = opened.stripe(number)
+                ids, rows = self._events(file, events, row)
+                row += events.num_rows
+                now = current_rows(
+                    rows, columns, self.columns, file.path, by_position=self.by_position
+                )
+                partition = np.full(len(now), file.partition, np.int32)
+                yield self._batch([partition, *ids], now)
+
+    def _events(
+        self, file: SelectedFile, batch: pa.RecordBatch, row: int
+    ) -> tuple[list[Any], Array]:
+        """The parts of the row ids, and the rows."""
+        if file.first is not None:
+            count = batch.num_rows
+            rows = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
+            first = file.first
+            numbers = np.arange(first.row_number + row, first.row_number + row + count)
+            return [
+                np.full(count, first.write_id),
+                np.full(count, first.bucket_property, np.int32),
+                numbers,
+            ], rows
+        keep = longs(batch.column(OPERATION)) == INSERT
+        keep &= valid_events(longs(batch.column(CURRENT_TRANSACTION)), self.write_ids)
+        kept = batch if keep.all() else batch.filter(pa.array(keep))
+        return [kept.column(name) for name in ROW_ID_COLUMNS], kept.column(ROW)
+
+    def _batch(self, ids: Sequence[Any], rows: Array) -> pa.RecordBatch:
+        arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
+        for column, array in zip(self.columns, rows.flatten(), strict=True):
+            # Spark's reader rounds down, too.
+            whole = map_leaves(array, is_exact, microseconds_of)
+            arrays.append(whole.cast(arrow_type(column.type), safe=False))
+        names = [PARTITION, *ROW_ID_COLUMNS]
+        names += [column_alias(index) for index in range(len(self.columns))]
+        return pa.RecordBatch.from_arrays(arrays, names=names)
+
+
+def _tasks(files: Sequence[SelectedFile]) -> list[list[Piece]]:
+    """The pieces that each task reads, about `TASK_BYTES` of them."""
+    tasks: list[list[Piece]] = []
+    room = 0
+    for file in files:
+        assert file.tail is not None
+        row = start = 0
+        for number, stripe in enumerate(file.tail.stripes):
+            if room <= 0:
+                tasks.append([])
+                room = TASK_BYTES
+            room -= stripe.length
+            if room <= 0 or number == len(file.tail.stripes) - 1:
+                tasks[-1].append(Piece(file, start, number + 1, row))
+                row = sum(s.rows for s in file.tail.stripes[: number + 1])
+                start = number + 1
+    return tasks
+
+
+def _numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
+    """The numbers up to ``count``, one a task; of unknown size to Spark if there is much behind."""
+    if size > _SMALL_BYTES:
+        try:
+            context = spark.sparkContext
+        except Exception:  # Spark Connect has none
+            return spark.range(0, count, 1, count)
+        rows = context.parallelize([(number,) for number in range(count)], count)
+        return spark.createDataFrame(rows, "id bigint")
+    return spark.range(0, count, 1, count)

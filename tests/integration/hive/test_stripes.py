@@ -1,0 +1,88 @@
+"""Files of many stripes: Hive skips stripes by the key index, which must be right to the row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from acidsql.layout.dir_names import VERSION_FILE, DeltaDir
+from acidsql.model.ids import BucketId, StatementId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.row_id import encode_bucket
+from acidsql.model.table import Table
+from acidsql.orc.footer import read_tail
+from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
+from tests.integration.hive.shared import Shared
+
+pytestmark = pytest.mark.hive
+
+ROWS = 60_000
+SMALL = 64 * 1024
+SPLITS = {
+    "hive.exec.orc.split.strategy": "ETL",
+    "mapreduce.input.fileinputformat.split.maxsize": "100000",
+    "mapreduce.input.fileinputformat.split.minsize": "1",
+    "tez.grouping.min-size": "1",
+    "tez.grouping.max-size": "100000",
+}
+"""A task per stripe or so: each finds its deletes by the keys of its own stripes."""
+
+
+def test_deletes_at_the_edges_of_stripes(shared: Shared) -> None:
+    shared.both(
+        "CREATE TABLE t (id int, v string) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true', 'orc.compress' = 'ZLIB')"
+    )
+    table = shared.store.table(TableName(shared.database, "t"))
+    edges = write_stripes(table)
+    (answer,) = shared.hive.run(f"!allocate {table.name} commit")
+    assert answer["write_id"] == 1
+    shared.theirs("SET hive.vectorized.execution.enabled=true")
+    assert len(edges) > 10
+    shared.acidsql(f"DELETE FROM t WHERE id IN ({', '.join(map(str, edges))})")
+    kept = sorted(set(range(ROWS)) - set(edges))
+    check(shared, kept)
+    for turn in ("minor", "major"):
+        shared.acidsql(f"ALTER TABLE t COMPACT '{turn}'")
+        check(shared, kept)
+
+
+def write_stripes(table: Table) -> list[int]:
+    """One delta in one file; the first and the last row of each of its stripes."""
+    directory = Path(table.location) / DeltaDir(WriteId(1), WriteId(1), StatementId(0)).name
+    directory.mkdir()
+    noise = np.random.default_rng(5)
+    path = directory / "bucket_00000"
+    with EventWriter(str(path), table.columns, "zlib", SMALL) as writer:
+        for first in range(0, ROWS, 1000):
+            ids = np.arange(first, first + 1000, dtype=np.int32)
+            texts = [noise.bytes(15).hex() for _ in ids]
+            rows = pa.record_batch([pa.array(ids), pa.array(texts)], names=["id", "v"])
+            bucket = encode_bucket(BucketId(0), StatementId(0))
+            writer.write_inserts(rows, WriteId(1), bucket)
+    (directory / VERSION_FILE).write_bytes(VERSION_FILE_CONTENT)
+    edges, first = [], 0
+    for stripe in read_tail(str(path)).stripes:
+        edges += [first, first + stripe.rows - 1]
+        first += stripe.rows
+    assert first == ROWS
+    return edges
+
+
+def check(shared: Shared, kept: list[int]) -> None:
+    """Hive and acidsql count what is left, whole, in splits, and around each gap."""
+    query = "SELECT count(*), sum(id), sum(row__id.rowid) FROM t"
+    middle = " WHERE id BETWEEN 20000 AND 40000"
+    inside = [i for i in kept if 20000 <= i <= 40000]
+    for where, ids in (("", kept), (middle, inside)):
+        expected = [len(ids), sum(ids), sum(ids)]
+        assert [list(r) for r in shared.acidsql(query + where)] == [expected]
+        for vectorised in ("true", "false"):
+            shared.hive.run(f"SET hive.vectorized.execution.enabled={vectorised}")
+            for key, value in SPLITS.items():
+                shared.hive.run(f"SET {key}={value}")
+            (row,) = shared.hive.run(query + where)
+            assert list(row.values()) == expected, f"vectorised: {vectorised}{where}"
