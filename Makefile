@@ -11,10 +11,10 @@ unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit interop goldens bench soak clean java
+.PHONY: help demo demo-tpch test check unit interop interop-trino goldens bench soak clean java
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 demo: java .venv/.installed ## Run examples/employee.sql and show the directories and rows it leaves
 	rm -rf '$(WAREHOUSE)'
@@ -40,6 +40,13 @@ unit: .venv/.installed ## Run the tests that need neither Spark nor Java
 
 interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built ## Write and read tables in turns with Hive 4.0.1 and 3.1.3; needs Maven
 	$(BIN)/python -m pytest -q -m hive $(HIVE)
+
+interop-trino: java .venv/.installed $(HIVE_BUILD)/4/.built build/trino/.built ## Read acidsql's tables with Trino 476; fetches 800 MB more
+	$(BIN)/python -m pytest -q -m trino $(HIVE)
+
+build/trino/.built: $(HIVE)/runner/trino.sh
+	$(HIVE)/runner/trino.sh '$(CURDIR)/build/trino' '$(CURDIR)/$(BIN)/python'
+	@touch $@
 
 $(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive3/*)
 	@command -v mvn >/dev/null && command -v javac >/dev/null || { \

@@ -10,12 +10,24 @@ from typing import Any
 import pytest
 
 import acidsql
+from tests.integration.hive.cases import Case
 from tests.integration.hive.process import Hive
 from tests.integration.hive.shared import Shared
 
 ROOT = Path(__file__).parents[3]
 BUILD = Path(os.environ.get("ACIDSQL_HIVE_BUILD", ROOT / "build" / "hive"))
 """Where `make interop` has put what runner/build.sh makes."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A case for one version is no test of the other."""
+    items[:] = [item for item in items if not _is_for_another(item)]
+
+
+def _is_for_another(item: pytest.Item) -> bool:
+    given = getattr(getattr(item, "callspec", None), "params", {})
+    case = given.get("case")
+    return isinstance(case, Case) and case.version not in (None, given.get("hive"))
 
 
 @pytest.fixture(scope="session", params=[4, 3], ids=["hive4", "hive3"])

@@ -110,7 +110,7 @@ class Shared:
             rows = self.session.execute(f"SELECT * FROM {table.name}").fetchall()
             return sorted(self._row(table, (), row) for row in rows)
         rows = self.session.execute(f"SELECT row__id, * FROM {table.name}").fetchall()
-        return sorted(self._row(table, tuple(r[0]), r[1:]) for r in rows)
+        return sorted(self.row(table, tuple(r[0]), r[1:]) for r in rows)
 
     def their_rows(self, table: Table) -> list[Row]:
         """As Hive reads them in the way it is set to."""
@@ -125,10 +125,11 @@ class Shared:
         rows = self.hive.run(f"SELECT row__id, {', '.join(columns)} FROM {table.name}")
         values = ([v for k, v in r.items() if k != "row__id"] for r in rows)
         ids = (tuple(r["row__id"][k] for k in ROW_ID) for r in rows)
-        return sorted(self._row(table, i, v) for i, v in zip(ids, values, strict=True))
+        return sorted(self.row(table, i, v) for i, v in zip(ids, values, strict=True))
 
     @staticmethod
-    def _row(table: Table, row_id: tuple[int, ...], values: Any) -> Row:
+    def row(table: Table, row_id: tuple[int, ...], values: Any) -> Row:
+        """A row in the form in which rows are compared."""
         # Hive shows the partition of NULL by its name where the column is a string.
         plain = (None if v == DEFAULT_PARTITION_VALUE else v for v in values)
         columns = zip(plain, table.all_columns, strict=True)

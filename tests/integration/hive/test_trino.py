@@ -1,0 +1,82 @@
+"""Trino as a third reader, over the metastore of Hive 4."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import acidsql
+from acidsql.model.names import TableName
+from tests.integration.hive.conftest import BUILD
+from tests.integration.hive.process import Hive
+from tests.integration.hive.shared import Shared
+from tests.integration.hive.trino import Trino
+
+pytestmark = pytest.mark.trino
+
+TABLES = {
+    "t": "CREATE TABLE t (id int, v string, n decimal(10,2), d date) STORED AS ORC",
+    "b": "CREATE TABLE b (id int, v string, n decimal(10,2), d date)"
+    " CLUSTERED BY (id) INTO 3 BUCKETS STORED AS ORC",
+    "p": "CREATE TABLE p (id int, v string, n decimal(10,2)) PARTITIONED BY (d date) STORED AS ORC",
+}
+TURNS = [
+    "INSERT INTO {t} VALUES (1, 'a', 1.50, date '0001-01-01'), (2, 'b', NULL, date '2024-02-29')",
+    "INSERT INTO {t} SELECT CAST(id AS int), 'x', id, date '1582-10-04' FROM range(3, 9)",
+    "UPDATE {t} SET v = 'y' WHERE id % 2 = 0",
+    "DELETE FROM {t} WHERE id IN (1, 5)",
+    "MERGE INTO {t} USING (SELECT 2 AS id UNION ALL SELECT 20) s ON {t}.id = s.id"
+    " WHEN MATCHED THEN DELETE"
+    " WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'm', 0, date '2024-02-29')",
+]
+
+
+@pytest.fixture(scope="module")
+def ports() -> tuple[int, int]:
+    with socket.socket() as one, socket.socket() as two:
+        one.bind(("127.0.0.1", 0))
+        two.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], two.getsockname()[1]
+
+
+@pytest.fixture(scope="module")
+def three(
+    ports: tuple[int, int], spark: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Shared, Trino]]:
+    """A database of acidsql and Hive, and Trino beside them."""
+    with (
+        Hive(4, BUILD, tmp_path_factory.mktemp("hive"), ports[0]) as hive,
+        acidsql.connect(str(hive.warehouse), metastore="memory:", spark=spark) as session,
+        Trino(
+            BUILD.parent / "trino",
+            tmp_path_factory.mktemp("trino"),
+            metastore_port=ports[0],
+            port=ports[1],
+        ) as trino,
+    ):
+        yield Shared(hive, session, "trino"), trino
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_trino_reads_what_acidsql_wrote(three: tuple[Shared, Trino], name: str) -> None:
+    shared, trino = three
+    shared.both(f"{TABLES[name]} TBLPROPERTIES ('transactional' = 'true')")
+    for sql in TURNS:
+        shared.acidsql(sql.replace("{t}", name))
+        same(shared, trino, name)
+    for kind in ("minor", "major"):
+        where = " PARTITION (d = '1582-10-04')" if name == "p" else ""
+        shared.acidsql(f"ALTER TABLE {name}{where} COMPACT '{kind}'")
+        shared.acidsql("clean")
+        same(shared, trino, name)
+
+
+def same(shared: Shared, trino: Trino, name: str) -> None:
+    """Trino's rows are acidsql's, which are Hive's."""
+    table = shared.store.table(TableName(shared.database, name))
+    theirs = trino.run(f"SELECT id, v, n, d FROM {table.name}")
+    ours = sorted(row[3:] for row in shared.rows(name, vectorised=False))
+    assert sorted(shared.row(table, (), row) for row in theirs) == ours
