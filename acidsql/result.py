@@ -26,6 +26,10 @@ class RowsFrame:
     values: list[tuple[Any, ...]]
 
     @property
+    def types(self) -> list[str]:
+        return ["string"] * len(self.columns)
+
+    @property
     def data_frame(self) -> Any:
         raise AcidSqlError(
             "this result has no Spark DataFrame", hint="Use fetchall(), arrow() or pandas()."

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from acidsql.model.names import TableName
 from acidsql.planner.names import Names
+from acidsql.planner.predicates import Arguments
 from acidsql.storage import Storage
 from acidsql.store import Store
 from acidsql.txn.transaction import OpenTxn
@@ -18,7 +19,8 @@ class Scope:
     """The ports, what names mean, and who asks.
 
     ``transaction`` opens one that commits when its block ends. ``release`` ends this session's own
-    unfinished reads of the tables it is asked about: it would wait for them itself.
+    unfinished reads of the tables it is asked about: it would wait for them itself. ``arguments``
+    are the values of the statement's parameters.
     """
 
     store: Store
@@ -28,3 +30,4 @@ class Scope:
     user: str
     transaction: Callable[[], AbstractContextManager[OpenTxn]]
     release: Callable[[Callable[[TableName], bool]], None]
+    arguments: Arguments

@@ -6,12 +6,14 @@ import itertools
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any
 
 from acidsql.acid_directory import directory_snapshot, directory_txns
 from acidsql.catalog import Partition
-from acidsql.definitions import define
+from acidsql.definitions import Definition, define
+from acidsql.definitions.create_table_as import Reading, create_table_as
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -24,11 +26,13 @@ from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
+from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
+from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
 from acidsql.plans.explain import explain
@@ -47,13 +51,11 @@ from acidsql.shows import show
 from acidsql.statements import (
     Check,
     Compact,
-    CreateDatabase,
-    CreateTable,
+    CreateTableAs,
     Delete,
-    DropDatabase,
-    DropTable,
     Explain,
     Insert,
+    Load,
     Merge,
     Query,
     Statement,
@@ -136,15 +138,16 @@ class Session:
         )
 
     def table(self, name: str) -> Any:
-        """A full-ACID table as a lazy Spark DataFrame under one snapshot.
+        """A table as a lazy Spark DataFrame under one snapshot.
 
         The snapshot is kept, and its files with it, until the session is closed.
         """
         self._check_open()
         full_name = TableName.parse(name, self._database)
-        table = self._store.table(full_name)
+        self._store.table(full_name)
         txn = self._read_txn([Access.of(full_name, Operation.SELECT)])
         try:
+            table = self._store.table(full_name)
             context = self._read_context(txn, [table], {})
             frame = self._engine.table(context.tables[full_name], context.txns).data_frame
         except BaseException as error:
@@ -250,7 +253,7 @@ class Session:
         match statement:
             case Query():
                 return self._query(statement, arguments)
-            case Insert() | Update() | Delete() | Merge() | Truncate():
+            case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return self._write(statement, arguments)
             case Explain():
                 plan = make_plan(statement.statement, self, arguments)
@@ -262,19 +265,29 @@ class Session:
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
-            case CreateTable() | DropTable() | CreateDatabase() | DropDatabase():
-                result = define(statement, self._scope())
+            case CreateTableAs():
+                reading = Reading(self._engine, partial(self._read_context, arguments=arguments))
+                return create_table_as(statement, self._scope(arguments), reading)
+            case _ if isinstance(statement, Definition):
+                result = define(statement, self._scope(arguments))
                 if self._database not in self._store.databases():
                     self._database = DEFAULT_DATABASE
                 return result
             case _:
-                return show(statement, self._scope())
+                return show(statement, self._scope(arguments))
 
     def _query(self, statement: Query, arguments: dict[str, Any]) -> Result:
-        plan = make_plan(statement, self, arguments)
-        assert isinstance(plan, QueryPlan)
+        for _ in range(_SNAPSHOT_RETRIES):
+            seen = SeenNames(self)
+            plan = make_plan(statement, seen, arguments)
+            assert isinstance(plan, QueryPlan)
+            txn = self._read_txn(query_accesses(plan))
+            if seen.still_hold():
+                break
+            txn.close()
+        else:
+            raise _altered()
         names = tables_read(plan)
-        txn = self._read_txn(query_accesses(plan))
         try:
             context = self._read_context(txn, [self._store.table(n) for n in names], arguments)
             frame = self._engine.query(plan, context)
@@ -289,16 +302,23 @@ class Session:
         return result
 
     def _write(self, statement: WriteStatement, arguments: dict[str, Any]) -> Result:
-        plan = make_plan(statement, self, arguments)
-        assert not isinstance(plan, QueryPlan)
-        target = self._store.table(plan.table)
         for attempt in itertools.count(1):
+            seen = SeenNames(self)
+            plan = make_plan(statement, seen, arguments)
+            assert not isinstance(plan, QueryPlan)
+            target = seen.tables[plan.table]
+            assert target is not None
             with self._transaction() as txn:
-                write_id = txn.write_id(target.name)
+                transactional = target.kind is not TableKind.PLAIN
+                write_id = txn.write_id(target.name) if transactional else NO_WRITE_ID
                 self._lock_target(txn, plan, target)
-                # Who waited for a lock may have been overtaken: its snapshot could never commit.
+                # Who waited for a lock may have been overtaken: its snapshot could never commit,
+                # or its plan is one for columns that are others now.
+                altered = not seen.still_hold()
+                if altered and attempt == _SNAPSHOT_RETRIES:
+                    raise _altered()
                 stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
-                if stale and attempt < _SNAPSHOT_RETRIES:
+                if altered or (stale and attempt < _SNAPSHOT_RETRIES):
                     txn.abort("snapshot was outdated when locks were acquired")
                     continue
                 tables = [
@@ -332,8 +352,10 @@ class Session:
         except AcidSqlError as error:
             txn.abort_after(error)
             if txn.aborted:
-                self._engine.discard(job.directories)
+                self._engine.discard(job.paths)
             raise
+        if job.moved:
+            self._engine.discard(job.moved)
         return job
 
     def _record(self, plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn) -> None:
@@ -347,6 +369,8 @@ class Session:
         fresh = [p for name, p in new.items() if name not in known]
         if fresh:
             self._store.add_partitions(plan.table, fresh)
+        if table.kind is TableKind.PLAIN:
+            return
         for touched in job.touched:
             reached.setdefault(touched.operation, []).append(str(touched.partition))
         for operation, partitions in reached.items():
@@ -393,10 +417,10 @@ class Session:
                 message += f"\n{done.error_message}"
         return Result("compact", message=message)
 
-    def _scope(self) -> Scope:
+    def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
             self._store, self._storage, self, self._warehouse, self._user,
-            self._transaction, self._leases.release_table,
+            self._transaction, self._leases.release_table, arguments,
         )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------
@@ -448,6 +472,13 @@ def _arguments(args: Args) -> dict[str, Any]:
     return named
 
 
+def _altered() -> AnalysisError:
+    return AnalysisError(
+        "a table of the statement was altered again and again while it waited",
+        hint="Run the statement again.",
+    )
+
+
 def _check_text(text: str, what: str) -> None:
     try:
         text.encode()
@@ -462,5 +493,5 @@ def _write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) 
         rows_updated=job.rows_updated,
         rows_deleted=job.rows_deleted,
         txn_id=txn.txn_id,
-        write_ids={str(plan.table): write_id},
+        write_ids={str(plan.table): write_id} if write_id != NO_WRITE_ID else {},
     )

@@ -11,13 +11,15 @@ from typing_extensions import assert_never
 from acidsql.catalog import Catalog
 from acidsql.errors import AnalysisError
 from acidsql.model.names import TableName
-from acidsql.model.table import CREATED_COLUMNS, Table, TableKind
+from acidsql.model.names import quote_identifier as _quoted
+from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.planner.names import find_target
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
 from acidsql.statements import (
     Describe,
     ShowCompactions,
+    ShowCreateTable,
     ShowDatabases,
     ShowLocks,
     ShowPartitions,
@@ -38,7 +40,20 @@ _COMPACTION_COLUMNS = (
     "enqueuetime", "starttime", "duration", "hadoopjobid", "errormessage", "initiatorhost",
     "initiatorid", "poolname", "txnid", "nexttxnid", "committime", "hightestwriteid",
 )  # fmt: skip
-_ORC = "org.apache.hadoop.hive.ql.io.orc."
+_IO = "org.apache.hadoop.hive.ql.io."
+_CLASSES = {
+    FileFormat.ORC: ("orc.OrcSerde", "orc.OrcInputFormat", "orc.OrcOutputFormat"),
+    FileFormat.PARQUET: (
+        "parquet.serde.ParquetHiveSerDe",
+        "parquet.MapredParquetInputFormat",
+        "parquet.MapredParquetOutputFormat",
+    ),
+}
+_TEXT_CLASSES = (
+    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+    "org.apache.hadoop.mapred.TextInputFormat",
+    "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
+)
 
 
 Show = (
@@ -46,6 +61,7 @@ Show = (
     | ShowTables
     | ShowDatabases
     | ShowPartitions
+    | ShowCreateTable
     | ShowCompactions
     | ShowTransactions
     | ShowLocks
@@ -66,6 +82,8 @@ def show(statement: Show, scope: Scope) -> Result:
             return show_databases(store, statement.pattern)
         case ShowPartitions():
             return show_partitions(store, find_target(statement.target, names))
+        case ShowCreateTable():
+            return show_create_table(find_target(statement.target, names))
         case ShowCompactions():
             return show_compactions(store)
         case ShowTransactions():
@@ -93,6 +111,53 @@ def show_partitions(catalog: Catalog, table: Table) -> Result:
         raise AnalysisError(f"table {table.name} is not a partitioned table", code=10241)
     rows = [(str(p.name),) for p in catalog.partitions(table.name)]
     return text_rows("show", ["partition"], rows)
+
+
+def show_create_table(table: Table) -> Result:
+    """The CREATE TABLE that makes such a table, one row for each of its lines."""
+    external = "EXTERNAL " if table.external else ""
+    lines = [f"CREATE {external}TABLE {_quoted(table.name.database)}.{_quoted(table.name.table)}("]
+    lines += _definitions(table.columns)
+    if table.comment is not None:
+        lines.append(f"COMMENT {_literal(table.comment)}")
+    if table.partition_columns:
+        lines += ["PARTITIONED BY (", *_definitions(table.partition_columns)]
+    if table.bucketing is not None:
+        columns = ", ".join(map(_quoted, table.bucketing.columns))
+        lines.append(f"CLUSTERED BY ({columns}) INTO {table.bucketing.count} BUCKETS")
+    if table.format is FileFormat.TEXT:
+        lines.append(f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
+    lines += [f"STORED AS {table.format.value}", f"LOCATION {_literal(table.location)}"]
+    pairs = [
+        f"  {_literal(k)}={_literal(v)}"
+        for k, v in sorted(table.noted.items())
+        if k.lower() != "external"
+    ]
+    if pairs:
+        lines += ["TBLPROPERTIES (", *[f"{pair}," for pair in pairs[:-1]], f"{pairs[-1]})"]
+    return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
+
+
+def _delimiter(table: Table) -> str:
+    """As Hive takes it: a character by its number."""
+    return str(ord(table.field_delimiter))
+
+
+def _definitions(columns: Sequence[Column]) -> list[str]:
+    lines = [
+        f"  {_quoted(c.name)} {c.type}" + (f" COMMENT {_literal(c.comment)}" if c.comment else "")
+        for c in columns
+    ]
+    return [*[f"{line}," for line in lines[:-1]], f"{lines[-1]})"]
+
+
+def _literal(text: str) -> str:
+    r"""A text as a string literal.
+
+    >>> print(_literal("it's a \\"))
+    'it\'s a \\'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def show_transactions(txns: TxnManager) -> Result:
@@ -146,10 +211,10 @@ def describe_formatted(table: Table) -> Result:
         ("Owner:", table.owner, ""),
         ("CreateTime:", created, ""),
         ("Location:", table.location, ""),
-        ("Table Type:", "MANAGED_TABLE", ""),
+        ("Table Type:", "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE", ""),
         *([("Comment:", table.comment, "")] if table.comment else []),
         ("Table Parameters:", "", ""),
-        *(("", k, v) for k, v in sorted(table.parameters.items()) if k != CREATED_COLUMNS),
+        *(("", key, value) for key, value in sorted(table.noted.items())),
         ("", "", ""),
         *_storage_rows(table),
     ]
@@ -160,11 +225,13 @@ def _storage_rows(table: Table) -> list[tuple[str, str, str]]:
     bucketing = table.bucketing
     columns = ", ".join(bucketing.columns) if bucketing else ""
     acid = table.kind is TableKind.FULL_ACID
+    classes = _CLASSES.get(table.format)
+    serde, reader, writer = [_IO + name for name in classes] if classes else _TEXT_CLASSES
     return [
         ("# Storage Information", "", ""),
-        ("SerDe Library:", f"{_ORC}OrcSerde", ""),
-        ("InputFormat:", f"{_ORC}OrcInputFormat", ""),
-        ("OutputFormat:", f"{_ORC}OrcOutputFormat", ""),
+        ("SerDe Library:", serde, ""),
+        ("InputFormat:", reader, ""),
+        ("OutputFormat:", writer, ""),
         ("Compressed:", "No", ""),
         ("Num Buckets:", str(bucketing.count if bucketing else (-1 if not acid else 0)), ""),
         ("Bucket Columns:", f"[{columns}]", ""),

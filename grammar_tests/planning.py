@@ -33,6 +33,7 @@ from acidsql.statements import (
     CreateTable,
     Delete,
     Insert,
+    Load,
     Merge,
     Query,
     Truncate,
@@ -118,6 +119,6 @@ def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | Compa
             return plan_check(statement, names, names.arguments)
         case Compact():
             return plan_compact(statement, names, names.arguments)
-        case Insert() | Update() | Delete() | Merge() | Truncate() | Query():
+        case Insert() | Update() | Delete() | Merge() | Truncate() | Load() | Query():
             return make_plan(statement, names, names.arguments)
     raise AssertionError(f"{type(statement).__name__} has no plan")

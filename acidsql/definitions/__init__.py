@@ -4,13 +4,47 @@ from __future__ import annotations
 
 from typing_extensions import assert_never
 
-from acidsql.definitions.create_table import create_table, drop_table
+from acidsql.definitions.columns import add_columns, change_column, replace_columns
+from acidsql.definitions.create_table import create_table, create_table_like, drop_table
 from acidsql.definitions.database import create_database, drop_database
+from acidsql.definitions.partition import (
+    add_partitions,
+    drop_partitions,
+    rename_partition,
+    repair_table,
+)
+from acidsql.definitions.properties import set_properties, unset_properties
+from acidsql.definitions.rename_table import rename_table
 from acidsql.result import Result
 from acidsql.scope import Scope
-from acidsql.statements import CreateDatabase, CreateTable, DropDatabase, DropTable
+from acidsql.statements import (
+    AddColumns,
+    AddPartitions,
+    AlterTable,
+    ChangeColumn,
+    CreateDatabase,
+    CreateTable,
+    CreateTableLike,
+    DropDatabase,
+    DropPartitions,
+    DropTable,
+    RenamePartition,
+    RenameTable,
+    RepairTable,
+    ReplaceColumns,
+    SetProperties,
+    UnsetProperties,
+)
 
-Definition = CreateTable | DropTable | CreateDatabase | DropDatabase
+Definition = (
+    CreateTable
+    | CreateTableLike
+    | DropTable
+    | CreateDatabase
+    | DropDatabase
+    | AlterTable
+    | RepairTable
+)
 
 
 def define(statement: Definition, scope: Scope) -> Result:
@@ -18,11 +52,39 @@ def define(statement: Definition, scope: Scope) -> Result:
     match statement:
         case CreateTable():
             return create_table(statement, scope)
+        case CreateTableLike():
+            return create_table_like(statement, scope)
         case DropTable():
             return drop_table(statement, scope)
         case CreateDatabase():
             return create_database(statement, scope)
         case DropDatabase():
             return drop_database(statement, scope)
+        case RepairTable():
+            return repair_table(statement, scope)
+        case _:
+            return _alter(statement, scope)
+
+
+def _alter(statement: AlterTable, scope: Scope) -> Result:
+    match statement:
+        case AddColumns():
+            return add_columns(statement, scope)
+        case ChangeColumn():
+            return change_column(statement, scope)
+        case ReplaceColumns():
+            return replace_columns(statement, scope)
+        case RenameTable():
+            return rename_table(statement, scope)
+        case SetProperties():
+            return set_properties(statement, scope)
+        case UnsetProperties():
+            return unset_properties(statement, scope)
+        case AddPartitions():
+            return add_partitions(statement, scope)
+        case DropPartitions():
+            return drop_partitions(statement, scope)
+        case RenamePartition():
+            return rename_partition(statement, scope)
         case _:
             assert_never(statement)

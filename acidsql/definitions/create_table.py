@@ -3,23 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from acidsql.catalog import Database
-from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
-from acidsql.layout.dir_names import parse_directory
+from acidsql.catalog import Database, table_exists
+from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, Bucketing, Column, Table, TableKind
-from acidsql.model.types import CharType, PrimitiveType, parse_type, walk_types
+from acidsql.model.table import (
+    CREATED_COLUMNS,
+    FIELD_DELIMITER,
+    HIVE4_NAMES,
+    Bucketing,
+    Column,
+    FileFormat,
+    Table,
+    TableKind,
+)
+from acidsql.model.types import CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
 from acidsql.result import Result
 from acidsql.scope import Scope
-from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
-from acidsql.storage import Storage
+from acidsql.statements.create_table import (
+    ColumnDefinition,
+    CreateTable,
+    CreateTableLike,
+    DropTable,
+)
+from acidsql.statements.fragment import TableRef
+from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn
 
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
@@ -32,20 +50,63 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse)
     table = table_of(statement, name, f"{parent}/{name.table}", scope.user)
+    return _create(
+        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
+    )
+
+
+def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) -> Result:
     with scope.transaction() as txn:
-        txn.lock(lock_components([Access(name.database, None, Operation.CREATE)]))
-        if scope.store.find_table(name) is not None:
-            if statement.if_not_exists:
-                return Result("create", message="it exists already")
-            raise TableExistsError(f"Table already exists: {name}", code=10073)
-        _refuse_used_location(scope.storage, table)
+        txn.lock(creation_locks(table.name))
+        if scope.store.find_table(table.name) is not None:
+            if if_not_exists:
+                return Result("create", message=EXISTS)
+            raise table_exists(table.name)
+        adoption = adopt_location(table, scope, txn, chosen=chosen)
         scope.storage.make_directory(table.location)
-        scope.store.create_table(table.created_empty())
-    return Result("create", message="OK")
+        with scope.store.committing(txn.txn_id):
+            adoption.seed(scope, txn)
+            scope.store.create_table(table.created_empty() if adoption.is_empty else table)
+    return Result("create", message=_created(table, adoption))
+
+
+EXISTS = "it exists already"
+
+
+def creation_locks(name: TableName) -> list[LockComponent]:
+    """The locks of a statement that makes a table: on the use of the database, and on the name."""
+    return lock_components(
+        [Access(name.database, None, Operation.CREATE), Access.of(name, Operation.ALTER)]
+    )
+
+
+def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
+    """Create a table with the columns, buckets and properties of another one, without its rows."""
+    name = table_name(statement.target, scope.names)
+    source = find_target(statement.source, scope.names)
+    parent = database_location(scope.store.database(name.database), scope.warehouse)
+    given = normal_properties(statement.properties)
+    given.pop(CREATED_COLUMNS, None)
+    inherited = {k: v for k, v in source.noted.items() if k.lower() != "external"}
+    table = replace(
+        source,
+        name=name,
+        location=(statement.location or f"{parent}/{name.table}").rstrip("/"),
+        parameters={**inherited, **given},
+        owner=scope.user,
+        created_s=int(time.time()),
+    )
+    _refuse_bad_kind(statement.target, table)
+    version = source.parameters.get("bucketing_version", "2")
+    if table.bucketing is not None and given.get("bucketing_version", version) != version:
+        raise AnalysisError(f"'bucketing_version' of {source.name} is {version}")
+    return _create(
+        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
+    )
 
 
 def drop_table(statement: DropTable, scope: Scope) -> Result:
-    """Drop the table and its files."""
+    """Drop the table and its files, unless it is external."""
     name = table_name(statement.target, scope.names)
     if statement.if_exists and scope.store.find_table(name) is None:
         return Result("drop", message="it does not exist")
@@ -61,6 +122,8 @@ def forget_table(table: Table, scope: Scope) -> None:
     """Forget the table, then remove its files: what is forgotten cannot be half there."""
     partitions = scope.store.partitions(table.name)
     scope.store.drop_table(table.name)
+    if table.external:
+        return
     for partition in partitions:
         if not partition.location.startswith(f"{table.location}/"):
             scope.storage.remove(partition.location)
@@ -74,41 +137,56 @@ def database_location(database: Database, warehouse: str) -> str:
 
 def table_of(statement: CreateTable, name: TableName, location: str, owner: str) -> Table:
     """The table a CREATE TABLE describes. AnalysisError and friends for what does not fit."""
-    columns = [_column(c) for c in statement.columns]
+    columns = [column_of(c) for c in statement.columns]
     partition_columns = [_partition_column(c) for c in statement.partition_columns]
-    _refuse_bad_columns(statement, columns, partition_columns)
+    refuse_bad_columns(
+        (*statement.columns, *statement.partition_columns), (*columns, *partition_columns), ()
+    )
+    if not columns:
+        raise AnalysisError(
+            "a table needs at least one column",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
     table = Table(
         name=name,
         columns=tuple(columns),
         partition_columns=tuple(partition_columns),
-        location=statement.location or location,
+        location=(statement.location or location).rstrip("/"),
         bucketing=_bucketing(statement, columns),
         parameters=_parameters(statement),
         comment=statement.comment,
         owner=owner,
         created_s=int(time.time()),
+        format=_format(statement),
+        field_delimiter=statement.field_delimiter or FIELD_DELIMITER,
     )
-    _refuse_other_kinds(statement, table)
+    _refuse_unsaid_kind(statement, table)
+    _refuse_bad_kind(statement.target, table)
+    if statement.delimited and table.format is not FileFormat.TEXT:
+        raise AnalysisError(
+            f"ROW FORMAT DELIMITED does not go with STORED AS {table.format.value}",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
     return table
 
 
-def _column(definition: ColumnDefinition) -> Column:
+def column_of(definition: ColumnDefinition) -> Column:
+    """The column that is defined. UnsupportedStatementError for a type that cannot be stored."""
     try:
         kind = parse_type(definition.type)
     except ValueError as error:
         raise _at(definition, str(error)) from None
-    if any(isinstance(k, CharType) and k.name == "char" for k in walk_types(kind)):
-        raise _at(definition, "char(n) is not supported yet: use varchar(n) or string")
-    if any(isinstance(k, CharType) for k in walk_types(kind)) and not isinstance(kind, CharType):
-        raise _at(definition, "varchar(n) inside an array, map or struct is not supported yet")
     return Column(definition.name.name.lower(), kind, definition.comment)
 
 
 def _partition_column(definition: ColumnDefinition) -> Column:
-    column = _column(definition)
+    column = column_of(definition)
     kinds = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
     plain = isinstance(column.type, PrimitiveType) and column.type.name in kinds
-    if not plain and not isinstance(column.type, CharType) and "decimal" not in str(column.type):
+    is_varchar = isinstance(column.type, CharType) and column.type.name == "varchar"
+    if not plain and not is_varchar and not isinstance(column.type, DecimalType):
         raise _at(definition, f"a partition column cannot be of type {column.type}")
     return column
 
@@ -121,96 +199,124 @@ def _at(definition: ColumnDefinition, message: str) -> UnsupportedStatementError
     )
 
 
-def _refuse_bad_columns(
-    statement: CreateTable, columns: Sequence[Column], partition_columns: Sequence[Column]
+def refuse_bad_columns(
+    definitions: Sequence[ColumnDefinition], columns: Sequence[Column], others: Sequence[Column]
 ) -> None:
-    seen: set[str] = set()
-    for definition, column in zip(
-        (*statement.columns, *statement.partition_columns),
-        (*columns, *partition_columns),
-        strict=True,
-    ):
+    """Raise for names that a table cannot have, or has twice; ``others`` are there already."""
+    seen = {c.name for c in others}
+    for definition, column in zip(definitions, columns, strict=True):
         reserved = column.name in _RESERVED or column.name.startswith(_RESERVED_PREFIX)
         if column.name in seen or reserved:
             what = "is reserved" if reserved else "is defined twice"
             raise AnalysisError(
                 f'column "{column.name}" {what}',
+                code=None if reserved else 10036,
                 line=definition.name.line,
                 column=definition.name.column,
             )
         if "`" in column.name:
             raise _at(definition, "Spark's ORC reader cannot find a name with a back quote in it")
         seen.add(column.name)
-    if not columns:
-        raise AnalysisError(
-            "a table needs at least one column",
-            line=statement.target.line,
-            column=statement.target.column,
-        )
 
 
 def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing | None:
     if not statement.bucket_columns or statement.bucket_count is None:
         return None
     by_name = {c.name: c for c in columns}
+    version = 1 if dict(statement.properties).get("bucketing_version") == "1" else 2
     for identifier in statement.bucket_columns:
         found = by_name.get(identifier.name.lower())
-        if found is None or found.type == PrimitiveType("binary"):
-            why = "is not a column to bucket by" if found is None else "is binary"
-            raise AnalysisError(
-                f'CLUSTERED BY: "{identifier.name}" {why}',
-                line=identifier.line,
-                column=identifier.column,
-            )
+        if found is None:
+            why = "is not a column to bucket by"
+        elif not is_bucketable(found.type, version):
+            why = f"of type {found.type} cannot be bucketed by as Hive does"
+        else:
+            continue
+        raise AnalysisError(
+            f'CLUSTERED BY: "{identifier.name}" {why}',
+            line=identifier.line,
+            column=identifier.column,
+        )
     if not 1 <= statement.bucket_count <= 4096:
         raise AnalysisError(
             f"{statement.bucket_count} buckets: between 1 and 4096 are possible",
             line=statement.target.line,
             column=statement.target.column,
         )
-    version = dict(statement.properties).get("bucketing_version", "2")
     names = tuple(i.name.lower() for i in statement.bucket_columns)
-    return Bucketing(names, statement.bucket_count, int(version) if version in ("1", "2") else 2)
+    return Bucketing(names, statement.bucket_count, version)
+
+
+def normal_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """As Hive stores them: the transactional keys in lower case."""
+    special = ("transactional", "transactional_properties")
+    return {k.lower() if k.lower() in special else k: v for k, v in properties}
 
 
 def _parameters(statement: CreateTable) -> dict[str, str]:
-    """As Hive stores them: transactional keys in lower case, transactional_properties filled in."""
-    parameters = {k: v for k, v in statement.properties if k != CREATED_COLUMNS}
-    for key in list(parameters):
-        if key.lower() in ("transactional", "transactional_properties"):
-            parameters[key.lower()] = parameters.pop(key)
+    """As Hive stores them, transactional_properties filled in."""
+    parameters = normal_properties(statement.properties)
+    parameters.pop(CREATED_COLUMNS, None)
     if parameters.get("transactional", "").lower() == "true":
         parameters["transactional"] = "true"
         parameters.setdefault("transactional_properties", "default")
+    elif parameters.get("transactional", "").lower() == "false":
+        del parameters["transactional"]  # as Hive does
+    if statement.external:
+        parameters["EXTERNAL"] = "TRUE"
     parameters.setdefault("bucketing_version", "2")
     return parameters
 
 
-def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
-    place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
+def _format(statement: CreateTable) -> FileFormat:
+    if statement.stored_as is None:
+        # Hive takes text for its default; where nothing at all is said, ORC and a check of kinds.
+        return FileFormat.TEXT if statement.delimited else FileFormat.ORC
+    return FileFormat(statement.stored_as)
+
+
+def _refuse_unsaid_kind(statement: CreateTable, table: Table) -> None:
+    if table.kind is TableKind.PLAIN and statement.stored_as is None and not statement.delimited:
+        raise UnsupportedStatementError(
+            "it is not said whether the table is transactional or how its files are stored",
+            hint="Add TBLPROPERTIES ('transactional' = 'true'); a plain table needs STORED AS.",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+
+
+def _refuse_bad_kind(target: TableRef, table: Table) -> None:
+    place: dict[str, Any] = {"line": target.line, "column": target.column}
     transactional = table.parameters.get("transactional")
     if transactional is not None and transactional.lower() not in ("true", "false"):
         raise AnalysisError(
             f"'transactional' property of TBLPROPERTIES may only have value 'true': {table.name}",
             **place,
         )
-    if table.kind is not TableKind.FULL_ACID:
-        what = "insert-only tables" if table.kind is TableKind.INSERT_ONLY else "plain tables"
-        raise UnsupportedStatementError(
-            f"{what} are not supported yet",
-            hint="Add TBLPROPERTIES ('transactional' = 'true').",
-            **place,
+    if table.kind is not TableKind.PLAIN and table.external:
+        raise AnalysisError(
+            f"{table.name} cannot be declared transactional because it's an external table", **place
         )
-    properties = table.parameters["transactional_properties"]
-    if properties.lower() != "default":
+    _refuse_bad_properties(table, place)
+    _refuse_bad_format(table, place)
+
+
+def _refuse_bad_properties(table: Table, place: dict[str, Any]) -> None:
+    properties = table.parameters.get("transactional_properties", "default")
+    if properties.lower() not in ("default", "insert_only"):
         raise AnalysisError(
             f"Invalid transactional properties specified for {table.name} with the error unknown"
             f" value {properties} for transactional_properties",
             **place,
         )
-    if table.parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
+    refuse_properties(table.parameters, place)
+
+
+def refuse_properties(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
+    """Raise for values that say how files are to be written, but cannot be followed."""
+    if parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
         raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
-    codec = table.parameters.get("orc.compress", "snappy").lower()
+    codec = parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(
             f'orc.compress: "{codec}" is not supported',
@@ -219,12 +325,44 @@ def _refuse_other_kinds(statement: CreateTable, table: Table) -> None:
         )
 
 
-def _refuse_used_location(storage: Storage, table: Table) -> None:
-    """A new table must not come with rows: its write ids start at 1."""
-    for file in storage.list_files(table.location):
-        parts = file.path.split("/")
-        if any(map(parse_directory, parts)) or not parts[0].startswith((".", "_")):
-            raise UnsupportedStatementError(
-                f"the directory {table.location} is not empty: it holds {file.path}",
-                hint="A directory with data cannot become a table yet.",
-            )
+def _refuse_bad_format(table: Table, place: dict[str, Any]) -> None:
+    if table.kind is TableKind.FULL_ACID and table.format is not FileFormat.ORC:
+        raise AnalysisError(
+            f"The table must be stored using an ACID compliant format (such as ORC): {table.name}",
+            hint="STORED AS ORC, or 'transactional_properties' = 'insert_only'.",
+            **place,
+        )
+    other = [c for c in table.columns if not _fits_text(c)]
+    if table.format is FileFormat.TEXT and other:
+        raise UnsupportedStatementError(
+            f'column "{other[0].name}": {other[0].type} is not supported in text files',
+            hint="Store the table as ORC or PARQUET.",
+            **place,
+        )
+
+
+def _fits_text(column: Column) -> bool:
+    zoned = PrimitiveType("timestamp with local time zone")
+    simple = isinstance(column.type, PrimitiveType | DecimalType | CharType)
+    return simple and column.type != zoned
+
+
+def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
+    """Take in what lies in the directory, if the user has chosen it (``chosen``)."""
+    plain = table.kind is TableKind.PLAIN
+    if chosen and not plain:
+        refuse_shared_location(table.location, scope)
+    adoption = adopt(table, [table.location], scope, txn)
+    if not (adoption.is_empty or chosen or plain):
+        raise UnsupportedStatementError(
+            f"the directory {table.location} is not empty",
+            detail="What a table leaves behind does not become part of another one by chance.",
+            hint=f"Add LOCATION '{table.location}' to make a table of what is there.",
+        )
+    return adoption
+
+
+def _created(table: Table, adoption: Adoption) -> str:
+    if table.partition_columns and not adoption.is_empty:
+        return f"OK\nMSCK REPAIR TABLE {table.name} adds the partitions that are there."
+    return "OK"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from acidsql.engines.nanoseconds import FineRows
 from acidsql.engines.output import Output
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS, stretches
+from acidsql.errors import InvalidValueError
 from acidsql.model.ids import StatementId
+from acidsql.model.table import Column
+from acidsql.model.types import has_timestamps
+from acidsql.orc.keys import DeletedRows, RowIds
 
 PARTITION = "__acidsql_partition"
 """The index of a changed row's partition in the selection."""
@@ -21,16 +26,32 @@ LEG = "__acidsql_leg"
 
 @dataclass(frozen=True, slots=True)
 class ChangeLeg:
-    """What one leg does to the rows it acts on; an update writes them anew."""
+    """What one leg does to the rows it acts on; an update writes them anew.
+
+    ``kept`` are the columns with timestamps in them whose values an update does not change.
+    """
 
     statement_id: StatementId
     is_update: bool
+    kept: frozenset[str] = frozenset()
+
+
+def kept_timestamps(columns: Iterable[Column], assigned: Iterable[str]) -> frozenset[str]:
+    """The ``kept`` of an update that assigns to some of the columns."""
+    changed = set(assigned)
+    return frozenset(c.name for c in columns if has_timestamps(c.type) and c.name not in changed)
 
 
 def write_changes(
-    output: Output, changes: pa.Table, partitions: Sequence[str], legs: Sequence[ChangeLeg]
+    output: Output,
+    changes: pa.Table,
+    partitions: Sequence[str],
+    legs: Sequence[ChangeLeg],
+    fine: FineRows | None = None,
 ) -> None:
     """Write the events of changed rows.
+
+    InvalidValueError for an update of one of the ``fine`` rows.
 
     ``changes`` has PARTITION, LEG, the row id columns and, where a leg updates, the table's columns
     with their new values; it is in `writing_order`. ``partitions`` gives the text of each
@@ -39,7 +60,7 @@ def write_changes(
     codes = changes.column(PARTITION).to_numpy()
     buckets = bucket_ids(changes.column(CHANGED_ROW_ID[1]).to_numpy())
     acting = changes.column(LEG).to_numpy()
-    names = [c.name for c in output.target.columns]
+    names = [c.name for c in output.target.format.columns]
     for start, end in stretches([codes, buckets]):
         partition, bucket_id = partitions[int(codes[start])], int(buckets[start])
         output.finish_others(partition, bucket_id)
@@ -53,8 +74,21 @@ def write_changes(
             for batch in ids.combine_chunks().to_batches():
                 output.delete(batch, partition, bucket_id, leg.statement_id)
             if leg.is_update:
+                _refuse_fine(ids, (fine or {}).get(int(codes[start])), leg)
                 for batch in rows.select(names).combine_chunks().to_batches():
                     output.insert(batch, partition, bucket_id, leg.statement_id)
+
+
+def _refuse_fine(ids: pa.Table, fine: DeletedRows | None, leg: ChangeLeg) -> None:
+    if fine is None:
+        return
+    found = fine.find(RowIds.of(ids))
+    if found.any():
+        raise InvalidValueError(
+            f"a row to update has a timestamp with nanoseconds in {', '.join(sorted(leg.kept))}",
+            detail="Spark computes in microseconds, so the update would change a value it keeps.",
+            hint="Set that column too, for example to date_trunc('microsecond', …) of itself.",
+        )
 
 
 def writing_order(changes: pa.Table) -> pa.Table:

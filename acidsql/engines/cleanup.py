@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 
-from acidsql.engines.output import Target
+from acidsql.engines.output import Target, remove_attempts
 from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
 from acidsql.model.ids import WriteId
+from acidsql.model.table import TableKind
 from acidsql.storage import Storage
 
 _log = logging.getLogger(__name__)
@@ -15,6 +16,9 @@ _log = logging.getLogger(__name__)
 
 def discard_write(target: Target, storage: Storage) -> None:
     """Remove every directory of the target's write id. Never raises: nobody sees them anyway."""
+    if target.kind is TableKind.PLAIN:
+        remove_attempts(target)
+        return
     for location in sorted({target.location, *target.locations.values()}):
         try:
             for path in _directories_of(storage, location, target.write_id):

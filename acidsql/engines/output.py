@@ -16,12 +16,21 @@ from dataclasses import asdict, dataclass, field
 
 import pyarrow as pa
 
+from acidsql.engines.row_files import RowFormat, RowWriter
 from acidsql.errors import AcidSqlError
-from acidsql.layout.dir_names import VERSION_FILE, BaseDir, BucketFile, DeltaDir
+from acidsql.layout.dir_names import (
+    VERSION_FILE,
+    BaseDir,
+    BucketFile,
+    DeltaDir,
+    OriginalFile,
+    is_hidden,
+    parse_bucket_file,
+)
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.names import PartitionName
 from acidsql.model.row_id import encode_bucket
-from acidsql.model.table import Column, Table
+from acidsql.model.table import Table, TableKind
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
@@ -30,6 +39,8 @@ _log = logging.getLogger(__name__)
 
 DEFAULT_COMPRESSION = "snappy"
 """Both Hives and Spark read it; as fast as no compression (docs/benchmarks.md)."""
+
+_ATTEMPT = "_attempt_"
 
 TABLE_ITSELF = ""
 """The partition text of a table without partitions."""
@@ -40,17 +51,19 @@ class Target:
     """Where a statement writes: enough for a task on another machine, and cheap to send there.
 
     ``locations`` maps the text of each known partition to its directory; `TABLE_ITSELF` is the key
-    of an unpartitioned table. New partitions lie below ``location``.
+    of an unpartitioned table. New partitions lie below ``location``. ``token`` is in the name of
+    every attempt's files.
     """
 
-    columns: tuple[Column, ...]
+    kind: TableKind
+    format: RowFormat
     location: str
     locations: Mapping[str, str]
     write_id: WriteId
-    compression: str
     storage: Storage
     overwrite: bool = False
     hive4_names: bool = False
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @classmethod
     def of(
@@ -64,14 +77,14 @@ class Target:
         """The target of a write to a table; a base if it is to ``overwrite`` what is there."""
         table = snapshot.table
         return cls(
-            columns=table.columns,
+            kind=table.kind,
+            format=RowFormat.of(table, compression_of(table)),
             location=table.location,
             locations={
                 TABLE_ITSELF if p.name is None else str(p.name): p.location
                 for p in snapshot.partitions
             },
             write_id=write_id,
-            compression=compression_of(table),
             storage=storage,
             overwrite=overwrite,
             hive4_names=table.hive4_names,
@@ -79,7 +92,32 @@ class Target:
 
     def directory(self, partition: str) -> str:
         """The directory of a partition, known or new."""
-        return self.locations.get(partition) or f"{self.location}/{partition}"
+        known = self.locations.get(partition)
+        if known is not None:
+            return known
+        return f"{self.location}/{partition}" if partition else self.location
+
+    def directory_written(self, partition: str, statement_id: int, *, is_delete: bool) -> str:
+        """Where files of a statement go: a base, a delta, or where all files of the table lie."""
+        home = self.directory(partition)
+        if self.kind is TableKind.PLAIN:
+            return home
+        if self.overwrite:
+            return f"{home}/{BaseDir(self.write_id).name}"
+        statement = StatementId(statement_id)
+        delta = DeltaDir(self.write_id, self.write_id, statement, is_delete=is_delete)
+        return f"{home}/{delta.name}"
+
+    def attempt_name(self, name: str) -> str:
+        """A hidden name for a file that is not published yet."""
+        return f"{_ATTEMPT}{self.token}_{name}"
+
+    def file_name(self, bucket_id: BucketId) -> str:
+        """The name of a bucket's file."""
+        if self.kind is not TableKind.FULL_ACID:
+            return OriginalFile(bucket_id).name
+        # Of a job's attempts one is published, so Hive 4's suffix is always that of a first one.
+        return BucketFile(bucket_id, 0 if self.hive4_names else None).name
 
 
 def compression_of(table: Table) -> str:
@@ -89,7 +127,7 @@ def compression_of(table: Table) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """One finished file under its attempt's name."""
+    """One finished file under its attempt's name; ``source`` is the one it is a copy of."""
 
     partition: str
     directory: str
@@ -98,6 +136,7 @@ class OutputFile:
     statement_id: int
     is_delete: bool
     rows: int
+    source: str = ""
 
     def to_json(self) -> str:
         """As a task hands it to the driver."""
@@ -109,6 +148,9 @@ class OutputFile:
         return cls(**json.loads(text))
 
 
+Writer = EventWriter | RowWriter
+
+
 @dataclass(slots=True)
 class Output:
     """The files one attempt writes, one open at a time per kind and bucket.
@@ -118,7 +160,7 @@ class Output:
 
     target: Target
     files: list[OutputFile] = field(default_factory=list)
-    _open: dict[tuple[str, bool, int, int], tuple[EventWriter, OutputFile, str]] = field(
+    _open: dict[tuple[str, bool, int, int], tuple[Writer, OutputFile, str]] = field(
         default_factory=dict
     )
     _attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -128,6 +170,9 @@ class Output:
     ) -> None:
         """Write new rows into a bucket of a partition's delta."""
         writer = self._writer(partition, False, bucket_id, statement_id)
+        if isinstance(writer, RowWriter):
+            writer.write_rows(rows)
+            return
         bucket_property = encode_bucket(BucketId(bucket_id), statement_id)
         writer.write_inserts(rows, self.target.write_id, bucket_property)
 
@@ -136,6 +181,7 @@ class Output:
     ) -> None:
         """Write delete events into a bucket of a partition's delete delta."""
         writer = self._writer(partition, True, bucket_id, statement_id)
+        assert isinstance(writer, EventWriter), "only a full-ACID table has deletes"
         writer.write_deletes(row_ids, self.target.write_id)
 
     def empty(self, partition: str) -> None:
@@ -157,9 +203,16 @@ class Output:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if kind is None:
-            self.finish()
+        if kind is not None:
+            self._discard()
             return
+        try:
+            self.finish()
+        except BaseException:
+            self._discard()
+            raise
+
+    def _discard(self) -> None:
         for writer, _, _ in self._open.values():
             writer.discard()
         for file in self.files:
@@ -167,7 +220,7 @@ class Output:
 
     def _writer(
         self, partition: str, is_delete: bool, bucket_id: int, statement_id: StatementId
-    ) -> EventWriter:
+    ) -> Writer:
         key = (partition, is_delete, bucket_id, int(statement_id))
         if key not in self._open:
             self._open[key] = self._create(*key)
@@ -175,20 +228,19 @@ class Output:
 
     def _create(
         self, partition: str, is_delete: bool, bucket_id: int, statement_id: int
-    ) -> tuple[EventWriter, OutputFile, str]:
+    ) -> tuple[Writer, OutputFile, str]:
         target = self.target
-        # Of a job's attempts one is published, so Hive 4's suffix is always that of a first one.
-        name = BucketFile(BucketId(bucket_id), 0 if target.hive4_names else None).name
-        write_id, statement = target.write_id, StatementId(statement_id)
-        delta = DeltaDir(write_id, write_id, statement, is_delete=is_delete)
-        written = BaseDir(write_id) if target.overwrite else delta
-        directory = f"{target.directory(partition)}/{written.name}"
-        attempt = f"_attempt_{self._attempt}_{name}"
+        name = target.file_name(BucketId(bucket_id))
+        directory = target.directory_written(partition, statement_id, is_delete=is_delete)
+        attempt = target.attempt_name(f"{self._attempt}_{name}")
         target.storage.make_directory(directory)
         file = OutputFile(partition, directory, attempt, name, statement_id, is_delete, 0)
         local = target.storage.local_path(f"{directory}/{attempt}")
         path = local or os.path.join(tempfile.gettempdir(), attempt)
-        return EventWriter(path, target.columns, target.compression), file, path
+        if target.kind is not TableKind.FULL_ACID:
+            return RowWriter(path, target.format), file, path
+        columns, compression = target.format.columns, target.format.compression
+        return EventWriter(path, columns, compression), file, path
 
     def _finish(self, key: tuple[str, bool, int, int]) -> None:
         writer, file, path = self._open.pop(key)
@@ -197,12 +249,72 @@ class Output:
         self.files.append(OutputFile(**{**asdict(file), "rows": written.rows}))
 
 
-def publish(files: Sequence[OutputFile], storage: Storage) -> None:
-    """Give the files their names, and each directory its format version."""
-    for directory in sorted({f.directory for f in files}):
+def publish(files: Sequence[OutputFile], target: Target) -> list[str]:
+    """Give the files their names, and each ACID directory its format version; what an abort after
+    that may remove.
+    """
+    if target.kind is TableKind.PLAIN:
+        return _publish_plain(files, target)
+    storage = target.storage
+    directories = sorted({f.directory for f in files})
+    # Files of LOAD DATA have no event columns, and no version that says so.
+    for directory in sorted({f.directory for f in files if parse_bucket_file(f.name)}):
         storage.write_file(f"{directory}/{VERSION_FILE}", VERSION_FILE_CONTENT)
     for file in files:
         storage.rename(f"{file.directory}/{file.attempt}", f"{file.directory}/{file.name}")
+    return directories
+
+
+def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[str]:
+    """New files beside those that are there; an overwrite removes the old ones afterwards.
+
+    So no moment has fewer rows than before. After an overwrite nothing may be removed any more.
+    """
+    storage = target.storage
+    old = {directory: plain_files(directory, storage) for directory in {f.directory for f in files}}
+    published: list[str] = []
+    try:
+        for file in files:
+            name = _free_name(file.name, old[file.directory], published, file.directory)
+            storage.rename(f"{file.directory}/{file.attempt}", f"{file.directory}/{name}")
+            published.append(f"{file.directory}/{name}")
+    except BaseException:
+        discard(published, storage)
+        raise
+    if not target.overwrite:
+        return published
+    for directory, names in old.items():
+        for name in names:
+            storage.remove(f"{directory}/{name}")
+    return []
+
+
+def plain_files(directory: str, storage: Storage) -> list[str]:
+    """The paths of the files below a directory that are not hidden, relative to it."""
+    paths = [f.path for f in storage.list_files(directory)]
+    return [p for p in paths if not any(map(is_hidden, p.split("/")))]
+
+
+def _free_name(name: str, old: Sequence[str], published: Sequence[str], directory: str) -> str:
+    """The name, or the first ``…_copy_N`` that nothing has yet (Hive Utilities.COPY_KEYWORD)."""
+    taken = {*old, *(p.removeprefix(f"{directory}/") for p in published)}
+    candidate, number = name, 0
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_copy_{number}"
+    return candidate
+
+
+def remove_attempts(target: Target) -> None:
+    """Remove what attempts left in a plain table, where no compaction would. Never raises."""
+    storage = target.storage
+    for location in sorted({target.location, *target.locations.values()}):
+        try:
+            for file in storage.list_files(location):
+                if file.path.rpartition("/")[2].startswith(f"{_ATTEMPT}{target.token}"):
+                    storage.remove(f"{location}/{file.path}")
+        except AcidSqlError:
+            _log.warning("could not remove what a write left in %s", location, exc_info=True)
 
 
 def discard(directories: Sequence[str], storage: Storage) -> None:

@@ -1,25 +1,20 @@
-"""ALTER TABLE … COMPACT; every other ALTER TABLE is refused."""
+"""ALTER TABLE … COMPACT."""
 
 from __future__ import annotations
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.statements.compact import Compact
+from acidsql.statements.fragment import TableRef
+from acidsql.statements.insert import PartitionValue
 
 
-def parse_compact(cursor: Cursor) -> Compact:
-    """The ALTER TABLE … COMPACT that starts here."""
-    start = cursor.offset
-    cursor.expect("ALTER", "TABLE")
-    target = cursor.table()
-    partition = parse_fixed_partition(cursor, "COMPACT")
-    if not cursor.accept("COMPACT"):
-        form = cursor.peek().word or "this form"
-        cursor.source.refuse(
-            f"ALTER TABLE … {form} is not supported yet",
-            start,
-            hint="Only ALTER TABLE … COMPACT is; create a new table and INSERT INTO it.",
-        )
+def parse_compact(
+    cursor: Cursor, target: TableRef, partition: tuple[PartitionValue, ...], partition_at: int
+) -> Compact:
+    """What follows ALTER TABLE t [PARTITION (…)]: ``COMPACT …``."""
+    cursor.expect("COMPACT")
+    if any(item.value is None for item in partition):
+        cursor.source.syntax_error("every partition column needs a value in COMPACT", partition_at)
     kind_at = cursor.offset
     kind = cursor.string("'minor' or 'major'").lower()
     if kind == "rebalance":

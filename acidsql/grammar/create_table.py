@@ -6,9 +6,18 @@ from typing import Any
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.query import parse_query
+from acidsql.model.table import FileFormat
 from acidsql.model.types import parse_type
-from acidsql.statements.create_table import ColumnDefinition, CreateTable, DropTable
-from acidsql.statements.fragment import Identifier
+from acidsql.statements.create_table import (
+    ColumnDefinition,
+    CreateTable,
+    CreateTableAs,
+    CreateTableLike,
+    DropTable,
+)
+from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.query import Query
 
 _CONSTRAINT_WORDS = (
     "NOT", "NULL", "DEFAULT", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "FOREIGN",
@@ -16,21 +25,14 @@ _CONSTRAINT_WORDS = (
 )  # fmt: skip
 _REFUSED_CLAUSES = {
     "USING": ("USING a data source", "Write STORED AS ORC."),
-    "ROW": ("ROW FORMAT", "Write STORED AS ORC; ACID tables are ORC."),
     "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
     "SKEWED": ("SKEWED BY", "Leave it out."),
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
-    "LIKE": ("CREATE TABLE LIKE", "List the columns."),
-    "AS": ("CREATE TABLE AS SELECT", "CREATE TABLE with its columns, then INSERT INTO … SELECT."),
-    "SELECT": (
-        "CREATE TABLE AS SELECT",
-        "CREATE TABLE with its columns, then INSERT INTO … SELECT.",
-    ),
-    "WITH": ("WITH", "Use TBLPROPERTIES; for a query, CREATE TABLE, then INSERT INTO."),
+    "WITH": ("WITH", "Use TBLPROPERTIES; a query follows AS."),
+    "SELECT": ("SELECT here", "A query follows AS."),
     "CLONE": ("CLONE", "List the columns."),
 }
 _REFUSED_KINDS = {
-    "EXTERNAL": "An ACID table is a managed table: write CREATE TABLE … LOCATION.",
     "TEMPORARY": "Create a table, or a temporary view in Spark.",
     "TEMP": "Create a table, or a temporary view in Spark.",
     "GLOBAL": "Create a table, or a temporary view in Spark.",
@@ -38,15 +40,22 @@ _REFUSED_KINDS = {
 }
 
 
-def parse_create_table(cursor: Cursor) -> CreateTable:
-    """The CREATE [TRANSACTIONAL] TABLE that starts here."""
+def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTableLike:
+    """The CREATE [TRANSACTIONAL | EXTERNAL] TABLE that starts here."""
     cursor.expect("CREATE")
+    external = cursor.accept("EXTERNAL")
     if cursor.peek().word in _REFUSED_KINDS:
         word = cursor.peek().word
         cursor.source.refuse(
             f"CREATE {word} TABLE is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
         )
-    transactional = cursor.accept("TRANSACTIONAL")
+    transactional = not external and cursor.accept("TRANSACTIONAL")
+    if transactional and cursor.sees("EXTERNAL"):
+        cursor.source.refuse(
+            "CREATE TRANSACTIONAL EXTERNAL TABLE is not supported",
+            cursor.offset,
+            hint="An ACID table is a managed table: write CREATE TABLE … LOCATION.",
+        )
     if cursor.peek().word in _REFUSED_KINDS:
         cursor.source.refuse(
             f"CREATE TRANSACTIONAL {cursor.peek().word} TABLE is not supported",
@@ -56,28 +65,70 @@ def parse_create_table(cursor: Cursor) -> CreateTable:
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     target = cursor.table()
-    _refuse_clause(cursor)
-    if not cursor.sees("("):
-        _refuse_query(cursor)
-        cursor.unexpected("expected the columns in parentheses")
-    columns = _columns(cursor.parenthesised(), "column")
+    if cursor.sees("LIKE"):
+        if external:
+            cursor.source.refuse(
+                "CREATE EXTERNAL TABLE LIKE is not supported",
+                cursor.offset,
+                hint="List the columns; SHOW CREATE TABLE prints them.",
+            )
+        return _like(cursor, target, if_not_exists, transactional)
+    columns: tuple[ColumnDefinition, ...] = ()
+    clauses: dict[str, Any] = {}
+    if cursor.sees("("):
+        columns = column_definitions(cursor.parenthesised(), "column")
+    while not cursor.done and not cursor.sees("AS"):
+        _clause(cursor, clauses, has_columns=bool(columns))
+    given: tuple[tuple[str, str], ...] = clauses.get("properties", ())
+    clauses["properties"] = _with_transactional(cursor, given) if transactional else given
+    clauses["external"] = external
+    partition_by = clauses.pop("partition_by", ())
+    table = CreateTable(target, columns, if_not_exists, **clauses)
+    if columns and cursor.done:
+        return table
+    if external:
+        cursor.source.refuse(
+            "CREATE-TABLE-AS-SELECT cannot create external table",
+            cursor.offset,
+            hint="CREATE EXTERNAL TABLE with its columns, then INSERT INTO … SELECT.",
+            code=10070,
+        )
+    return CreateTableAs(table, partition_by, _query(cursor, has_columns=bool(columns)))
+
+
+def _query(cursor: Cursor, *, has_columns: bool) -> Query:
+    """What follows AS."""
+    if has_columns:
+        cursor.source.refuse(
+            "CREATE TABLE AS SELECT command cannot specify the list of columns for the target"
+            " table",
+            cursor.offset,
+            hint="Name the columns in the query: SELECT e AS name.",
+            code=10065,
+        )
+    if not cursor.accept("AS"):
+        cursor.unexpected("expected the columns in parentheses, or AS and a query")
+    return parse_query(cursor)
+
+
+def _like(
+    cursor: Cursor, target: TableRef, if_not_exists: bool, transactional: bool
+) -> CreateTableLike:
+    cursor.expect("LIKE")
+    source = cursor.table()
     clauses: dict[str, Any] = {}
     while not cursor.done:
-        _clause(cursor, clauses)
-    properties: tuple[tuple[str, str], ...] = clauses.get("properties", ())
-    if transactional:
-        properties = _with_transactional(cursor, properties)
-    clauses["properties"] = properties
-    return CreateTable(target, columns, if_not_exists, **clauses)
-
-
-def _refuse_query(cursor: Cursor) -> None:
-    """Raise for CREATE TABLE AS SELECT with clauses before AS."""
-    rest = Cursor(cursor.source, cursor.at, cursor.end)
-    while not rest.done:
-        if rest.sees("AS") and rest.peek(1).word in ("SELECT", "WITH", "VALUES", "FROM", "TABLE"):
-            _refuse_clause(rest)
-        rest.skip()
+        if not cursor.sees_any("STORED", "LOCATION", "TBLPROPERTIES"):
+            cursor.source.refuse(
+                f"CREATE TABLE LIKE … {cursor.peek().text.upper()} is not supported",
+                cursor.offset,
+                hint="LOCATION and TBLPROPERTIES may follow.",
+            )
+        _clause(cursor, clauses, has_columns=True)
+    clauses.pop("stored_as", None)
+    given = clauses.pop("properties", ())
+    pairs = _with_transactional(cursor, given) if transactional else given
+    return CreateTableLike(target, source, if_not_exists, properties=pairs, **clauses)
 
 
 def parse_drop_table(cursor: Cursor) -> DropTable:
@@ -90,15 +141,15 @@ def parse_drop_table(cursor: Cursor) -> DropTable:
 
 
 def _with_transactional(
-    cursor: Cursor, properties: tuple[tuple[str, str], ...]
+    cursor: Cursor, pairs: tuple[tuple[str, str], ...]
 ) -> tuple[tuple[str, str], ...]:
-    given = {key.lower(): value.lower() for key, value in properties}
+    given = {key.lower(): value.lower() for key, value in pairs}
     if given.get("transactional", "true") != "true":
         cursor.source.analysis_error(
             "CREATE TRANSACTIONAL TABLE contradicts transactional=false",
             cursor.source.tokens[0].start,
         )
-    return properties if "transactional" in given else (*properties, ("transactional", "true"))
+    return pairs if "transactional" in given else (*pairs, ("transactional", "true"))
 
 
 def parse_columns(text: str, what: str = "column") -> tuple[ColumnDefinition, ...]:
@@ -113,14 +164,15 @@ def parse_columns(text: str, what: str = "column") -> tuple[ColumnDefinition, ..
     cursor = Cursor(source)
     if cursor.done:
         source.syntax_error(f"no {what}", 0)
-    return _columns(cursor, what)
+    return column_definitions(cursor, what)
 
 
-def _columns(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
+def column_definitions(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
+    """``a int, b string COMMENT s, …``: all that is left."""
     columns: list[ColumnDefinition] = []
     while not columns or inside.accept(","):
         _refuse_table_constraint(inside)
-        column = _column(inside, what)
+        column = column_definition(inside, what)
         if any(column.name.name.lower() == other.name.name.lower() for other in columns):
             inside.source.analysis_error(
                 f'{what} "{column.name.name}" appears twice',
@@ -132,7 +184,8 @@ def _columns(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
     return tuple(columns)
 
 
-def _column(inside: Cursor, what: str) -> ColumnDefinition:
+def column_definition(inside: Cursor, what: str) -> ColumnDefinition:
+    """``a int [COMMENT s]``."""
     name = inside.name(f"a {what}")
     if inside.sees("("):
         inside.source.refuse(
@@ -203,27 +256,32 @@ def _refuse_constraint(inside: Cursor) -> None:
     )
 
 
-def _clause(cursor: Cursor, clauses: dict[str, Any]) -> None:
+def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
     """Read the clause that is next into the arguments of CreateTable."""
     _refuse_clause(cursor)
     start, word = cursor.offset, cursor.peek().word
     before = len(clauses)
     if cursor.accept("COMMENT"):
         clauses.setdefault("comment", cursor.string("a comment in quotes"))
+    elif not has_columns and cursor.accept("PARTITIONED", "BY"):
+        clauses.setdefault("partition_by", cursor.names_in_parentheses())
     elif cursor.accept("PARTITIONED", "BY"):
         clauses.setdefault(
-            "partition_columns", _columns(cursor.parenthesised(), "partition column")
+            "partition_columns", column_definitions(cursor.parenthesised(), "partition column")
         )
     elif cursor.accept("CLUSTERED", "BY"):
         columns, count = _buckets(cursor)
         clauses.setdefault("bucket_columns", columns)
         clauses.setdefault("bucket_count", count)
+    elif cursor.accept("ROW", "FORMAT"):
+        clauses.setdefault("delimited", True)
+        clauses.setdefault("field_delimiter", _field_delimiter(cursor))
     elif cursor.accept("STORED"):
         clauses.setdefault("stored_as", _format(cursor))
     elif cursor.accept("LOCATION"):
         clauses.setdefault("location", cursor.string("a location in quotes"))
     elif cursor.accept("TBLPROPERTIES"):
-        clauses.setdefault("properties", _properties(cursor.parenthesised()))
+        clauses.setdefault("properties", properties(cursor.parenthesised()))
     else:
         cursor.unexpected("expected a clause of CREATE TABLE")
     if len(clauses) == before:
@@ -256,20 +314,54 @@ def _format(cursor: Cursor) -> str:
     cursor.expect("AS")
     offset = cursor.offset
     word = cursor.name("a file format").name.upper()
-    if word != "ORC":
+    if word not in {f.value for f in FileFormat}:
         cursor.source.refuse(
             f"STORED AS {word} is not supported",
             offset,
-            hint="ACID tables are ORC: write STORED AS ORC.",
+            hint="Write STORED AS ORC, PARQUET or TEXTFILE; full-ACID tables are ORC.",
         )
     return word
 
 
-def _properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
+def _field_delimiter(cursor: Cursor) -> str | None:
+    """The rest of ROW FORMAT DELIMITED [FIELDS TERMINATED BY s] [LINES TERMINATED BY s]."""
+    if not cursor.accept("DELIMITED"):
+        cursor.source.refuse(
+            "ROW FORMAT SERDE is not supported",
+            cursor.offset,
+            hint="Write STORED AS ORC, PARQUET or TEXTFILE.",
+        )
+    found: dict[str, str] = {}
+    while cursor.sees_any("FIELDS", "LINES"):
+        offset, word = cursor.offset, cursor.step().word
+        cursor.expect("TERMINATED", "BY")
+        text_at = cursor.offset
+        text = cursor.string("a character in quotes")
+        text = chr(int(text)) if text.isdigit() and int(text) < 128 else text
+        if word in found:
+            cursor.source.syntax_error(f"{word} TERMINATED BY is given twice", offset)
+        if word == "LINES" and text != "\n":
+            cursor.source.refuse("a line of text ends in \\n", text_at, hint="Leave it out.")
+        if word == "FIELDS" and (len(text) != 1 or ord(text) > 127 or text in "\r\n\0"):
+            cursor.source.refuse(
+                "a field of text ends in one ASCII character", text_at, hint="Write ',' or '\\t'."
+            )
+        found[word] = text
+    if cursor.sees_any("ESCAPED", "COLLECTION", "MAP", "NULL"):
+        cursor.source.refuse(
+            f"ROW FORMAT DELIMITED … {cursor.peek().word} is not supported",
+            cursor.offset,
+            hint="FIELDS TERMINATED BY is.",
+        )
+    return found.get("FIELDS")
+
+
+def properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
+    """``key = value, …``: all that is left."""
     found: list[tuple[str, str]] = []
     while not found or inside.accept(","):
         offset = inside.offset
-        key = _property_key(inside)
+        key = property_key(inside)
         inside.expect("=")
         token = inside.peek()
         if token.kind is Kind.NUMBER or token.word in ("TRUE", "FALSE"):
@@ -284,7 +376,8 @@ def _properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _property_key(inside: Cursor) -> str:
+def property_key(inside: Cursor) -> str:
+    """A key in quotes, or words with dots between them."""
     if inside.peek().kind is Kind.STRING:
         return inside.string()
     parts = [inside.name("a property").name]

@@ -97,19 +97,24 @@ def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
         column = inside.name("a partition column")
         value = None
         if inside.accept("="):
-            part = inside.until(",")
-            value = expression(part)
-            if not all(isinstance(node, _CONSTANT_NODES) for node in value.tree.walk()):
-                cursor.source.syntax_error(
-                    "a partition value is a constant",
-                    cursor.source.tokens[part.at].start,
-                    hint="Write text in single quotes.",
-                )
+            value = constant(inside.until(","))
         items.append(PartitionValue(column, value))
     if not inside.done:
         inside.unexpected('expected "," or ")"')
     refuse_duplicates([item.column for item in items], "PARTITION")
     return tuple(items)
+
+
+def constant(part: Cursor) -> Fragment:
+    """The constant or parameter that a cursor covers, for a partition column."""
+    value = expression(part)
+    if not all(isinstance(node, _CONSTANT_NODES) for node in value.tree.walk()):
+        part.source.syntax_error(
+            "a partition value is a constant",
+            part.source.tokens[part.at].start,
+            hint="Write text in single quotes.",
+        )
+    return value
 
 
 def parse_fixed_partition(cursor: Cursor, statement: str) -> tuple[PartitionValue, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.check import parse_check
-from acidsql.grammar.compact import parse_compact
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
@@ -18,7 +18,9 @@ from acidsql.grammar.delete import parse_delete
 from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.lexer import Source
+from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
+from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
 from acidsql.grammar.show import parse_describe, parse_show
@@ -29,7 +31,7 @@ from acidsql.statements.explain import Explain
 from acidsql.statements.query import Query
 
 _DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
-_EXPLAINED_WORDS = ("WITH", "TRUNCATE", *_DML_WORDS)
+_EXPLAINED_WORDS = ("WITH", "TRUNCATE", "LOAD", *_DML_WORDS)
 _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
@@ -39,11 +41,14 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "DELETE": parse_delete,
     "MERGE": parse_merge,
     "TRUNCATE": parse_truncate,
+    "LOAD": parse_load,
     "CHECK": parse_check,
     "USE": parse_use,
     "SHOW": parse_show,
     "DESCRIBE": parse_describe,
     "DESC": parse_describe,
+    "MSCK": parse_repair,
+    "REPAIR": parse_repair,
 }
 
 
@@ -89,7 +94,7 @@ def _statement(cursor: Cursor) -> Statement:
     if word == "DROP" and second == "TABLE":
         return parse_drop_table(cursor)
     if word == "ALTER" and second == "TABLE":
-        return parse_compact(cursor)
+        return parse_alter_table(cursor)
     return _PARSERS.get(word, refuse)(cursor)
 
 
@@ -106,7 +111,7 @@ def _explain(cursor: Cursor) -> Explain:
         cursor.source.refuse(
             f"EXPLAIN {word} is not supported",
             cursor.offset,
-            hint="EXPLAIN is followed by INSERT, UPDATE, DELETE, MERGE, TRUNCATE or a query.",
+            hint="EXPLAIN is followed by a statement that writes rows, or by a query.",
         )
     statement = _statement(cursor)
     assert isinstance(statement, WriteStatement | Query)

@@ -11,10 +11,6 @@ _SPARK = "Run it on the Spark session itself."
 _CREATE = "CREATE TABLE and CREATE DATABASE are supported."
 
 _REFUSED: dict[str, tuple[str, str]] = {
-    "LOAD": (
-        "LOAD DATA is not supported",
-        "Read the files with Spark, then INSERT INTO t SELECT … FROM a temporary view.",
-    ),
     "BEGIN": ("transactions of several statements are not supported yet", _TXN),
     "START": ("transactions of several statements are not supported yet", _TXN),
     "COMMIT": ("transactions of several statements are not supported yet", _TXN),
@@ -26,14 +22,6 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "UNCACHE": ("UNCACHE is not supported", "Nothing is cached."),
     "REFRESH": ("REFRESH is not needed", "Every statement reads a snapshot of its own."),
     "ANALYZE": ("ANALYZE is not supported", "Leave it out; no statistics are kept."),
-    "MSCK": (
-        "MSCK REPAIR is not supported",
-        "Partitions are added by INSERT; files alone do not make an ACID partition.",
-    ),
-    "REPAIR": (
-        "REPAIR TABLE is not supported",
-        "Partitions are added by INSERT; files alone do not make an ACID partition.",
-    ),
     "GRANT": ("GRANT is not supported", "Rights are those of the files and of the catalog."),
     "REVOKE": ("REVOKE is not supported", "Rights are those of the files and of the catalog."),
     "LOCK": ("LOCK TABLE is not supported", "Each statement takes the locks it needs."),
@@ -81,7 +69,7 @@ def refuse(cursor: Cursor) -> NoReturn:
         hint = "DROP TABLE and DROP DATABASE are supported."
         cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
     if first.word == "ALTER":
-        hint = "ALTER TABLE … COMPACT is supported."
+        hint = "ALTER TABLE is supported."
         cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
     if not first.word:
         cursor.unexpected("expected a statement")

@@ -10,6 +10,7 @@ from acidsql.grammar.lexer import Kind
 from acidsql.statements.show import (
     Describe,
     ShowCompactions,
+    ShowCreateTable,
     ShowDatabases,
     ShowLocks,
     ShowPartitions,
@@ -18,7 +19,15 @@ from acidsql.statements.show import (
 )
 
 S = TypeVar("S")
-Show = ShowTables | ShowDatabases | ShowPartitions | ShowCompactions | ShowTransactions | ShowLocks
+Show = (
+    ShowTables
+    | ShowDatabases
+    | ShowPartitions
+    | ShowCreateTable
+    | ShowCompactions
+    | ShowTransactions
+    | ShowLocks
+)
 
 _SHOWN = (
     "TABLES",
@@ -29,13 +38,18 @@ _SHOWN = (
     "TRANSACTIONS",
     "LOCKS",
 )
-_KNOWN = "SHOW TABLES, DATABASES, PARTITIONS, COMPACTIONS, TRANSACTIONS and LOCKS are supported."
+_KNOWN = (
+    "SHOW TABLES, DATABASES, PARTITIONS, CREATE TABLE, COMPACTIONS, TRANSACTIONS and LOCKS are"
+    " supported."
+)
 
 
 def parse_show(cursor: Cursor) -> Show:
     """The SHOW that starts here."""
     start = cursor.offset
     cursor.expect("SHOW")
+    if cursor.accept("CREATE", "TABLE"):
+        return _only(cursor, ShowCreateTable(cursor.table()), "SHOW CREATE TABLE t")
     word = cursor.peek().word
     if word not in _SHOWN:
         cursor.source.refuse(f"no plan for SHOW {word}".rstrip(), start, hint=_KNOWN)

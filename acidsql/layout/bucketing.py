@@ -28,7 +28,20 @@ from acidsql.model.types import (
     MapType,
     PrimitiveType,
     StructType,
+    walk_types,
 )
+
+
+def is_bucketable(kind: ColumnType, version: int) -> bool:
+    """Whether the hash is Hive's for every value of the type.
+
+    Hive hashes what happens to be in its buffer behind a binary value in version 2; and how it
+    hashes a timestamp with local time zone is not known well enough.
+    """
+    unknown = {PrimitiveType("timestamp with local time zone")}
+    if version == 2:
+        unknown.add(PrimitiveType("binary"))
+    return unknown.isdisjoint(walk_types(kind))
 
 
 def bucket_hashes(
@@ -36,14 +49,16 @@ def bucket_hashes(
 ) -> NDArray[np.int32]:
     """The hash of each row over the columns, in CLUSTERED BY order.
 
-    Raises ValueError for another version than 1 or 2, and for binary in version 2: Hive hashes
-    what happens to be in its buffer behind the value there.
+    Raises ValueError for another version than 1 or 2, and for types that are not `is_bucketable`.
 
     >>> bucket_hashes([pa.array(["Trino rocks", None])], [PrimitiveType("string")], 2).tolist()
     [-399107423, 0]
     """
     if version not in (1, 2):
         raise ValueError(f"bucketing version {version} is not 1 or 2")
+    for kind in types:
+        if not is_bucketable(kind, version):
+            raise ValueError(f"bucketing version {version} of {kind} columns cannot be reproduced")
     result: Hashes = np.zeros(len(columns[0]), np.uint32)
     for column, kind in zip(columns, types, strict=True):
         result = result * np.uint32(31) + _hashes(column, kind, version)
@@ -124,8 +139,6 @@ def _text_hashes(array: Array, kind: PrimitiveType | CharType, version: int) -> 
         array = pc.utf8_rtrim(array, characters=" ")
     buffer, starts, lengths = _text_bytes(array)
     if version == 2:
-        if kind == PrimitiveType("binary"):
-            raise ValueError("bucketing version 2 of binary columns cannot be reproduced")
         return murmur(buffer, starts, lengths)
     hashes = polynomial(buffer.view(np.int8).astype(np.uint32), starts, starts + lengths)
     # Only Hive's string starts from 0; its other byte sequences start from 1.

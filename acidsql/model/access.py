@@ -19,6 +19,10 @@ class Operation(Enum):
     """Rows take the place of all others; Hive stores it as an update."""
     CREATE = "create"
     DROP = "drop"
+    ALTER = "alter"
+    """Changes what the table is: nobody else may be at work in it."""
+    DESCRIBE = "describe"
+    """Changes only what is noted about the table: its rows mean what they meant."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from acidsql.model.types import ColumnType
 
 HIVE4_NAMES = "acidsql.hive4.names"
 """The parameter of a table whose new files and compacted directories get Hive 4's names."""
+
 POSITIONAL_EVOLUTION = "orc.force.positional.evolution"
 """ORC's property that decides how columns of older files are matched."""
 
@@ -27,6 +28,18 @@ class TableKind(Enum):
     FULL_ACID = "full-ACID"
     INSERT_ONLY = "insert-only"
     PLAIN = "plain"
+
+
+class FileFormat(Enum):
+    """How files hold rows; the values are the words after STORED AS. Full ACID is always ORC."""
+
+    ORC = "ORC"
+    PARQUET = "PARQUET"
+    TEXT = "TEXTFILE"
+
+
+FIELD_DELIMITER = "\x01"
+"""What stands between the fields of a line of text, unless ROW FORMAT says otherwise (Hive)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +65,7 @@ class Table:
     """What the catalog knows of a table.
 
     ``columns`` leaves the partition columns out. ``location`` is a URI or an absolute path.
+    ``field_delimiter`` counts for text only.
     """
 
     name: TableName
@@ -63,6 +77,16 @@ class Table:
     comment: str | None = None
     owner: str = ""
     created_s: int = 0
+    format: FileFormat = FileFormat.ORC
+    field_delimiter: str = FIELD_DELIMITER
+
+    @property
+    def external(self) -> bool:
+        """Whether the files are somebody else's, who keeps them when the table is dropped."""
+        return any(
+            key.lower() == "external" and value.lower() == "true"
+            for key, value in self.parameters.items()
+        )
 
     @property
     def kind(self) -> TableKind:
@@ -87,6 +111,11 @@ class Table:
         """Whether columns of older files match the table's by their position, not by name."""
         text = self.parameters.get(POSITIONAL_EVOLUTION, "").lower()
         return text == "true" if text in ("true", "false") else default
+
+    @property
+    def noted(self) -> dict[str, str]:
+        """The parameters but for `CREATED_COLUMNS`: for users, and for what is to change."""
+        return {k: v for k, v in self.parameters.items() if k != CREATED_COLUMNS}
 
     @property
     def hive4_names(self) -> bool:

@@ -156,6 +156,12 @@ def walk_types(kind: ColumnType) -> Iterator[ColumnType]:
             pass
 
 
+def has_timestamps(kind: ColumnType) -> bool:
+    """Whether a timestamp of either sort is the type or stands inside it."""
+    timestamps = {PrimitiveType("timestamp"), PrimitiveType("timestamp with local time zone")}
+    return not timestamps.isdisjoint(walk_types(kind))
+
+
 def parse_type(text: str) -> ColumnType:
     """A type from Hive's words, in any case.
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from acidsql.errors import CorruptFileError, StorageError
+from acidsql.errors import CorruptFileError
 from acidsql.layout.arrow import Array
 from acidsql.model.problem import ProblemKind
 from acidsql.model.row_id import RowId
@@ -66,12 +66,12 @@ def row_id_text(row_id: RowId) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """The events of one stripe. ``rows`` is None where pyarrow cannot hold a value of theirs."""
+    """The events of one stripe."""
 
     operations: Longs
     row_ids: RowIds
     current: Longs
-    rows: Array | None
+    rows: Array
 
 
 def checked_events(opened: OrcInput, source: BinaryIO, found: Findings) -> Iterator[Events]:
@@ -101,7 +101,7 @@ class _FileCheck:
 
     def stripe(self, number: int) -> Events:
         """One stripe, looked through."""
-        batch = self._read(number)
+        batch = self.opened.unverified_stripe(number)
         if batch.num_rows != self.opened.tail.stripes[number].rows:
             raise CorruptFileError(
                 f'stripe {number} of file "{self.opened.path}" has {batch.num_rows} rows, not '
@@ -137,22 +137,15 @@ class _FileCheck:
         # Hive 3 writes none with a stride of 0, and its readers then do without them.
         return self.opened.tail.row_index_stride > 0
 
-    def _read(self, number: int) -> pa.RecordBatch:
-        try:
-            return self.opened.unverified_stripe(number)
-        except CorruptFileError:
-            raise
-        except StorageError:
-            # A timestamp that pyarrow cannot hold; Hive and Spark can.
-            return self.opened.unverified_stripe(number, KEY_COLUMNS)
-
     def _events(self, batch: pa.RecordBatch) -> Events:
         keys = {name: batch.column(name) for name in KEY_COLUMNS}
-        rows = batch.column(ROW) if ROW in batch.schema.names else None
         if any(column.null_count for column in keys.values()):
             raise CorruptFileError(f'file "{self.opened.path}" has a null in an event column')
         return Events(
-            longs(keys[OPERATION]), RowIds.of(batch), longs(keys[CURRENT_TRANSACTION]), rows
+            longs(keys[OPERATION]),
+            RowIds.of(batch),
+            longs(keys[CURRENT_TRANSACTION]),
+            batch.column(ROW),
         )
 
     def _order(self, row_ids: RowIds) -> None:
@@ -167,7 +160,7 @@ class _FileCheck:
 
     def _compare_statistics(self, number: int, batch: pa.RecordBatch) -> None:
         tail = self.opened.tail
-        if not self._has_statistics or ROW not in batch.schema.names:
+        if not self._has_statistics:
             return
         actual = actual_statistics(batch, dates=tail.calendar != JULIAN)
         if number >= len(self.statistics.stripes):

@@ -7,6 +7,7 @@ seconds. The nanoseconds stand in a stream of their own, which is decoded here.
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -28,7 +29,7 @@ from acidsql.orc.footer import (
 from acidsql.orc.protobuf import bytes_field, fields
 from acidsql.orc.run_length import Unsigned, decode_unsigned
 from acidsql.orc.stripe import SECONDARY, StripeFooter, read_section, read_stripe_footer
-from acidsql.orc.timestamps import restored
+from acidsql.orc.timestamps import is_fine, restored
 
 _KINDS = (TIMESTAMP, TIMESTAMP_INSTANT)
 
@@ -53,7 +54,8 @@ class ExactFile:
         if kind.kind in _KINDS:
             zone = footer.zone if kind.kind == TIMESTAMP else ""
             julian = self._tail.calendar == JULIAN
-            return restored(array, self._nanos(column, footer), zone, julian=julian)
+            nanos = _nanos(self._source, self._tail, column, footer)
+            return restored(array, nanos, zone, julian=julian)
         if not any(self._has_timestamps(child) for child in kind.children):
             return array
         mask: Array = array.is_null() if array.null_count else None
@@ -80,14 +82,43 @@ class ExactFile:
         kind = self._tail.types[column]
         return kind.kind in _KINDS or any(map(self._has_timestamps, kind.children))
 
-    def _nanos(self, column: int, footer: StripeFooter) -> Unsigned:
-        stream = footer.find(SECONDARY, column)
-        if stream is None:
-            return decode_unsigned(b"").values
-        if not footer.is_version_2(column):
-            raise ValueError("its numbers are encoded as before Hive 0.12")
-        data = read_section(self._source, self._tail, stream.offset, stream.length)
-        return decode_unsigned(data).values
+
+def has_nanoseconds(source: BinaryIO, tail: FileTail, columns: frozenset[str]) -> bool:
+    """Whether a file has timestamps finer than microseconds in these columns of its rows.
+
+    In any column, if one of these is not there.
+    """
+    if not tail.may_be_fine:
+        return False
+    row = tail.types[tail.types[0].children[-1] if tail.is_acid else 0]
+    children = {n.lower(): c for n, c in zip(row.names, row.children, strict=True)}
+    there = columns <= children.keys()
+    wanted = {
+        inner
+        for name, child in children.items()
+        if not there or name in columns
+        for inner in _inside(tail, child)
+    }
+    for stripe in tail.stripes:
+        footer = read_stripe_footer(source, tail, stripe)
+        if any(is_fine(_nanos(source, tail, c, footer)) for c in tail.timestamps if c in wanted):
+            return True
+    return False
+
+
+def _inside(tail: FileTail, column: int) -> Iterator[int]:
+    yield column
+    for child in tail.types[column].children:
+        yield from _inside(tail, child)
+
+
+def _nanos(source: BinaryIO, tail: FileTail, column: int, footer: StripeFooter) -> Unsigned:
+    stream = footer.find(SECONDARY, column)
+    if stream is None:
+        return decode_unsigned(b"").values
+    if not footer.is_version_2(column):
+        raise ValueError("its numbers are encoded as before Hive 0.12")
+    return decode_unsigned(read_section(source, tail, stream.offset, stream.length)).values
 
 
 class _SecondsView(io.RawIOBase):

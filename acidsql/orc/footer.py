@@ -20,6 +20,8 @@ from acidsql.orc.schema import EVENT_COLUMNS
 KEY_INDEX = "hive.acid.key.index"
 STATS = "hive.acid.stats"
 ACID_VERSION = "hive.acid.version"
+NANOSECONDS = "acidsql.nanoseconds"
+"""Our own key, in files of ours that hold timestamps finer than microseconds."""
 
 JULIAN = 1
 """Calendar of a footer: hybrid Julian and Gregorian, as Hive 4 writes."""
@@ -34,7 +36,8 @@ _LARGEST_CHUNK = 2**23 - 1
 _POSTSCRIPT_FOOTER, _POSTSCRIPT_COMPRESSION, _POSTSCRIPT_BLOCK, _POSTSCRIPT_METADATA = 1, 2, 3, 5
 _POSTSCRIPT_MAGIC = 8000
 FOOTER_STRIPE, FOOTER_TYPE, FOOTER_METADATA, FOOTER_ROWS, FOOTER_STATISTICS = 3, 4, 5, 6, 7
-_FOOTER_STRIDE, _FOOTER_CALENDAR = 8, 11
+_FOOTER_STRIDE, _FOOTER_WRITER, _FOOTER_CALENDAR = 8, 9, 11
+_WRITER_CPP = 1
 TYPE_KIND, _TYPE_CHILDREN, _TYPE_NAME = 1, 2, 3
 
 LONG, TIMESTAMP, TIMESTAMP_INSTANT = 4, 9, 18
@@ -63,6 +66,7 @@ class OrcType:
 
     kind: int
     children: tuple[int, ...]
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +82,7 @@ class FileTail:
     block_size: int
     row_index_stride: int = 0
     calendar: int | None = None
+    writer: int = 0
     types: tuple[OrcType, ...] = field(default=(), repr=False)
     footer: bytes = field(default=b"", repr=False)
     footer_length: int = field(default=0, repr=False)
@@ -99,6 +104,15 @@ class FileTail:
         return tuple(
             at for at, kind in enumerate(self.types) if kind.kind in (TIMESTAMP, TIMESTAMP_INSTANT)
         )
+
+    @property
+    def may_be_fine(self) -> bool:
+        """Whether timestamps may be finer than microseconds: not in files we wrote without them.
+
+        Of the writers of ACID files, pyarrow's is ours alone.
+        """
+        ours = self.is_acid and self.writer == _WRITER_CPP
+        return bool(self.timestamps) and (not ours or NANOSECONDS in self.metadata)
 
     @property
     def is_acid(self) -> bool:
@@ -205,11 +219,13 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         _number(footer.numbers, FOOTER_ROWS),
         tuple(footer.stripes),
         footer.metadata,
-        footer.column_names,
+        # Types stand in pre-order: the first is the root.
+        footer.types[0].names if footer.types else (),
         compression,
         block_size,
         _number(footer.numbers, _FOOTER_STRIDE),
         _number(footer.numbers, _FOOTER_CALENDAR) or None,
+        _number(footer.numbers, _FOOTER_WRITER),
         tuple(footer.types),
         plain,
         footer_length,
@@ -224,7 +240,6 @@ class _Footer:
     numbers: dict[int, int | bytes] = field(default_factory=dict)
     stripes: list[Stripe] = field(default_factory=list)
     metadata: dict[str, str] = field(default_factory=dict)
-    column_names: tuple[str, ...] = ()
     types: list[OrcType] = field(default_factory=list)
 
     def parse(self, footer: bytes, content: int) -> None:
@@ -238,12 +253,11 @@ class _Footer:
                 self.metadata[_text(item.get(1, b""))] = text
             elif number == FOOTER_TYPE:
                 parts = list(fields(_message(value)))
-                if not self.types:
-                    # Types stand in pre-order: the first is the root.
-                    self.column_names = tuple(_text(v) for n, v in parts if n == _TYPE_NAME)
                 children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
-                self.types.append(OrcType(_number(dict(parts), TYPE_KIND), tuple(children)))
-            elif number in (FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_CALENDAR):
+                names = tuple(_text(v) for n, v in parts if n == _TYPE_NAME)
+                kind = _number(dict(parts), TYPE_KIND)
+                self.types.append(OrcType(kind, tuple(children), names))
+            elif number in (FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_WRITER, _FOOTER_CALENDAR):
                 self.numbers[number] = value
         if _number(self.numbers, FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
             raise ValueError("the stripes do not add up to the number of rows")

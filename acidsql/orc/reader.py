@@ -46,6 +46,7 @@ class OrcInput:
     path: str
     tail: FileTail
     file: Any
+    source: BinaryIO
     exact: ExactFile | None = None
     statistics: FileStatistics | None = None
 
@@ -150,7 +151,7 @@ def open_orc(
     # Hive 3 writes none where it has no row index.
     if tail.is_acid and tail.row_index_stride > 0:
         statistics = read_statistics(source, tail, path, len(EVENT_COLUMNS))
-    yield OrcInput(path, tail, file, exact_file, statistics)
+    yield OrcInput(path, tail, file, source, exact_file, statistics)
 
 
 def read_events(
@@ -159,13 +160,15 @@ def read_events(
     columns: Sequence[str] | None = None,
     *,
     length: int | None = None,
+    exact: bool = False,
 ) -> pa.Table:
     """The events of an ACID file: five event columns and ``row``, all of it or these columns.
 
-    Columns the file does not have are left out. Timestamps come in nanoseconds, dates in the
-    proleptic calendar whatever the file's is. CorruptFileError if it is no ACID file.
+    Columns the file does not have are left out. Timestamps come in nanoseconds, or EXACT if all
+    columns are wanted so; dates in the proleptic calendar whatever the file's is. CorruptFileError
+    if it is no ACID file.
     """
-    with open_orc(source, path, length) as opened:
+    with open_orc(source, path, length, exact=exact) as opened:
         require_acid(opened)
         return opened.read(opened.names(columns))
 
@@ -197,7 +200,7 @@ def is_acid_file(source: Source, path: str = "", *, length: int | None = None) -
 
 def require_acid(opened: OrcInput) -> None:
     """CorruptFileError unless the file has the six event columns, with Hive's types."""
-    if not opened.tail.is_acid:
+    if opened.tail.column_names != EVENT_COLUMNS:
         raise CorruptFileError(
             f'file "{opened.path}" is not an ACID file',
             detail=f"Its columns are {', '.join(opened.tail.column_names) or 'none'}, "

@@ -24,6 +24,7 @@ from acidsql.layout.arrow import Array
 from acidsql.orc.chunks import decompress_section
 from acidsql.orc.footer import FileTail
 from acidsql.orc.protobuf import fields
+from acidsql.orc.timestamps import is_exact
 
 _POSTSCRIPT_METADATA = 5
 _FOOTER_STATISTICS = 7
@@ -151,12 +152,12 @@ def _walk(
     dates: bool,
 ) -> None:
     kind = array.type
-    if pa.types.is_struct(kind):
+    if pa.types.is_struct(kind) and not is_exact(kind):
         found.append((name, _counts(array, outer_nulls)))
         for field, child in zip(kind, array.flatten(), strict=True):
             _walk(f"{name}.{field.name}", child, array.null_count, found, dates=dates)
         return
-    if pa.types.is_nested(kind):
+    if pa.types.is_nested(kind) and not is_exact(kind):
         # Maps and lists: the counts of what is inside differ between writers.
         found.append((name, _counts(array, outer_nulls)))
         found.extend([(name, None)] * (_columns(kind) - 1))
@@ -171,6 +172,8 @@ def _walk(
 
 
 def _columns(kind: Any) -> int:
+    if is_exact(kind):
+        return 1
     if pa.types.is_map(kind):
         return 1 + _columns(kind.key_type) + _columns(kind.item_type)
     return 1 + sum(_columns(kind.field(at).type) for at in range(kind.num_fields))
@@ -187,6 +190,8 @@ def _bounds(array: Array) -> tuple[Any, Any]:
         return None, None
     if pa.types.is_floating(kind) and pc.any(pc.is_nan(array)).as_py():
         return None, None  # what writers make of these differs
+    if is_exact(kind):
+        return _exact_bounds(array)
     if pa.types.is_date32(kind):
         array = array.cast(pa.int32())
     elif pa.types.is_timestamp(kind):
@@ -198,6 +203,12 @@ def _bounds(array: Array) -> tuple[Any, Any]:
         array = array.cast(pa.binary())
     ends: Any = pc.min_max(array).as_py()
     return ends["min"], ends["max"]
+
+
+def _exact_bounds(array: Array) -> tuple[int, int]:
+    seconds, nanos = (np.asarray(part) for part in array.drop_null().flatten())
+    milliseconds = seconds * 1000 + nanos // 1_000_000
+    return int(milliseconds.min()), int(milliseconds.max())
 
 
 def _total(array: Array) -> Any:

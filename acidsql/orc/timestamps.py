@@ -93,6 +93,13 @@ def restored(stored: Array, nanos: Unsigned, zone: str, *, julian: bool) -> Arra
     return exact(seconds, fraction, nulls)
 
 
+def is_finer_than_micros(array: Array) -> NDArray[np.bool_]:
+    """Whether each of EXACT has nanoseconds that microseconds cannot say."""
+    nanos = np.asarray(array.flatten()[1].fill_null(0), np.int64)
+    result: NDArray[np.bool_] = nanos % 1000 != 0
+    return result
+
+
 def to_store(leaf: Array) -> tuple[Array, Unsigned | None]:
     """A timestamp leaf as pyarrow may write it, and the encoded nanoseconds that are still to come.
 
@@ -135,6 +142,11 @@ def encode_nanos(nanos: Longs) -> Unsigned:
     digits[once] *= 10
     zeros[once] = 0
     return (digits << 3 | np.maximum(zeros - 1, 0)).astype(np.uint64)
+
+
+def is_fine(encoded: Unsigned) -> bool:
+    """Whether any of the encoded nanoseconds is no whole microsecond."""
+    return bool(((encoded != 0) & (encoded & np.uint64(7) < 2)).any())
 
 
 def decode_nanos(encoded: Unsigned) -> Longs:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from acidsql.errors import InvalidValueError
 from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
-from acidsql.model.types import CharType
+from acidsql.model.types import ArrayType, CharType, ColumnType, MapType, StructType, walk_types
 from acidsql.orc.nested import has_leaf, map_leaves
 from acidsql.orc.nulls import settled
 from acidsql.orc.run_length import Unsigned
@@ -45,7 +45,12 @@ def storable_rows(rows: pa.RecordBatch, columns: Sequence[Column]) -> Storable:
 
 
 def storable(array: Array, column: Column) -> Storable:
-    """One column's values in the type its files hold. Timestamps may be EXACT."""
+    """One column's values as ORC stores them. Timestamps may be EXACT."""
+    return _without_nanos(fitting(array, column), column)
+
+
+def fitting(array: Array, column: Column) -> Array:
+    """One column's values in the type its files hold. InvalidValueError if one does not fit."""
     wanted = arrow_type(column.type, "exact" if has_leaf(array.type, is_exact) else "us")
     try:
         result = array if array.type.equals(wanted) else _cast(array, wanted)
@@ -55,7 +60,7 @@ def storable(array: Array, column: Column) -> Storable:
             detail=f"{str(error).splitlines()[0]}.",
         ) from error
     _refuse_wide_decimals(array, result, column)
-    return _without_nanos(settled(_bounded(result, column)), column)
+    return _bounded(settled(result), column.type, column)
 
 
 def _without_nanos(array: Array, column: Column) -> Storable:
@@ -88,19 +93,47 @@ def _cast(array: Array, wanted: DataType) -> Array:
     return pc.cast(array, wanted, safe=True)
 
 
-def _bounded(array: Array, column: Column) -> Array:
-    """A varchar's values; what is too long may only be so by trailing spaces."""
-    if not isinstance(column.type, CharType):
+def _bounded(array: Array, kind: ColumnType, column: Column) -> Array:
+    """The values with those of every char(n) and varchar(n) in the form they are stored in."""
+    if not any(isinstance(inner, CharType) for inner in walk_types(kind)):
         return array
-    length = column.type.length
-    if _longest(array) <= length:
-        return array
-    if _longest(pc.utf8_rtrim(array, " ")) > length:
-        raise InvalidValueError(
-            f'a value does not fit column "{column.name}" of type {column.type}',
-            detail=f"It has more than {length} characters.",
-        )
-    return pc.utf8_slice_codeunits(array, 0, length)
+    mask: Array = array.is_null() if array.null_count else None
+    match kind:
+        case CharType():
+            return _text(array, kind, column)
+        case ArrayType(element):
+            lists: Array = pa.ListArray
+            values = _bounded(array.values, element, column)
+            return lists.from_arrays(array.offsets, values, array.type, mask=mask)
+        case MapType(key, value):
+            maps: Array = pa.MapArray
+            keys, items = (
+                _bounded(a, k, column) for a, k in ((array.keys, key), (array.items, value))
+            )
+            return maps.from_arrays(array.offsets, keys, items, array.type, mask=mask)
+        case StructType(fields):
+            pairs = zip(array.flatten(), fields, strict=True)
+            children = [_bounded(child, inner, column) for child, (_, inner) in pairs]
+            return pa.StructArray.from_arrays(children, fields=list(array.type), mask=mask)
+        case _:
+            return array
+
+
+def _text(array: Array, kind: CharType, column: Column) -> Array:
+    """What is too long may only be so by trailing spaces. A char(n) is filled up with them.
+
+    Hive stores the padding, and looks for padded values by the statistics of a file.
+    """
+    trimmed = array
+    if _longest(array) > kind.length:
+        trimmed = pc.utf8_rtrim(array, " ")
+        if _longest(trimmed) > kind.length:
+            raise InvalidValueError(
+                f'a value does not fit column "{column.name}" of type {column.type}',
+                detail=f"It has more than {kind.length} characters.",
+            )
+        trimmed = pc.utf8_slice_codeunits(array, 0, kind.length)
+    return pc.utf8_rpad(trimmed, kind.length, " ") if kind.name == "char" else trimmed
 
 
 def _longest(array: Array) -> int:

@@ -22,7 +22,14 @@ from acidsql.layout.arrow import Array
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
 from acidsql.model.table import Column
-from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, STATS, append_metadata, read_tail
+from acidsql.orc.footer import (
+    ACID_VERSION,
+    KEY_INDEX,
+    NANOSECONDS,
+    STATS,
+    append_metadata,
+    read_tail,
+)
 from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
 from acidsql.orc.nulls import settled
 from acidsql.orc.schema import (
@@ -35,6 +42,7 @@ from acidsql.orc.schema import (
 )
 from acidsql.orc.sink import Sink
 from acidsql.orc.splice import Nanos, splice
+from acidsql.orc.timestamps import is_fine
 from acidsql.orc.values import storable_rows
 
 ACID_FORMAT_VERSION = "2"
@@ -247,11 +255,14 @@ class EventWriter:
             raise StorageError(fact, detail=str(error)) from error
 
     def _metadata(self, stripe_rows: Sequence[int]) -> Mapping[str, str]:
-        return {
+        keys = {
             KEY_INDEX: key_index(self._track, stripe_rows),
             STATS: f"{self._inserts},0,{self._deletes}",
             ACID_VERSION: ACID_FORMAT_VERSION,
         }
+        if any(is_fine(part) for nanos in self._nanos for _, part in nanos.parts):
+            keys[NANOSECONDS] = "true"
+        return keys
 
 
 def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> Array:

@@ -9,6 +9,7 @@ from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan, replaces, tables_read
 from acidsql.plans.query import QueryPlan
@@ -40,7 +41,7 @@ def _target_accesses(plan: WritePlan, target: Table) -> list[Access]:
         )
 
     match plan:
-        case InsertPlan() | TruncatePlan():
+        case InsertPlan() | TruncatePlan() | LoadPlan():
             static = plan.static_partition
             whole = bool(static) and len(static) == len(target.partition_columns)
             operation = Operation.OVERWRITE if replaces(plan) else Operation.INSERT

@@ -17,7 +17,7 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
     """What to compact: a table, or one partition of it, which need not exist."""
     table = find_target(statement.target, names)
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
-    if table.kind is not TableKind.FULL_ACID:
+    if table.kind is TableKind.PLAIN:
         raise AnalysisError(
             f"Compaction is not allowed on non-ACID table {table.name}", code=10286, **place
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from acidsql.errors import AnalysisError, UnsupportedStatementError
-from acidsql.model.table import Column, Table, TableKind
+from acidsql.errors import AnalysisError
+from acidsql.model.table import Column, Table
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.names import Names, find_column, find_target
 from acidsql.planner.partition import fixed_values
@@ -15,15 +15,8 @@ from acidsql.statements.insert import Insert
 
 
 def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
-    """One delta or base; in this process if every value is a literal, else from a query."""
+    """What a literal INSERT writes in this process, and any other one from a query."""
     table = find_target(statement.target, names)
-    if table.kind is not TableKind.FULL_ACID:
-        what = "insert-only" if table.kind is TableKind.INSERT_ONLY else "not transactional"
-        raise UnsupportedStatementError(
-            f'table "{table.name}" is {what}, which cannot be written yet',
-            line=statement.target.line,
-            column=statement.target.column,
-        )
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
     return InsertPlan(
@@ -32,6 +25,7 @@ def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> Insert
         static_partition=static,
         rows=_rows(statement, columns, names, arguments),
         overwrite=statement.overwrite,
+        target=table.kind,
     )
 
 

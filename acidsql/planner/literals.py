@@ -55,6 +55,24 @@ def cell_text(
         ) from None
 
 
+def canonical_text(text: str, kind: ColumnType) -> str:
+    """A value's text as this project writes it. ValueError if it is no value of the type.
+
+    >>> canonical_text("007", PrimitiveType("int"))
+    '7'
+    """
+    if kind == PrimitiveType("boolean"):
+        if text.lower() not in ("true", "false"):
+            raise ValueError(f"{text!r} is neither true nor false")
+        return text.lower()
+    try:
+        return _convert(text, kind)
+    except NotLiteral:
+        raise ValueError(f"{text!r} does not fit type {kind}") from None
+    except ValueError as error:
+        raise ValueError(f"{text!r} does not fit type {kind}: {error}") from None
+
+
 def _literal(node: exp.Expr, arguments: Arguments) -> Literal:
     node = node.unnest()
     match node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
 
@@ -38,6 +39,37 @@ class Names(Protocol):
     def table_names(self, database: str) -> list[str]:
         """Names to suggest when one is unknown."""
         ...
+
+
+@dataclass(slots=True)
+class SeenNames:
+    """Names as a plan was made with them, to find out later whether they still mean the same."""
+
+    names: Names
+    tables: dict[TableName, Table | None] = field(default_factory=dict)
+
+    @property
+    def database(self) -> str:
+        return self.names.database
+
+    def find_table(self, name: TableName) -> Table | None:
+        """The table, always the same one."""
+        if name not in self.tables:
+            self.tables[name] = self.names.find_table(name)
+        return self.tables[name]
+
+    def is_frame(self, name: str) -> bool:
+        return self.names.is_frame(name)
+
+    def is_view(self, name: str) -> bool:
+        return self.names.is_view(name)
+
+    def table_names(self, database: str) -> list[str]:
+        return self.names.table_names(database)
+
+    def still_hold(self) -> bool:
+        """Whether no table that was asked for has been altered, dropped or made since."""
+        return all(self.names.find_table(name) == table for name, table in self.tables.items())
 
 
 def table_name(ref: TableRef, names: Names) -> TableName:

@@ -6,6 +6,7 @@ from typing_extensions import assert_never
 
 from acidsql.planner.delete import plan_delete
 from acidsql.planner.insert import plan_insert
+from acidsql.planner.load import plan_load
 from acidsql.planner.merge import plan_merge
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
@@ -14,7 +15,7 @@ from acidsql.planner.truncate import plan_truncate
 from acidsql.planner.update import plan_update
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Delete, Insert, Merge, Query, Truncate, Update, WriteStatement
+from acidsql.statements import Delete, Insert, Load, Merge, Query, Truncate, Update, WriteStatement
 
 
 def make_plan(
@@ -30,6 +31,8 @@ def make_plan(
             return plan_delete(statement, names, arguments)
         case Merge():
             return plan_merge(statement, names, arguments)
+        case Load():
+            return plan_load(statement, names, arguments)
         case Truncate():
             return plan_truncate(statement, names, arguments)
         case Query():

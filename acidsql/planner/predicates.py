@@ -138,8 +138,14 @@ def literal_text(node: exp.Expr, kind: ColumnType, arguments: Arguments) -> str 
         return _number_text(node.name, kind)
     if kind == PrimitiveType("date"):
         return _date_text(node.name)
-    is_text = kind == PrimitiveType("string") or isinstance(kind, CharType)
+    is_text = _is_text(kind)
     return node.name if is_text else None
+
+
+def _is_text(kind: ColumnType) -> bool:
+    """Whether texts are compared as they are; of a char(n), trailing spaces do not count."""
+    is_varchar = isinstance(kind, CharType) and kind.name == "varchar"
+    return kind == PrimitiveType("string") or is_varchar
 
 
 def _number_text(text: str, kind: ColumnType) -> str | None:
@@ -158,7 +164,7 @@ def _date_text(text: str) -> str | None:
 
 
 def _argument_text(value: Any, kind: ColumnType) -> str | None:
-    is_text = kind == PrimitiveType("string") or isinstance(kind, CharType)
+    is_text = _is_text(kind)
     if isinstance(value, bool):
         return None
     if isinstance(value, int | Decimal):

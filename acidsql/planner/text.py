@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from acidsql.errors import UnsupportedStatementError
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import Names, table_name, unknown_table
@@ -61,12 +60,6 @@ class Lowering:
         raise unknown_table(ref, self.names)
 
     def _table_source(self, fragment: Fragment, ref: TableRef, table: Table) -> TableSource:
-        if table.kind is TableKind.INSERT_ONLY:
-            raise UnsupportedStatementError(
-                f'table "{table.name}" is insert-only, which cannot be read yet',
-                line=ref.line,
-                column=ref.column,
-            )
         mentioned = mentioned_columns(fragment)
         return TableSource(
             table=table.name,

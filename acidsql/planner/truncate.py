@@ -13,6 +13,14 @@ from acidsql.statements.truncate import Truncate
 def plan_truncate(statement: Truncate, names: Names, arguments: Arguments) -> TruncatePlan:
     """Bases without rows; PARTITION may leave columns out."""
     table = find_target(statement.target, names)
+    if table.external:
+        raise AnalysisError(
+            f"Cannot truncate non-managed table {table.name}.",
+            hint="INSERT OVERWRITE it with no rows, or remove its files.",
+            code=10146,
+            line=statement.target.line,
+            column=statement.target.column,
+        )
     if statement.partition and not table.partition_columns:
         raise AnalysisError(
             f'PARTITION: table "{table.name}" is not partitioned',
@@ -21,5 +29,7 @@ def plan_truncate(statement: Truncate, names: Names, arguments: Arguments) -> Tr
             column=statement.target.column,
         )
     return TruncatePlan(
-        table=table.name, static_partition=fixed_values(statement.partition, table, arguments)
+        table=table.name,
+        static_partition=fixed_values(statement.partition, table, arguments),
+        target=table.kind,
     )

@@ -65,13 +65,17 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job wrote: counts of rows, directories touched, and paths that an abort may remove."""
+    """What a job wrote: counts of rows, directories touched, and paths that an abort may remove.
+
+    ``moved`` are files outside the table that the commit is to remove.
+    """
 
     rows_inserted: int = 0
     rows_updated: int = 0
     rows_deleted: int = 0
     touched: tuple[Touched, ...] = ()
-    directories: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,11 @@ class Frame(Protocol):
     @property
     def columns(self) -> list[str]:
         """The column names, in order."""
+        ...
+
+    @property
+    def types(self) -> list[str]:
+        """The columns' types in Spark's words, in order."""
         ...
 
     @property
@@ -134,7 +143,7 @@ class Engine(Protocol):
         """Read every file the snapshot selects, and say what is wrong with them."""
         ...
 
-    def discard(self, directories: Sequence[str]) -> None:
+    def discard(self, paths: Sequence[str]) -> None:
         """Remove what an aborted write left. Never raises."""
         ...
 

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.model.table import TableKind
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
@@ -33,8 +35,11 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
         case MergePlan():
             return _tree(f"merge into {plan.table}", _merge_lines(plan))
         case TruncatePlan():
+            written = "file" if plan.target is TableKind.PLAIN else "base"
             place = _fixed(plan.static_partition)
-            return _tree(f"truncate {plan.table}", [*place, "base: no rows"])
+            return _tree(f"truncate {plan.table}", [*place, f"{written}: no rows"])
+        case LoadPlan():
+            return _tree(f"load data into {plan.table}", _load_lines(plan))
         case CompactPlan():
             return _tree(f"{plan.type} compaction of {plan.table}{_partition(plan)}", [])
         case CheckPlan():
@@ -69,8 +74,24 @@ def _insert_lines(plan: InsertPlan) -> list[str]:
         rows = f"values: {len(plan.rows.rows)} rows, in this process"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
-    written = "base" if plan.overwrite else "delta 0000"
+    written = _written(plan)
     return [rows, *_fixed(plan.static_partition), f"{written}: {', '.join(plan.columns)}"]
+
+
+def _load_lines(plan: LoadPlan) -> list[str]:
+    how = "copied" if plan.local else "moved"
+    place = "local files" if plan.local else "files"
+    return [
+        f"{place}: {plan.path}",
+        *_fixed(plan.static_partition),
+        f"{_written(plan)}: the files, {how}",
+    ]
+
+
+def _written(plan: InsertPlan | LoadPlan) -> str:
+    if plan.target is TableKind.PLAIN:
+        return "files"
+    return "base" if plan.overwrite else "delta 0000"
 
 
 def _fixed(static_partition: Sequence[tuple[str, str | None]]) -> list[str]:

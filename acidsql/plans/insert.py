@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from acidsql.model.names import TableName
+from acidsql.model.table import TableKind
 from acidsql.plans.node import Node
 from acidsql.plans.sql_text import SqlText
 
@@ -21,7 +22,8 @@ class LiteralRows(Node):
 
 
 class InsertPlan(Node):
-    """A delta under the statement's one statement id, or a base with ``overwrite``.
+    """A delta under the statement's one statement id, or a base with ``overwrite``; files without
+    a directory of their own where the ``target`` is plain.
 
     A base replaces what its partition held. Where ``static_partition`` is whole, that one is
     replaced even if there are no rows; otherwise those partitions that rows come to.
@@ -36,3 +38,4 @@ class InsertPlan(Node):
     static_partition: tuple[tuple[str, str | None], ...] = ()
     rows: LiteralRows | SqlText
     overwrite: bool = False
+    target: TableKind = TableKind.FULL_ACID

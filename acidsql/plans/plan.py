@@ -12,13 +12,14 @@ from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.sql_text import SqlText, TableSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 
-WritePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan | TruncatePlan
+WritePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan | TruncatePlan | LoadPlan
 Plan = Annotated[WritePlan | QueryPlan | CompactPlan | CheckPlan, Field(discriminator="kind")]
 
 PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan] = TypeAdapter(Plan)
@@ -38,7 +39,7 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
             yield from _some(plan.where)
         case DeletePlan():
             yield from _some(plan.where)
-        case TruncatePlan():
+        case TruncatePlan() | LoadPlan():
             return
         case MergePlan():
             yield from _merge_texts(plan)
@@ -64,7 +65,7 @@ def tables_read(plan: WritePlan | QueryPlan) -> tuple[TableName, ...]:
 def replaces(plan: WritePlan) -> bool:
     """Whether the plan's rows take the place of those that were there."""
     match plan:
-        case InsertPlan():
+        case InsertPlan() | LoadPlan():
             return plan.overwrite
         case TruncatePlan():
             return True

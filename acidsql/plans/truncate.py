@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from acidsql.model.names import TableName
+from acidsql.model.table import TableKind
 from acidsql.plans.node import Node
 
 
 class TruncatePlan(Node):
-    """A base without rows in every partition that ``static_partition`` does not exclude.
+    """A base, or a file, without rows in every partition not excluded by ``static_partition``.
 
     ``static_partition`` gives the value texts of some of the partition columns, or of none.
     """
@@ -17,3 +18,4 @@ class TruncatePlan(Node):
     kind: Literal["truncate"] = "truncate"
     table: TableName
     static_partition: tuple[tuple[str, str | None], ...] = ()
+    target: TableKind = TableKind.FULL_ACID

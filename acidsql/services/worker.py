@@ -7,6 +7,7 @@ from typing import Literal
 
 from acidsql.catalog import Catalog
 from acidsql.errors import AcidSqlError, TableNotFoundError
+from acidsql.model.access import Access, Operation
 from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
@@ -14,6 +15,7 @@ from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import Engine, TableSnapshot
 from acidsql.services.snapshots import table_directories
 from acidsql.txn.entities import Compaction, CompactionType, TxnType
+from acidsql.txn.locks import lock_components
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn
@@ -51,6 +53,8 @@ def _compact(
     compaction: Compaction, txn: OpenTxn, txns: TxnManager, catalog: Catalog, engine: Engine
 ) -> bool:
     name = TableName(compaction.database, compaction.table)
+    # As long as it writes, nobody may drop or rename what it writes into (Hive's Worker).
+    txn.lock(lock_components([Access.of(name, Operation.SELECT, _partition(compaction))]))
     snapshot = _snapshot(compaction, name, txn, catalog)
     if snapshot is None:
         txn.abort("nothing to compact")
@@ -73,8 +77,11 @@ def _plan(compaction: Compaction, name: TableName) -> CompactPlan:
     kind: Literal["minor", "major"] = (
         "major" if compaction.type is CompactionType.MAJOR else "minor"
     )
-    partition = PartitionName.parse(compaction.partition) if compaction.partition else None
-    return CompactPlan(table=name, partition=partition, type=kind)
+    return CompactPlan(table=name, partition=_partition(compaction), type=kind)
+
+
+def _partition(compaction: Compaction) -> PartitionName | None:
+    return PartitionName.parse(compaction.partition) if compaction.partition else None
 
 
 def _snapshot(
@@ -89,7 +96,7 @@ def _snapshot(
     directories = tuple(
         d for d in table_directories(catalog, table) if (str(d.name) if d.name else None) == wanted
     )
-    if table.kind is not TableKind.FULL_ACID or not directories:
+    if table.kind is TableKind.PLAIN or not directories:
         return None
     write_ids = txn.snapshot([name])[name].for_compactor()
     return TableSnapshot(table, directories, write_ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ class CreateTable:
     """CREATE TABLE [IF NOT EXISTS] ``target`` (…) …; a clause that is absent is None or empty.
 
     ``stored_as`` is the word after STORED AS, in upper case. ``bucket_count`` belongs to
-    ``bucket_columns``.
+    ``bucket_columns``. ``delimited`` says that there is a ROW FORMAT DELIMITED.
     """
 
     target: TableRef
@@ -34,6 +35,32 @@ class CreateTable:
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     comment: str | None = None
+    external: bool = False
+    delimited: bool = False
+    field_delimiter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableAs:
+    """CREATE TABLE … AS ``query``: ``table`` has no columns of its own.
+
+    ``partition_by`` names columns of the query.
+    """
+
+    table: CreateTable
+    partition_by: tuple[Identifier, ...]
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTableLike:
+    """CREATE TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` …."""
+
+    target: TableRef
+    source: TableRef
+    if_not_exists: bool
+    location: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
+from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.query import Query
 from acidsql.statements.truncate import Truncate
@@ -16,4 +17,4 @@ from acidsql.statements.update import Update
 class Explain:
     """EXPLAIN ``statement``."""
 
-    statement: Insert | Update | Delete | Merge | Truncate | Query
+    statement: Insert | Update | Delete | Merge | Truncate | Load | Query

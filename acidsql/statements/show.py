@@ -30,6 +30,13 @@ class ShowPartitions:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowCreateTable:
+    """SHOW CREATE TABLE ``target``."""
+
+    target: TableRef
+
+
+@dataclass(frozen=True, slots=True)
 class ShowCompactions:
     """SHOW COMPACTIONS."""
 

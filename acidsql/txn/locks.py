@@ -64,8 +64,11 @@ def _component(access: Access) -> LockComponent:
     match access.operation:
         case Operation.CREATE:
             return LockComponent(LockType.SHARED_READ, database)
-        case Operation.DROP:
+        case Operation.DROP | Operation.ALTER:
             return LockComponent(LockType.EXCLUSIVE, database, table, _partition(access))
+        case Operation.DESCRIBE:
+            # Stronger than Hive's shared read: of two that note something, none is lost.
+            return LockComponent(LockType.EXCL_WRITE, database, table, _partition(access))
         case operation:
             return LockComponent(
                 _data_lock(operation, access.transactional),

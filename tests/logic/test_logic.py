@@ -10,6 +10,7 @@ import datetime
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -80,6 +81,9 @@ class Runner:
                 return f"clean {self.session.run_cleaner()}", ()
             case ["worker", *_]:
                 return f"worker {self.session.run_worker()}", ()
+            case ["copy", source, target]:
+                shutil.copytree(self.warehouse / source, self.warehouse / target)
+                return record.directive, ()
             case ["layout", *name]:
                 return record.directive, tuple(self._layout(" ".join(name)))
             case ["statement", "ok"]:

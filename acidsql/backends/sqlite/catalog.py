@@ -18,7 +18,7 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.table import Bucketing, Column, Table
+from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
 from acidsql.model.types import parse_type
 
 _FORGET = (
@@ -119,6 +119,12 @@ class SqliteCatalog:
                     count=table.bucketing.count,
                     version=table.bucketing.version,
                 )
+        self._file.run(
+            "insert_format",
+            table_id=table_id,
+            stored_as=table.format.value,
+            field_delimiter=table.field_delimiter,
+        )
         for key, value in table.parameters.items():
             self._file.run("insert_parameter", table_id=table_id, key=key, value=value)
 
@@ -189,6 +195,9 @@ class SqliteCatalog:
             if row is None:
                 return None
             table_id, location, owner, created_s, comment = row
+            stored_as, field_delimiter = self._file.row("format", table_id=table_id) or (
+                FileFormat.ORC.value, FIELD_DELIMITER,
+            )  # fmt: skip
             return Table(
                 name,
                 self._columns("columns", table_id),
@@ -199,6 +208,8 @@ class SqliteCatalog:
                 comment,
                 owner,
                 created_s,
+                FileFormat(stored_as),
+                field_delimiter,
             )
 
     def _columns(self, query: str, table_id: int) -> tuple[Column, ...]:

@@ -90,6 +90,13 @@ DELETE FROM COMPACTION_QUEUE WHERE CQ_DATABASE = :database AND CQ_TABLE = :table
 -- name: forget_history
 DELETE FROM COMPLETED_COMPACTIONS WHERE CC_DATABASE = :database AND CC_TABLE = :table;
 
+-- name: insert_format
+INSERT OR REPLACE INTO SDS (TBL_ID, STORED_AS, FIELD_DELIM)
+VALUES (:table_id, :stored_as, :field_delimiter);
+
+-- name: format
+SELECT STORED_AS, FIELD_DELIM FROM SDS WHERE TBL_ID = :table_id;
+
 -- name: update_table
 UPDATE TBLS
 SET LOCATION = :location, OWNER = :owner, CREATE_TIME = :created_s, COMMENT = :comment

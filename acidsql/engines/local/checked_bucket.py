@@ -127,4 +127,6 @@ class CheckedBucket:
 
 
 def _files(directory: SelectedDir, bucket: BucketId) -> list[DataFile]:
-    return [f for f in directory.files if f.bucket_id == bucket]
+    # An empty file with a side file is one that a streaming writer has only just opened.
+    files = [f for f in directory.files if f.size or f.side_file is None]
+    return [f for f in files if f.bucket_id == bucket]

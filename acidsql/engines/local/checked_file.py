@@ -131,7 +131,7 @@ def _check_places(events: Events, place: FilePlace, found: Findings) -> Flags:
     wanted = DELETE if place.is_delete else INSERT
     word = "delete" if place.is_delete else "insert"
     found.add_events(ProblemKind.WRONG_EVENT, f"no {word}", operations != wanted, ids)
-    if events.rows is not None and not place.is_delete and events.rows.null_count:
+    if not place.is_delete and events.rows.null_count:
         nulls = np.asarray(events.rows.is_null())
         found.add_events(ProblemKind.WRONG_EVENT, "an insert without a row", nulls, ids)
     version = ids.bucket_properties >> 29
@@ -201,7 +201,7 @@ def _check_write_ids(events: Events, place: FilePlace, found: Findings) -> None:
 
 def _check_hash(events: Events, place: FilePlace, opened: OrcInput, found: Findings) -> None:
     bucketing = place.table.bucketing
-    if bucketing is None or events.rows is None or not len(events.row_ids):
+    if bucketing is None or not len(events.row_ids):
         return
     wanted = [c for name in bucketing.columns if (c := place.table.column(name)) is not None]
     if bucketing.version == 2 and PrimitiveType("binary") in [c.type for c in wanted]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 import uuid
@@ -10,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from acidsql.engines.local.compact_rows import COMPACTED, compact_rows
 from acidsql.engines.output import compression_of
 from acidsql.engines.selection import (
     SelectedFile,
@@ -30,6 +30,7 @@ from acidsql.layout.dir_names import (
 )
 from acidsql.model.ids import NO_TXN, BucketId, TxnId, WriteId
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.table import TableKind
 from acidsql.orc.merge import (
     MergeInput,
     MergeOutput,
@@ -41,8 +42,6 @@ from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.storage import Storage
-
-_COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
 
 Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
 
@@ -70,6 +69,9 @@ def compact(
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
     visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
+    if snapshot.table.kind is TableKind.INSERT_ONLY:
+        compact_rows(plan, snapshot, state, storage, visibility_id)
+        return True
     by_position = snapshot.table.matches_by_position(by_position)
     work = _Compaction(snapshot, partition, state, storage, visibility_id, by_position=by_position)
     if plan.type == "major":
@@ -202,7 +204,7 @@ class _Compaction:
         self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
         if directory.compacted:
             # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
-            self.storage.write_file(f"{hidden}/{METADATA_FILE}", _COMPACTED.encode())
+            self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
         return True
 
     def _write_bucket(self, hidden: str, bucket: BucketId, directory: _Directory) -> bool:

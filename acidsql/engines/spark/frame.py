@@ -24,6 +24,11 @@ class SparkFrame:
         with clear_errors():
             return list(self.data_frame.columns)
 
+    @property
+    def types(self) -> list[str]:
+        with clear_errors():
+            return [field.dataType.simpleString() for field in self.data_frame.schema.fields]
+
     def rows(self) -> list[tuple[Any, ...]]:
         with clear_errors():
             return [tuple(row) for row in self.data_frame.collect()]

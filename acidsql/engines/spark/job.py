@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
+from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.sql import configured, run_sql
 from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
+from acidsql.model.table import TableKind
 from acidsql.plans.engine import ReadContext
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
 from acidsql.storage import Storage
@@ -60,10 +63,13 @@ class Job:
 
     def scan(self, table: TableName, request: ScanRequest) -> Scan:
         """A table under the snapshot."""
+        snapshot = self.context.tables[table]
         with clear_errors():
+            if snapshot.table.kind is not TableKind.FULL_ACID:
+                return scan_rows(self.spark, snapshot, self.context.txns, self.storage, request)
             return scan_table(
                 self.spark,
-                self.context.tables[table],
+                snapshot,
                 self.context.txns,
                 self.storage,
                 self.keys,
@@ -146,9 +152,18 @@ def write_collected(
     changes: pa.Table, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
 ) -> list[OutputFile]:
     """Sort and write changes that the driver holds."""
+    fine = _fine(scan, target, legs, set(changes.column(PARTITION).to_numpy().tolist()))
+    texts = partition_texts(scan.selection)
     with Output(target) as output:
-        write_changes(output, writing_order(changes), partition_texts(scan.selection), legs)
+        write_changes(output, writing_order(changes), texts, legs, fine)
     return output.files
+
+
+def _fine(
+    scan: Scan, target: Target, legs: Sequence[ChangeLeg], partitions: Collection[int]
+) -> FineRows:
+    kept = frozenset[str]().union(*(leg.kept for leg in legs))
+    return fine_rows(scan.selection, target.storage, kept, partitions)
 
 
 def _write_distributed(
@@ -159,6 +174,7 @@ def _write_distributed(
 
     places = {(f.partition, f.bucket_id) for f in scan.selection.inserts}
     texts = partition_texts(scan.selection)
+    fine = _fine(scan, target, legs, {partition for partition, _ in places})
     place = (PARTITION, F.expr(_BUCKET_ID))
     placed = changes.repartition(max(1, min(len(places), 4096)), *place).sortWithinPartitions(
         *place, *CHANGED_ROW_ID
@@ -168,7 +184,7 @@ def _write_distributed(
         with Output(target) as output:
             for batch in batches:
                 if batch.num_rows:
-                    write_changes(output, pa.Table.from_batches([batch]), texts, legs)
+                    write_changes(output, pa.Table.from_batches([batch]), texts, legs, fine)
         yield files_batch(output.files)
 
     return run_writers(placed, write)

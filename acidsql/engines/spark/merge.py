@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, stretches
 from acidsql.engines.spark.errors import clear_errors
@@ -29,7 +29,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.sql import ansi
-from acidsql.engines.spark.update import new_value
+from acidsql.engines.spark.update import old_value
 from acidsql.engines.spark.values import stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
@@ -81,7 +81,9 @@ class _Merge:
         self.table: Table = job.context.tables[plan.table].table
         self.updates = [leg for leg in plan.matched if isinstance(leg, UpdateLeg)]
         self.legs = [
-            ChangeLeg(leg.statement_id, is_update=isinstance(leg, UpdateLeg))
+            ChangeLeg(leg.statement_id, is_update=True, kept=self._kept(leg))
+            if isinstance(leg, UpdateLeg)
+            else ChangeLeg(leg.statement_id, is_update=False)
             for leg in plan.matched
         ]
 
@@ -247,22 +249,24 @@ class _Merge:
         unmatched = f" WHEN {quote(self.plan.alias)}.{PARTITION} IS NULL THEN -1"
         return SqlText.of("CASE", unmatched, *whens, " ELSE -1 END")
 
+    def _kept(self, leg: UpdateLeg) -> frozenset[str]:
+        return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
+
     def _new_value(self, column: Column) -> SqlText:
         leg = self.updates[0]
         value = next((a.value for a in leg.assignments if a.column == column.name), None)
+        kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
         if value is None:
-            return new_value(None, column, self.plan.alias)
+            written = SqlText.of(old_value(self.job, column, self.plan.alias))
+        else:
+            written = stored(value, column)
+        name = f" AS {quote(column.name)}"
+        if written == SqlText.of(kept):
+            return SqlText.of(kept, name)
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
         number = self.plan.matched.index(leg)
-        kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
-        chosen = SqlText.of(
-            "CASE WHEN ",
-            self._acting_leg(),
-            f" = {number} THEN ",
-            stored(value, column),
-            f" ELSE {kept} END",
-        )
-        return new_value(chosen, column, self.plan.alias)
+        acts = SqlText.of("CASE WHEN ", self._acting_leg(), f" = {number} THEN ")
+        return SqlText.of(acts, written, f" ELSE {kept} END", name)
 
     def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
         """Write the source rows without a match."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import Selection, select_files
+from acidsql.engines.spark.columns import remembering_char, seen_columns
 from acidsql.engines.spark.deletes import KeyFrames, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sql import literal
-from acidsql.engines.spark.timestamps import wall_clock
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
@@ -68,16 +68,16 @@ def scan_table(
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
     selection = select_files(snapshot, partitions, txns, storage, tails=not table.is_unchanged)
     if not selection.inserts:
-        return Scan(_empty(spark, table, request), selection)
+        return Scan(empty_scan(spark, table, request), selection)
     partitioned = bool(table.partition_columns) or len(partitions) > 1
-    convert = wall_clock(spark, [c.type for c in table.columns])
+    convert = seen_columns(spark, [c.type for c in table.columns])
     scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, partitioned)
     events = _events(scan, selection, storage, request, table.matches_by_position(by_position))
     frame = without_deleted(
         spark, keys, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
-    return Scan(frame.selectExpr(*columns), selection)
+    return Scan(remembering_char(frame.selectExpr(*columns), table.columns), selection)
 
 
 def _events(
@@ -106,11 +106,7 @@ def _columns(
 ) -> list[str]:
     values = zip(events.values, table.columns, strict=True)
     columns = [f"{value} as {quote(column.name)}" for value, column in values]
-    for index, column in enumerate(table.partition_columns):
-        texts = [p.name.values[index] if p.name else None for p in partitions]
-        kind = spark_type(column.type)
-        array = ", ".join(f"cast({'null' if v is None else literal(v)} as {kind})" for v in texts)
-        columns.append(f"element_at(array({array}), {PARTITION} + 1) as {quote(column.name)}")
+    columns += partition_values(table, partitions)
     if request.row_id:
         columns.append(
             "named_struct('writeid', originalTransaction, 'bucketid', bucket, 'rowid', rowId)"
@@ -123,7 +119,18 @@ def _columns(
     return columns
 
 
-def _empty(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame:
+def partition_values(table: Table, partitions: Sequence[PartitionLocation]) -> list[str]:
+    """The partition columns, by what PARTITION counts."""
+    columns = []
+    for index, column in enumerate(table.partition_columns):
+        values = [p.name.values[index] if p.name else None for p in partitions]
+        kind = spark_type(column.type)
+        array = ", ".join(f"cast({'null' if v is None else literal(v)} as {kind})" for v in values)
+        columns.append(f"element_at(array({array}), {PARTITION} + 1) as {quote(column.name)}")
+    return columns
+
+
+def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame:
     columns = [f"{quote(c.name)} {spark_type(c.type)}" for c in table.all_columns]
     if request.row_id:
         columns.append("row__id struct<writeid: bigint, bucketid: int, rowid: bigint>")

@@ -16,6 +16,7 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.spark.columns import padded
 from acidsql.engines.spark.events import ID_TYPES, Events, column_alias
 from acidsql.layout.arrow import Array
 from acidsql.model.snapshot import ValidWriteIdList
@@ -75,7 +76,9 @@ class NumberedRows:
                         yield from reader.read(piece)
 
         size = sum(f.size for f in files)
-        return Events(_numbers(spark, len(tasks), size).mapInArrow(read, schema), tuple(names))
+        frame = _numbers(spark, len(tasks), size).mapInArrow(read, schema)
+        pairs = zip(names, self.columns, strict=True)
+        return Events(frame, tuple(padded(name, column.type) for name, column in pairs))
 
     def read(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         """The rows of a piece: partition, row id, then the table's columns."""

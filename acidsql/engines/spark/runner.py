@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import assert_never
@@ -11,7 +12,15 @@ from acidsql.engines.cleanup import discard_write
 from acidsql.engines.local.check import check
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
-from acidsql.engines.output import OutputFile, Target, discard, partition_name, publish
+from acidsql.engines.local.load import load
+from acidsql.engines.output import (
+    OutputFile,
+    Target,
+    discard,
+    partition_name,
+    publish,
+    remove_attempts,
+)
 from acidsql.engines.overwrite import empty_bases, truncate
 from acidsql.engines.spark.deletes import KeyFrames
 from acidsql.engines.spark.frame import SparkFrame
@@ -26,6 +35,7 @@ from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, TxnId
 from acidsql.model.names import quote_identifier
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.engine import (
@@ -37,6 +47,7 @@ from acidsql.plans.engine import (
     WriteContext,
 )
 from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan, replaces
 from acidsql.plans.query import QueryPlan
@@ -104,11 +115,16 @@ class SparkEngine:
         target = Target.of(snapshot, context.write_id, self._storage, overwrite=overwrite)
         try:
             files = self._run(plan, context, target)
-            publish(files, self._storage)
+            published = publish(files, target)
         except BaseException:
             discard_write(target, self._storage)
             raise
-        return _result(plan, files, target)
+        if target.kind is TableKind.PLAIN:
+            remove_attempts(target)
+        result = _result(plan, files, published, target)
+        if isinstance(plan, LoadPlan) and not plan.local:
+            return replace(result, moved=tuple(f.source for f in files))
+        return result
 
     def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
         snapshot = context.read.tables[plan.table]
@@ -122,6 +138,8 @@ class SparkEngine:
                 return run_delete(plan, self._job(context.read), target, context.statement_id)
             case MergePlan():
                 return run_merge(plan, self._job(context.read), target)
+            case LoadPlan():
+                return load(plan, snapshot.table, target, context.statement_id)
             case TruncatePlan():
                 return truncate(plan, snapshot, target)
             case _:
@@ -141,8 +159,8 @@ class SparkEngine:
     def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
         return check(snapshot, txns, self._storage)
 
-    def discard(self, directories: Sequence[str]) -> None:
-        discard(directories, self._storage)
+    def discard(self, paths: Sequence[str]) -> None:
+        discard(paths, self._storage)
 
     # -- names -------------------------------------------------------------------------------------
 
@@ -172,7 +190,9 @@ class SparkEngine:
         self._spark.close()
 
 
-def _result(plan: WritePlan, files: Sequence[OutputFile], target: Target) -> JobResult:
+def _result(
+    plan: WritePlan, files: Sequence[OutputFile], published: Sequence[str], target: Target
+) -> JobResult:
     counts = {"inserted": 0, "updated": 0, "deleted": 0}
     touched: dict[Touched, None] = {}
     for file in files:
@@ -190,13 +210,13 @@ def _result(plan: WritePlan, files: Sequence[OutputFile], target: Target) -> Job
         rows_updated=counts["updated"],
         rows_deleted=counts["deleted"],
         touched=tuple(touched),
-        directories=tuple(dict.fromkeys(f.directory for f in files)),
+        paths=tuple(published),
     )
 
 
 def _operation(plan: WritePlan, statement_id: StatementId) -> Operation:
     match plan:
-        case InsertPlan():
+        case InsertPlan() | LoadPlan():
             return Operation.OVERWRITE if plan.overwrite else Operation.INSERT
         case TruncatePlan():
             return Operation.OVERWRITE

@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
 from acidsql.plans.predicate import Predicate
@@ -79,7 +80,7 @@ def _options(
 def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tuple[str, str], ...]:
     from py4j.protocol import Py4JError  # noqa: PLC0415
 
-    ddl = ", ".join(f"`{c.name.replace('`', '``')}` {_storage(c.type)}" for c in columns)
+    ddl = ", ".join(f"`{c.name.replace('`', '``')}` {storage_type(c.type)}" for c in columns)
     schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
     orc_filters = getattr(
         getattr(jvm.org.apache.spark.sql.execution.datasources.orc, "OrcFilters$"), "MODULE$"
@@ -102,10 +103,6 @@ def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tupl
     jvm.org.apache.orc.mapred.OrcInputFormat.setSearchArgument(conf, found.get(), names)
     keys = ("orc.kryo.sarg", "orc.sarg.column.names")
     return tuple((key, conf.get(key)) for key in keys)
-
-
-def _storage(kind: ColumnType) -> str:
-    return "timestamp_ltz" if kind == PrimitiveType("timestamp") else str(kind)
 
 
 def _java_value(jvm: Any, text: str, kind: ColumnType) -> Any:

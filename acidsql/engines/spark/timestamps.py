@@ -6,16 +6,13 @@ the wall clock for one of the JVM's zone; undoing that with the same zone gives 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from acidsql.errors import UnsupportedStatementError
-from acidsql.model.types import ColumnType, PrimitiveType, spark_type, walk_types
+from acidsql.model.types import ColumnType, spark_type
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_TIMESTAMP = PrimitiveType("timestamp")
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00", "Universal"})
 
 
@@ -30,43 +27,51 @@ def storage_type(kind: ColumnType) -> str:
     return spark_type(kind).replace("timestamp_ntz", "timestamp_ltz")
 
 
-def wall_clock(
-    spark: SparkSession, kinds: Sequence[ColumnType]
-) -> Callable[[str, ColumnType], str]:
-    """What turns an expression as read into wall-clock time, for columns of these types."""
-    if not any(map(_has, kinds)):
-        return lambda expression, kind: expression
+def zones_agree(spark: SparkSession, zone: str) -> bool:
+    """Whether a cast turns a timestamp, read as one of this zone, into wall-clock time."""
     session_zone = spark.conf.get("spark.sql.session.timeZone") or ""
-    jvm_zone = _jvm_zone(spark)
-
-    def convert(expression: str, kind: ColumnType) -> str:
-        if not _has(kind):
-            return expression
-        if session_zone == jvm_zone or {session_zone, jvm_zone} <= _UTC:
-            return f"cast({expression} as {spark_type(kind)})"
-        if kind == _TIMESTAMP:
-            return _from_micros(expression, jvm_zone)
-        raise UnsupportedStatementError(
-            "a timestamp inside an array, map or struct cannot be read: Spark's session time zone"
-            f" is {session_zone}, the JVM's is {jvm_zone}",
-            hint=f"Set spark.sql.session.timeZone to {jvm_zone}.",
-        )
-
-    return convert
+    return session_zone == zone or {session_zone, zone} <= _UTC
 
 
-def _from_micros(expression: str, jvm_zone: str) -> str:
+def wall_clock(expression: str, zone: str) -> str:
+    """A timestamp as read, as wall-clock time, whatever the session's zone is."""
     epoch = "timestamp_ntz'1970-01-01 00:00:00'"
     utc = f"timestampadd(MICROSECOND, unix_micros({expression}), {epoch})"
-    return utc if jvm_zone in _UTC else f"convert_timezone('UTC', '{jvm_zone}', {utc})"
+    return utc if zone in _UTC else f"convert_timezone('UTC', '{zone}', {utc})"
 
 
-def _jvm_zone(spark: SparkSession) -> str:
+def may_be_bent(wall_clock: str, zone: str) -> str:
+    """Whether ORC's reader in a JVM of this zone may have made another time of a wall clock.
+
+    It moves a time that the zone skips in spring by an hour, and the first hours of year 1 and of
+    the Gregorian calendar by much more. What it made of them cannot be told from what was always
+    there.
+    """
+    steps = (f"timestampadd(MINUTE, {minutes}, {wall_clock})" for minutes in (-60, -30, 30, 60))
+    skipped = (
+        f"convert_timezone('UTC', '{zone}', convert_timezone('{zone}', 'UTC', {step})) <> {step}"
+        for step in steps
+    )
+    days = (
+        ("0001-01-01", "0001-01-03"),
+        ("0001-12-31", "0002-01-03"),
+        ("1582-10-04", "1582-10-27"),
+    )
+    moved = (
+        f"{wall_clock} between timestamp_ntz'{first} 00:00:00' and timestamp_ntz'{last} 00:00:00'"
+        for first, last in days
+    )
+    return " or ".join((*skipped, *moved))
+
+
+def is_utc(zone: str) -> bool:
+    """Whether the zone is UTC under one of its names."""
+    return zone in _UTC
+
+
+def jvm_zone(spark: SparkSession) -> str:
+    """The time zone of Spark's JVM."""
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
         return "UTC"  # without a gateway the server is taken to run as ours does
     return str(jvm.java.util.TimeZone.getDefault().getID())
-
-
-def _has(kind: ColumnType) -> bool:
-    return _TIMESTAMP in walk_types(kind)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.columns import kept_value
 from acidsql.engines.spark.job import Job, row_width, write_changed_rows
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.sql import ansi
@@ -25,15 +26,21 @@ def run_update(
     """A delete delta and a delta, not yet published."""
     table = job.context.tables[plan.table].table
     new = {a.column: a.value for a in plan.assignments}
-    values = [new_value(new.get(c.name), c, plan.alias) for c in table.columns]
-    return _run(plan, job, target, values, ChangeLeg(statement_id, is_update=True))
+    values = [_new_value(job, new.get(c.name), c, plan.alias) for c in table.columns]
+    kept = kept_timestamps(table.columns, new)
+    return _run(plan, job, target, values, ChangeLeg(statement_id, is_update=True, kept=kept))
 
 
-def new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
+def _new_value(job: Job, value: SqlText | None, column: Column, alias: str) -> SqlText:
     """What a column becomes: the value as the column stores it, or what it was."""
     name = quote(column.name)
-    kept = f"{quote(alias)}.{name}"
-    return SqlText.of(kept if value is None else stored(value, column), f" AS {name}")
+    what = old_value(job, column, alias) if value is None else stored(value, column)
+    return SqlText.of(what, f" AS {name}")
+
+
+def old_value(job: Job, column: Column, alias: str) -> str:
+    """What a column was, for a row that is written again."""
+    return kept_value(job.spark, f"{quote(alias)}.{quote(column.name)}", column)
 
 
 def run_delete(

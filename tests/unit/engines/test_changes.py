@@ -15,7 +15,7 @@ from acidsql.engines.output import Output, publish
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import decode_bucket, encode_bucket
 from tests.checks import read_events
-from tests.unit.engines.tables import STORAGE, changes, table, target
+from tests.unit.engines.tables import changes, table, target
 
 UPDATE = ChangeLeg(StatementId(0), is_update=True)
 DELETE = ChangeLeg(StatementId(1), is_update=False)
@@ -50,7 +50,7 @@ def test_every_change_is_written_once(
     )
     with Output(target(of, 9)) as output:
         write_changes(output, writing_order(given_rows), ["p=x", "p=y"], [UPDATE, DELETE])
-    publish(output.files, STORAGE)
+    publish(output.files, output.target)
     names = [(f.directory, f.name) for f in output.files]
     assert len(set(names)) == len(names)
     deleted, inserted = [], []

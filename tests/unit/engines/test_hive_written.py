@@ -210,3 +210,12 @@ def test_a_file_is_read_up_to_its_valid_length(tmp_path: Path) -> None:
     assert compacted(of, "major")
     ids = [row["id"] for row in rows_of_one_directory(of)]
     assert sorted(ids) == [2, 3, 6, 7, 100]
+
+
+def test_footers_stay_unread_only_under_the_columns_of_an_empty_table(tmp_path: Path) -> None:
+    of = table(tmp_path / "t", "id int, v string")
+    assert not of.is_unchanged
+    created = of.created_empty()
+    assert created.is_unchanged
+    for columns in ("id bigint, v string", "id int, w string", "id int", "v string, id int"):
+        assert not replace(created, columns=table(tmp_path / "t", columns).columns).is_unchanged

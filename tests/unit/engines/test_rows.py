@@ -49,7 +49,7 @@ def test_one_batch_is_written_whole_and_in_order(
     codes = np.zeros(len(values), np.int64)
     with Output(target(of, 3)) as output:
         write_rows(output, k(values), codes, [""], placement, StatementId(2), 7)
-    publish(output.files, STORAGE)
+    publish(output.files, output.target)
     (seen,) = contents(of, 3)
     numbers = placement.buckets(k(values), 7).tolist()
     expected: dict[int, list[int | None]] = {}
@@ -75,7 +75,7 @@ def test_files_are_hidden_until_they_are_published(tmp_path: Path) -> None:
     of = table(tmp_path, "k int", "p string")
     files = written(target(of, 1))
     assert all(p.name.startswith("_attempt_") for p in tmp_path.rglob("*") if p.is_file())
-    publish(files, STORAGE)
+    publish(files, target(of, 1))
     assert sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()) == [
         "p=x/delta_0000001_0000001_0000/_orc_acid_version",
         "p=x/delta_0000001_0000001_0000/bucket_00000",
@@ -88,9 +88,9 @@ def test_files_are_hidden_until_they_are_published(tmp_path: Path) -> None:
 def test_a_second_attempt_cannot_take_the_first_one_s_name(tmp_path: Path) -> None:
     of = table(tmp_path, "k int", "p string")
     first, second = written(target(of, 1)), written(target(of, 1))
-    publish(first, STORAGE)
+    publish(first, target(of, 1))
     with pytest.raises(StorageError):
-        publish(second, STORAGE)
+        publish(second, target(of, 1))
 
 
 def test_what_is_discarded_is_gone_and_what_cannot_be_is_passed_over(tmp_path: Path) -> None:

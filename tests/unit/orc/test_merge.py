@@ -18,6 +18,7 @@ from acidsql.orc.merge import (
     merge_minor_inserts,
 )
 from acidsql.orc.reader import read_events
+from acidsql.orc.timestamps import exact_texts
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, P1, columns, delete_file, insert_file, seen
 
@@ -217,3 +218,27 @@ def test_minor_output_of_a_real_hive(tmp_path: Path) -> None:
             '{"id":2,"name":"Tommy","salary":7001}',
             '{"id":5,"name":"Tommy","salary":null}',
         ]
+
+
+ALL_TYPES = {
+    "id": "int", "ti": "tinyint", "si": "smallint", "i": "int", "bi": "bigint", "f": "float",
+    "d": "double", "dec1": "decimal(10,2)", "dec2": "decimal(38,18)", "s": "string",
+    "c": "char(10)", "vc": "varchar(20)", "dt": "date", "ts": "timestamp", "bin": "binary",
+    "bo": "boolean", "arr": "array<int>", "mp": "map<string,int>", "st": "struct<a:int,b:string>",
+    "nest": "array<struct<k:string,v:map<int,array<double>>>>",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("hive", ["hive3", "hive4"])
+def test_every_type_a_real_hive_wrote(tmp_path: Path, hive: str) -> None:
+    root = Path(__file__).parents[2] / "data" / "hive-written" / "states" / "alltypes" / hive
+    files = sorted(map(str, (root / "1-inserts").glob("delta_*/bucket_*")))
+    output = MergeOutput(str(tmp_path / "f"), columns(**ALL_TYPES), "zlib")
+    written = merge_major([MergeInput(f, f) for f in files], [], seen(3), output)
+    before = [repr(e["row"]) for f in files for e in read_events(f, exact=True).to_pylist()]
+    found = read_events(str(tmp_path / "f"), exact=True)
+    assert written.rows == len(before) > 3
+    assert [repr(row) for row in found["row"].to_pylist()] == before
+    texts = exact_texts(found["row"].combine_chunks().field("ts"))
+    assert texts[:2] == ["1582-10-15 00:00:00.000000001", "9999-12-31 23:59:59.999999999"]
+    assert found["row"].combine_chunks().field("dt").cast("string")[0].as_py() == "0001-01-01"

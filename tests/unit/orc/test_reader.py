@@ -9,7 +9,7 @@ import pytest
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.orc.calendar import proleptic
 from acidsql.orc.footer import append_metadata, read_tail
-from acidsql.orc.reader import iter_stripes, open_orc, read_events, read_row_ids
+from acidsql.orc.reader import iter_stripes, read_events, read_row_ids
 from acidsql.orc.schema import EVENT_COLUMNS
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, columns, insert_file
@@ -21,8 +21,7 @@ def test_files_of_a_real_hive() -> None:
     files = [f for f in sorted(DATA.glob("**/bucket_*")) if is_whole(f)]
     assert len(files) > 300
     for file in files:
-        with open_orc(str(file), exact=True) as opened:
-            events = opened.read()
+        events = read_events(str(file), exact=True)
         assert tuple(events.schema.names) == EVENT_COLUMNS
         assert events.num_rows == read_tail(str(file)).rows == read_row_ids(str(file)).num_rows
 

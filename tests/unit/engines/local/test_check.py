@@ -99,19 +99,6 @@ def test_a_minor_compaction_leaves_out_what_its_own_write_id_deleted(
     assert found(of) == []
 
 
-HIVE = [
-    (DATA / "employee" / "hive3", "employee:5:9223372036854775807::"),
-    (DATA / "employee" / "hive4", "employee:5:9223372036854775807::"),
-]
-
-
-@pytest.mark.parametrize(("path", "write_ids"), HIVE, ids=lambda value: str(value)[-20:])
-def test_what_hive_wrote_is_clean(path: Path, write_ids: str) -> None:
-    of = table(path, "id int, name string, salary int")
-    assert ValidWriteIdList.parse(write_ids).high_watermark == 5
-    assert found(of, 5) == []
-
-
 @pytest.mark.parametrize("name", ["b_bigint", "b_char", "b_decimal", "b_double", "b_string"])
 def test_rows_of_hive_lie_in_the_buckets_of_their_hashes(name: str, tmp_path: Path) -> None:
     kind = {"b_char": "char(20)", "b_decimal": "decimal(20,4)"}.get(name, name[2:])

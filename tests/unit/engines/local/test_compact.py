@@ -68,7 +68,7 @@ class Model:
                 output, rows, codes, [TABLE_ITSELF], Placement.of(self.of), StatementId(0),
                 self.write_id % 2,
             )  # fmt: skip
-        publish(output.files, STORAGE)
+        publish(output.files, output.target)
         if not commit:
             self.aborted.append(self.write_id)
             return
@@ -87,7 +87,7 @@ class Model:
         with Output(self.write_target) as output:
             leg = ChangeLeg(statement, is_update=update)
             write_changes(output, writing_order(table_of_changes), [TABLE_ITSELF], [leg])
-        publish(output.files, STORAGE)
+        publish(output.files, output.target)
         if not commit:
             self.aborted.append(self.write_id)
             return

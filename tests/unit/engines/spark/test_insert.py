@@ -17,7 +17,7 @@ from acidsql.engines.spark.insert import partition_codes, partition_column, writ
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table
-from tests.unit.engines.tables import STORAGE, contents, table, target
+from tests.unit.engines.tables import contents, table, target
 
 texts = st.one_of(
     st.none(), st.sampled_from(["", "a", "b/c", "100%", "__HIVE_DEFAULT_PARTITION__"])
@@ -39,7 +39,7 @@ def write(of: Table, batches: list[pa.RecordBatch]) -> list[OutputFile]:
     with Output(target(of, 1)) as output:
         for each in batches:
             write_batch(output, pa.Table.from_batches([each]), of, StatementId(0), 0)
-    publish(output.files, STORAGE)
+    publish(output.files, output.target)
     return output.files
 
 

@@ -1,0 +1,181 @@
+"""ALTER TABLE … ADD, CHANGE, RENAME and REPLACE COLUMNS.
+
+Files keep the columns they were written with. So a table's columns may grow at the end, get other
+names, and take types that hold every value of the old ones; nothing is dropped or moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from acidsql.definitions.create_table import column_of, refuse_bad_columns
+from acidsql.definitions.partition import altering
+from acidsql.errors import AnalysisError, ColumnNotFoundError, UnsupportedStatementError
+from acidsql.model.names import TableName
+from acidsql.model.table import POSITIONAL_EVOLUTION, Column, FileFormat, Table, TableKind
+from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.planner.names import find_column, find_target
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.alter_table import AddColumns, ChangeColumn, ReplaceColumns
+from acidsql.statements.create_table import ColumnDefinition
+from acidsql.statements.fragment import Identifier
+
+_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+
+
+def add_columns(statement: AddColumns, scope: Scope) -> Result:
+    """Add columns behind the others; rows written before have NULL there."""
+    table = find_target(statement.target, scope.names)
+    new = [column_of(definition) for definition in statement.columns]
+    columns = (*table.columns, *new)
+    refuse_bad_columns(statement.columns, new, table.all_columns)
+    return _alter(table, columns, scope)
+
+
+def change_column(statement: ChangeColumn, scope: Scope) -> Result:
+    """Give a column another name, a wider type or a comment."""
+    table = find_target(statement.target, scope.names)
+    old = find_column(table, statement.column)
+    if old in table.partition_columns:
+        raise _at(statement.column, f'"{old.name}" is a partition column and stays as it is')
+    _refuse_moving(statement, table, old)
+    new = replace(old, name=statement.name.name.lower())
+    if statement.type is not None:
+        definition = ColumnDefinition(statement.name, statement.type, statement.comment)
+        new = column_of(definition)
+        new = replace(new, comment=old.comment if new.comment is None else new.comment)
+    if new.name != old.name:
+        definition = ColumnDefinition(statement.name, str(new.type), new.comment)
+        refuse_bad_columns([definition], [new], table.all_columns)
+    _refuse_change(table.name, old, new, statement.name)
+    _refuse_bucket_column(table, old, new, statement.column)
+    columns = tuple(new if c == old else c for c in table.columns)
+    return _alter(table, columns, scope)
+
+
+def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
+    """The same columns, perhaps wider, and perhaps more behind them."""
+    table = find_target(statement.target, scope.names)
+    new = [column_of(definition) for definition in statement.columns]
+    refuse_bad_columns(statement.columns, new, table.partition_columns)
+    if len(new) < len(table.columns):
+        raise UnsupportedStatementError(
+            f"Replacing columns cannot drop columns for table {table.name}. "
+            "SerDe may be incompatible",
+            code=10313,
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    for old, column, definition in zip(table.columns, new, statement.columns, strict=False):
+        if column.name != old.name:
+            raise _at(
+                definition.name,
+                f'REPLACE COLUMNS puts "{column.name}" in the place of "{old.name}"',
+                hint="Write RENAME COLUMN a TO b to give a column another name.",
+            )
+        _refuse_change(table.name, old, column, definition.name)
+        _refuse_bucket_column(table, old, column, definition.name)
+    return _alter(table, tuple(new), scope)
+
+
+def _alter(table: Table, columns: Sequence[Column], scope: Scope) -> Result:
+    with altering(table, scope) as (txn, now):
+        parameters = now.noted
+        old_names = [c.name for c in now.columns]
+        if [c.name for c in columns[: len(old_names)]] != old_names:
+            _refuse_by_name(now)
+            parameters[POSITIONAL_EVOLUTION] = "true"
+        with scope.store.committing(txn.txn_id):
+            scope.store.alter_table(replace(now, columns=tuple(columns), parameters=parameters))
+    return Result("alter", message="OK")
+
+
+def _refuse_by_name(table: Table) -> None:
+    if table.kind is not TableKind.FULL_ACID and table.format is not FileFormat.TEXT:
+        raise UnsupportedStatementError(
+            f"a column of {table.name}, which is {table.kind.value}, cannot be renamed",
+            detail="The columns of its files are found by their names.",
+            hint="CREATE TABLE … AS SELECT gives columns other names.",
+        )
+    if table.parameters.get(POSITIONAL_EVOLUTION, "true").lower() != "true":
+        raise UnsupportedStatementError(
+            f"table {table.name} matches columns by name, so a renamed one would lose its rows",
+            hint=f"Its property '{POSITIONAL_EVOLUTION}' says so.",
+        )
+
+
+def _refuse_moving(statement: ChangeColumn, table: Table, old: Column) -> None:
+    names = [c.name for c in table.columns]
+    at = names.index(old.name)
+    after = statement.after
+    if after is not None and after.name.lower() not in names:
+        raise ColumnNotFoundError(
+            f'table "{table.name}" has no column "{after.name}"',
+            code=10002,
+            line=after.line,
+            column=after.column,
+        )
+    moved = statement.first and at != 0
+    if after is not None:
+        moved = at == 0 or names[at - 1] != after.name.lower()
+    if moved:
+        raise _at(
+            statement.column,
+            f"Reordering columns is not supported for table {table.name}. "
+            "SerDe may be incompatible",
+            code=10311,
+        )
+
+
+def _refuse_bucket_column(table: Table, old: Column, new: Column, place: Identifier) -> None:
+    """Rows are where the hash of their old type has put them."""
+    bucketed = table.bucketing is not None and old.name in table.bucketing.columns
+    if bucketed and (old.name, old.type) != (new.name, new.type):
+        raise _at(place, f'"{old.name}" is a bucket column and stays as it is')
+
+
+def _refuse_change(table: TableName, old: Column, new: Column, place: Identifier) -> None:
+    if not widens(old.type, new.type):
+        raise AnalysisError(
+            "The following columns have types incompatible with the existing columns in their "
+            f"respective positions : {new.name}",
+            detail=f"{new.type} does not hold all values of {old.type} in {table}.",
+            line=place.line,
+            column=place.column,
+        )
+
+
+def widens(old: ColumnType, new: ColumnType) -> bool:
+    """Whether every value of one type is a value of the other, whatever reads the file.
+
+    Narrower than Hive's implicit conversions, of which some lose digits.
+
+    >>> widens(PrimitiveType("int"), PrimitiveType("bigint"))
+    True
+    >>> widens(DecimalType(10, 2), DecimalType(12, 3))
+    True
+    """
+    if old == new:
+        return True
+    match old, new:
+        case PrimitiveType(a), PrimitiveType(b) if a in INTEGER_BITS and b in INTEGER_BITS:
+            return INTEGER_BITS[a] < INTEGER_BITS[b]
+        case PrimitiveType(a), DecimalType(precision, scale) if a in _DIGITS:
+            return precision - scale >= _DIGITS[a]
+        case PrimitiveType("float"), PrimitiveType("double"):
+            return True
+        case DecimalType(), DecimalType():
+            whole = new.precision - new.scale >= old.precision - old.scale
+            return whole and new.scale >= old.scale
+        case CharType("varchar", length), CharType("varchar", longer):
+            return length <= longer
+        case CharType("varchar"), PrimitiveType("string"):
+            return True
+    return False
+
+
+def _at(place: Identifier, message: str, **more: Any) -> UnsupportedStatementError:
+    return UnsupportedStatementError(message, line=place.line, column=place.column, **more)

@@ -1,0 +1,99 @@
+"""ALTER TABLE … SET TBLPROPERTIES ('transactional' = 'true'): a plain table becomes ACID.
+
+Nothing is rewritten. The files of a table that becomes full-ACID are its original files, of write
+id 0; ids up to 10,000,000 are kept free for them. Those of a table that becomes insert-only move
+into the delta of write id 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from acidsql.definitions.partition import altering, move
+from acidsql.errors import AnalysisError
+from acidsql.layout.dir_names import DeltaDir, is_hidden
+from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
+from acidsql.model.ids import StatementId, WriteId
+from acidsql.model.table import FileFormat, Table, TableKind
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.fragment import TableRef
+from acidsql.txn.transaction import OpenTxn
+
+
+def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableRef) -> Result:
+    """Make the table full-ACID or insert-only, under an exclusive lock."""
+    place: dict[str, Any] = {"line": target.line, "column": target.column}
+    parameters = {**table.noted, **given, "transactional": "true"}
+    parameters.setdefault("transactional_properties", "default")
+    properties = parameters["transactional_properties"].lower()
+    if properties not in ("default", "insert_only"):
+        raise AnalysisError(
+            f"Invalid transactional properties specified for {table.name} with the error unknown"
+            f" value {properties} for transactional_properties",
+            **place,
+        )
+    if replace(table, parameters=parameters).external:
+        raise AnalysisError(
+            f"{table.name} cannot be declared transactional because it's an external table",
+            hint="ALTER TABLE … SET TBLPROPERTIES ('EXTERNAL' = 'FALSE') makes it managed first.",
+            **place,
+        )
+    with altering(table, scope) as (txn, now):
+        # As it is now: somebody may have converted it while we waited.
+        if now.kind is not TableKind.PLAIN:
+            raise AnalysisError(f"{table.name} is a {now.kind.value} table already", **place)
+        converted = replace(now, parameters={**now.noted, **parameters})
+        if converted.kind is TableKind.FULL_ACID:
+            _to_full_acid(converted, scope, txn, place)
+        else:
+            _to_insert_only(converted, scope, txn)
+    return Result("alter", message="OK")
+
+
+def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any]) -> None:
+    if table.format is not FileFormat.ORC:
+        raise AnalysisError(
+            f"The table must be stored using an ACID compliant format (such as ORC): {table.name}",
+            hint="'transactional_properties' = 'insert_only' takes other formats.",
+            **place,
+        )
+    for location in _locations(table, scope):
+        past = history(scope.storage.list_files(location))
+        if past.strange or past.directories:
+            name = (past.strange or [path for path, _ in past.directories])[0]
+            raise AnalysisError(
+                f"Unable to alter table. Unexpected data file name format.  Cannot convert "
+                f"{table.name} to transactional table.  File: {location}/{name}",
+                hint="Only files named like 000000_0 or 000000_0_copy_1 become original files.",
+                **place,
+            )
+        count = table.bucketing.count if table.bucketing else None
+        if count is not None and any(bucket >= count for bucket in past.buckets):
+            raise AnalysisError(f"{location} holds bucket {max(past.buckets)} of {count}", **place)
+    with scope.store.committing(txn.txn_id):
+        scope.store.seed_write_id(table.name, ORIGINAL_WRITE_IDS)
+        scope.store.alter_table(table)
+
+
+def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
+    write_id = txn.write_id(table.name)
+    delta = DeltaDir(write_id, WriteId(write_id), StatementId(0)).name
+    with contextlib.ExitStack() as undo:
+        for location in _locations(table, scope):
+            for file in scope.storage.list_files(location):
+                if not any(map(is_hidden, file.path.split("/"))):
+                    moved = f"{location}/{delta}/{file.path}"
+                    move(f"{location}/{file.path}", moved, scope.storage, undo)
+        with scope.store.committing(txn.txn_id):
+            scope.store.alter_table(table)
+        undo.pop_all()
+
+
+def _locations(table: Table, scope: Scope) -> list[str]:
+    if not table.partition_columns:
+        return [table.location]
+    return [p.location for p in scope.store.partitions(table.name)]

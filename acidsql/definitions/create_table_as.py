@@ -1,0 +1,181 @@
+"""CREATE TABLE … AS SELECT: the table and its rows appear together, or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from acidsql.catalog import Partition, table_exists
+from acidsql.definitions.create_table import (
+    EXISTS,
+    adopt_location,
+    creation_locks,
+    database_location,
+    table_of,
+)
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.ids import WriteId
+from acidsql.model.names import TableName
+from acidsql.model.table import Table
+from acidsql.model.types import parse_type
+from acidsql.planner.accesses import query_accesses
+from acidsql.planner.names import SeenNames, table_name
+from acidsql.planner.query import plan_query
+from acidsql.plans.engine import (
+    Engine,
+    Frame,
+    JobResult,
+    PartitionLocation,
+    ReadContext,
+    TableSnapshot,
+    WriteContext,
+)
+from acidsql.plans.insert import InsertPlan
+from acidsql.plans.plan import tables_read
+from acidsql.plans.query import QueryPlan
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.create_table import ColumnDefinition, CreateTableAs
+from acidsql.statements.fragment import Identifier
+from acidsql.txn.entities import WriteOperation
+from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn
+
+_NAME = re.compile(r"[^\W\d][\w ]*")
+"""What Spark calls a column after its expression is no such word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An engine, and how to read tables under a transaction's snapshot."""
+
+    engine: Engine
+    context: Callable[[OpenTxn, Sequence[Table]], ReadContext]
+
+
+def create_table_as(statement: CreateTableAs, scope: Scope, reading: Reading) -> Result:
+    """Write the query's rows into a new directory, then make it a table with the commit."""
+    name = table_name(statement.table.target, scope.names)
+    if statement.table.if_not_exists and scope.store.find_table(name) is not None:
+        return Result("create", message=EXISTS)
+    seen = SeenNames(scope.names)
+    plan = plan_query(statement.query, seen, scope.arguments)
+    with scope.transaction() as txn:
+        write_id = txn.write_id(name)
+        locks = [*creation_locks(name), *lock_components(query_accesses(plan))]
+        txn.lock(sorted(locks, key=lambda c: (c.database, c.table or "")))
+        if scope.store.find_table(name) is not None:
+            if statement.table.if_not_exists:
+                return Result("create", message=EXISTS)
+            raise table_exists(name)
+        if not seen.still_hold():
+            raise AnalysisError("a table of the query was altered", hint="Run it again.")
+        sources = [scope.store.table(n) for n in tables_read(plan)]
+        context = reading.context(txn, sources)
+        frame = reading.engine.query(plan, context)
+        table = _table(statement, name, frame, scope)
+        if not adopt_location(table, scope, txn, chosen=_chosen(statement)).is_empty:
+            raise AnalysisError(
+                "CREATE-TABLE-AS-SELECT cannot create table with location to a non-empty directory",
+                detail=f"{table.location} is not empty.",
+                code=10304,
+            )
+        job = _write(table, plan, frame, context, write_id, scope, reading.engine, txn)
+    return Result(
+        "create",
+        rows_inserted=job.rows_inserted,
+        rows_updated=0,
+        rows_deleted=0,
+        txn_id=txn.txn_id,
+        write_ids={str(name): write_id},
+    )
+
+
+def _chosen(statement: CreateTableAs) -> bool:
+    return statement.table.location is not None
+
+
+def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope) -> Table:
+    """The table with the names and types of the query's columns."""
+    place = statement.query.source
+    columns = [
+        _column(number, text, kind, Identifier(text.lower(), place.line, place.column))
+        for number, (text, kind) in enumerate(zip(frame.columns, frame.types, strict=True), 1)
+    ]
+    by_name = {c.name.name: c for c in columns}
+    partition_columns = []
+    for identifier in statement.partition_by:
+        if identifier.name.lower() not in by_name:
+            raise AnalysisError(
+                f'PARTITIONED BY: the query has no column "{identifier.name}"',
+                line=identifier.line,
+                column=identifier.column,
+            )
+        partition_columns.append(by_name[identifier.name.lower()])
+    whole = replace(
+        statement.table,
+        columns=tuple(c for c in columns if c not in partition_columns),
+        partition_columns=tuple(partition_columns),
+    )
+    parent = database_location(scope.store.database(name.database), scope.warehouse)
+    return table_of(whole, name, f"{parent}/{name.table}", scope.user)
+
+
+def _column(number: int, text: str, kind: str, name: Identifier) -> ColumnDefinition:
+    if not _NAME.fullmatch(text):
+        raise UnsupportedStatementError(
+            f"column {number} of the query has no name of its own: {text}",
+            hint="Write e AS name.",
+            line=name.line,
+            column=name.column,
+        )
+    try:
+        parse_type(kind)
+    except ValueError as error:
+        raise UnsupportedStatementError(
+            f'column "{text}" of the query is {kind}: {error}',
+            hint=f"Write CAST(… AS type) AS {text}.",
+            line=name.line,
+            column=name.column,
+        ) from None
+    return ColumnDefinition(name, kind, None)
+
+
+def _write(
+    table: Table,
+    plan: QueryPlan,
+    frame: Frame,
+    context: ReadContext,
+    write_id: WriteId,
+    scope: Scope,
+    engine: Engine,
+    txn: OpenTxn,
+) -> JobResult:
+    """The rows into their delta, then the table with them into the catalog, in one step."""
+    insert = InsertPlan(
+        table=table.name, columns=tuple(c.lower() for c in frame.columns), rows=plan.rows
+    )
+    places = () if table.partition_columns else (PartitionLocation(None, table.location),)
+    empty = TableSnapshot(table, places, txn.snapshot([table.name])[table.name])
+    target = replace(context, tables={**context.tables, table.name: empty})
+    made = not scope.storage.exists(table.location)
+    scope.storage.make_directory(table.location)
+    job = JobResult()
+    try:
+        job = engine.write(insert, WriteContext(target, write_id))
+        txn.check()
+        partitions = [Partition(t.partition, t.location) for t in job.touched if t.partition]
+        names = [str(p.name) for p in partitions]
+        scope.store.add_dynamic_partitions(
+            txn.txn_id, write_id, table.name, sorted(names), WriteOperation.INSERT
+        )
+        with scope.store.committing(txn.txn_id):
+            scope.store.create_table(table.created_empty())
+            scope.store.add_partitions(table.name, partitions)
+    except BaseException as error:
+        txn.abort_after(error)
+        if txn.aborted:
+            engine.discard([*job.paths, *([table.location] if made else [])])
+        raise
+    return job

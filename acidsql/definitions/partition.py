@@ -1,0 +1,257 @@
+"""ALTER TABLE … ADD, DROP and RENAME PARTITION, and MSCK REPAIR TABLE."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from acidsql.catalog import Partition, partition_exists, partition_not_found
+from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
+from acidsql.errors import AcidSqlError, AnalysisError, PartitionNotFoundError
+from acidsql.layout.dir_names import is_hidden
+from acidsql.model.access import Access, Operation
+from acidsql.model.names import PartitionName
+from acidsql.model.table import Table
+from acidsql.planner.names import find_target
+from acidsql.planner.partition import (
+    matching_partitions,
+    partition_from_directory,
+    require_partitioned,
+    whole_partition,
+)
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.partition import (
+    AddPartitions,
+    DropPartitions,
+    RenamePartition,
+    RepairTable,
+)
+from acidsql.storage import Storage
+from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn
+
+_log = logging.getLogger(__name__)
+
+
+def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
+    """Make the partitions' directories, or take in those that are there."""
+    table = find_target(statement.target, scope.names)
+    wanted = []
+    for new in statement.partitions:
+        name = whole_partition(new.values, table, statement.target, scope.arguments)
+        chosen = new.location.rstrip("/") if new.location else None
+        wanted.append((Partition(name, chosen or f"{table.location}/{name}"), chosen))
+    with altering(table, scope) as (txn, table):
+        known = {p.name for p in scope.store.partitions(table.name)}
+        there = [p.name for p, _ in wanted if p.name in known]
+        if there and not statement.if_not_exists:
+            raise partition_exists(table.name, there[0])
+        added = [p for p, _ in wanted if p.name not in known]
+        for partition, chosen in wanted:
+            if chosen is not None and partition.name not in known:
+                _refuse_place_of_another(table, partition)
+                refuse_shared_location(chosen, scope, table.name)
+        _add(table, added, scope, txn)
+    return Result("alter", message="OK")
+
+
+def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
+    """Drop what meets the conditions, with its files."""
+    table = find_target(statement.target, scope.names)
+    require_partitioned(table, statement.target)
+    names = [p.name for p in scope.store.partitions(table.name)]
+    doomed: dict[PartitionName, None] = {}
+    for conditions in statement.partitions:
+        found = matching_partitions(names, conditions, table, scope.arguments)
+        if not found and not statement.if_exists:
+            raise PartitionNotFoundError(
+                f"no partition of {table.name} meets PARTITION (…)",
+                hint="SHOW PARTITIONS lists them; DROP IF EXISTS passes over what is not there.",
+                code=10006,
+                line=conditions[0].column.line,
+                column=conditions[0].column.column,
+            )
+        doomed |= dict.fromkeys(found)
+    if not doomed:
+        return Result("alter", message="no partition was dropped")
+    accesses = [Access.of(table.name, Operation.DROP, name) for name in doomed]
+    with altering(table, scope, accesses) as (txn, table):
+        dropped = [p for p in scope.store.partitions(table.name) if p.name in doomed]
+        _drop(table, dropped, scope, txn)
+    return Result("alter", message="\n".join(f"Dropped the partition {p.name}" for p in dropped))
+
+
+def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
+    """Give a partition other values; its directory follows if it lies where ours do."""
+    table = find_target(statement.target, scope.names)
+    old = whole_partition(statement.partition, table, statement.target, scope.arguments)
+    new = whole_partition(statement.renamed, table, statement.target, scope.arguments)
+    with altering(table, scope) as (txn, table):
+        known = {p.name: p for p in scope.store.partitions(table.name)}
+        if old not in known:
+            raise partition_not_found(table.name, old)
+        if new in known:
+            raise partition_exists(table.name, new)
+        source, target = known[old].location, f"{table.location}/{new}"
+        moves = source == f"{table.location}/{old}" and not table.external
+        location = target if moves else source
+        with contextlib.ExitStack() as undo:
+            if location != source:
+                move(source, target, scope.storage, undo)
+            with scope.store.committing(txn.txn_id):
+                scope.store.rename_partition(table.name, old, Partition(new, location))
+            undo.pop_all()
+    return Result("alter", message="OK")
+
+
+def repair_table(statement: RepairTable, scope: Scope) -> Result:
+    """Add partitions for directories that have none, drop those whose directory is gone."""
+    table = find_target(statement.target, scope.names)
+    require_partitioned(table, statement.target)
+    with altering(table, scope) as (txn, table):
+        known = scope.store.partitions(table.name)
+        places = {p.location for p in known}
+        found = [p for p in partition_directories(table, scope.storage) if p.location not in places]
+        added, dropped = [], []
+        if statement.add:
+            added = _new_ones(table, found, [p.name for p in known])
+        if statement.drop:
+            dropped = [p for p in known if not scope.storage.exists(p.location)]
+        adoption = adopt(table, [p.location for p in added], scope, txn)
+        with scope.store.committing(txn.txn_id):
+            adoption.seed(scope, txn)
+            _note_adoption(table, adoption, scope)
+            scope.store.drop_partitions(table.name, [p.name for p in dropped])
+            scope.store.add_partitions(table.name, added)
+    lines = [f"Repair: Added partition to metastore {table.name}:{p.name}" for p in added]
+    lines += [f"Repair: Dropped partition from metastore {table.name}:{p.name}" for p in dropped]
+    return Result("repair", message="\n".join(lines) or "nothing to repair")
+
+
+@contextlib.contextmanager
+def altering(
+    table: Table, scope: Scope, accesses: Sequence[Access] = ()
+) -> Iterator[tuple[OpenTxn, Table]]:
+    """A transaction that has the table, or what is named, for itself; and the table as it is then.
+
+    What was planned for the columns it had before does not fit any more: AnalysisError then.
+    """
+    with scope.transaction() as txn:
+        scope.release(lambda held: held == table.name)
+        txn.lock(lock_components(accesses or [Access.of(table.name, Operation.ALTER)]))
+        now = scope.store.table(table.name)
+        if (now.columns, now.partition_columns) != (table.columns, table.partition_columns):
+            raise AnalysisError(
+                f"table {table.name} was altered by somebody else",
+                hint="Run the statement again.",
+            )
+        yield txn, now
+
+
+def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack) -> None:
+    """Rename a directory, if it is there; ``undo`` will rename it back."""
+    if storage.exists(source):
+        storage.rename(source, target)
+        undo.callback(storage.rename, target, source)
+
+
+def partition_directories(table: Table, storage: Storage) -> list[Partition]:
+    """The partitions that the directories below a table mean, named as their types write them.
+
+    AnalysisError for a directory that means none: rows could lie in it.
+    """
+    places = [("", table.location)]
+    for column in table.partition_columns:
+        places = [
+            (f"{path}/{name}", f"{place}/{name}")
+            for path, place in places
+            for name in storage.list_directories(place)
+            if not is_hidden(name) and _is_level(name, column.name, place)
+        ]
+    found = []
+    for path, place in places:
+        try:
+            name = partition_from_directory(PartitionName.parse(path), table)
+        except ValueError as error:
+            raise AnalysisError(
+                f"the directory {place} is no partition of {table.name}", detail=f"{error}."
+            ) from None
+        found.append(Partition(name, place))
+    return found
+
+
+def _is_level(name: str, column: str, place: str) -> bool:
+    if name.partition("=")[0].lower() != column or "=" not in name:
+        raise AnalysisError(
+            f"the directory {place}/{name} is no partition",
+            detail=f"Directories here are called {column}=….",
+            hint="Move it elsewhere, or let its name begin with a dot.",
+        )
+    return True
+
+
+def _new_ones(
+    table: Table, found: Sequence[Partition], known: Sequence[PartitionName]
+) -> list[Partition]:
+    names = set(known)
+    for partition in found:
+        if partition.name in names:
+            raise AnalysisError(
+                f"two directories are the partition {partition.name} of {table.name}",
+                detail=f"One of them is {partition.location}.",
+                hint="Move one of them elsewhere.",
+            )
+        names.add(partition.name)
+    return list(found)
+
+
+def _note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
+    """What was noted about the files does not hold for those that others wrote."""
+    if not adoption.is_empty and table.noted != table.parameters:
+        scope.store.alter_table(replace(table, parameters=table.noted))
+
+
+def _refuse_place_of_another(table: Table, partition: Partition) -> None:
+    """A directory that is called like a partition is where that partition will be."""
+    inside = partition.location.removeprefix(f"{table.location}/")
+    if inside not in (partition.location, str(partition.name)) and "=" in inside:
+        raise AnalysisError(
+            f"the directory {partition.location} is that of another partition",
+            hint=f"The partition {partition.name} may lie outside {table.location}.",
+        )
+
+
+def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -> None:
+    adoption = adopt(table, [p.location for p in added], scope, txn)
+    for partition in added:
+        scope.storage.make_directory(partition.location)
+    with scope.store.committing(txn.txn_id):
+        adoption.seed(scope, txn)
+        _note_adoption(table, adoption, scope)
+        scope.store.add_partitions(table.name, added)
+
+
+def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn) -> None:
+    """Hide the directories and forget the partitions, then remove what is hidden.
+
+    What cannot be removed stays hidden: it does not come back with a new partition of the name.
+    The files of an external table stay as they are.
+    """
+    hidden: list[str] = []
+    with contextlib.ExitStack() as undo:
+        for partition in () if table.external else dropped:
+            parent = partition.location.rpartition("/")[0]
+            hidden.append(f"{parent}/.dropped_{uuid.uuid4().hex}")
+            move(partition.location, hidden[-1], scope.storage, undo)
+        with scope.store.committing(txn.txn_id):
+            scope.store.drop_partitions(table.name, [p.name for p in dropped])
+        undo.pop_all()
+    for directory in hidden:
+        try:
+            scope.storage.remove(directory)
+        except AcidSqlError:
+            _log.warning("could not remove %s of a dropped partition", directory, exc_info=True)

@@ -1,0 +1,138 @@
+"""ALTER TABLE … SET and UNSET TBLPROPERTIES."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from acidsql.definitions.conversion import convert
+from acidsql.definitions.create_table import normal_properties, refuse_properties
+from acidsql.definitions.partition import altering
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.access import Access, Operation
+from acidsql.model.table import CREATED_COLUMNS, POSITIONAL_EVOLUTION, Table, TableKind
+from acidsql.planner.names import find_target
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.alter_table import SetProperties, UnsetProperties
+from acidsql.statements.fragment import TableRef
+
+_TRANSACTIONAL, _PROPERTIES = "transactional", "transactional_properties"
+
+_FIXED = ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
+
+
+def set_properties(statement: SetProperties, scope: Scope) -> Result:
+    """Note properties; ``transactional`` makes an ACID table of a plain one."""
+    table = find_target(statement.target, scope.names)
+    given = normal_properties(statement.properties)
+    place = _place(statement.target)
+    if _TRANSACTIONAL in given or _PROPERTIES in given:
+        _refuse_kind_change(table, given, place)
+    _refuse_properties(table, given, place)
+    if table.kind is TableKind.PLAIN and given.get(_TRANSACTIONAL, "").lower() == "true":
+        return convert(table, given, scope, statement.target)
+    comment = given.pop("comment", table.comment)
+    with altering(table, scope, [Access.of(table.name, Operation.DESCRIBE)]) as (txn, now):
+        parameters = {**now.parameters, **given}
+        with scope.store.committing(txn.txn_id):
+            scope.store.alter_table(replace(now, parameters=parameters, comment=comment))
+    return Result("alter", message="OK")
+
+
+def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
+    """Forget properties."""
+    table = find_target(statement.target, scope.names)
+    place = _place(statement.target)
+    for key in statement.keys:
+        if key.lower() in (_TRANSACTIONAL, _PROPERTIES) and table.kind is not TableKind.PLAIN:
+            raise _cannot_be_unset(table, place)
+        if (
+            key in ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
+            and key in table.parameters
+        ):
+            raise _fixed(key, table, place)
+        if key not in table.parameters and not statement.if_exists:
+            raise AnalysisError(
+                f"The following property {key} does not exist in {table.name.table}",
+                hint="UNSET TBLPROPERTIES IF EXISTS passes over what is not there.",
+                **place,
+            )
+    with altering(table, scope, [Access.of(table.name, Operation.DESCRIBE)]) as (txn, now):
+        parameters = {k: v for k, v in now.parameters.items() if k not in statement.keys}
+        with scope.store.committing(txn.txn_id):
+            scope.store.alter_table(replace(now, parameters=parameters))
+    return Result("alter", message="OK")
+
+
+def _refuse_kind_change(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:
+    """Hive's TransactionalValidationListener: an ACID table stays what it is."""
+    transactional = given.get(_TRANSACTIONAL, "true").lower()
+    if transactional not in ("true", "false"):
+        raise AnalysisError(
+            f"'transactional' property of TBLPROPERTIES may only have value 'true': {table.name}",
+            **place,
+        )
+    if table.kind is TableKind.PLAIN:
+        if _TRANSACTIONAL not in given:
+            raise AnalysisError(
+                "Cannot change 'transactional_properties' without 'transactional'", **place
+            )
+        return
+    if transactional == "false":
+        if _PROPERTIES not in given:
+            raise AnalysisError(
+                "Cannot change 'transactional' without 'transactional_properties'", **place
+            )
+        raise _cannot_be_unset(table, place)
+    current = table.parameters.get(_PROPERTIES, "default")
+    if given.get(_PROPERTIES, current).lower() != current.lower():
+        raise AnalysisError(
+            "TBLPROPERTIES with 'transactional_properties' cannot be altered after the table is"
+            " created",
+            **place,
+        )
+
+
+def _refuse_properties(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:
+    external = next((v for k, v in given.items() if k.lower() == "external"), "false")
+    if external.lower() == "true" and table.kind is not TableKind.PLAIN:
+        raise AnalysisError(
+            f"{table.name} cannot be converted to external table as it is transactional table.",
+            **place,
+        )
+    refuse_properties(given, place)
+    if CREATED_COLUMNS in given:
+        raise AnalysisError(f"the property '{CREATED_COLUMNS}' is reserved", **place)
+    version = table.parameters.get("bucketing_version", "2")
+    if given.get("bucketing_version", version) != version:
+        raise UnsupportedStatementError(
+            f"'bucketing_version' of {table.name} stays {version}: its rows are hashed by it",
+            **place,
+        )
+    positional = given.get(POSITIONAL_EVOLUTION)
+    if (
+        positional is not None
+        and table.parameters.get(POSITIONAL_EVOLUTION, positional) != positional
+    ):
+        raise UnsupportedStatementError(
+            f"'{POSITIONAL_EVOLUTION}' says how the files of {table.name} are to be understood",
+            **place,
+        )
+
+
+def _fixed(key: str, table: Table, place: dict[str, Any]) -> UnsupportedStatementError:
+    return UnsupportedStatementError(
+        f"'{key}' says how the files of {table.name} are to be understood", **place
+    )
+
+
+def _cannot_be_unset(table: Table, place: dict[str, Any]) -> AnalysisError:
+    return AnalysisError(
+        f"TBLPROPERTIES with 'transactional'='true' cannot be unset: {table.name}", **place
+    )
+
+
+def _place(target: TableRef) -> dict[str, Any]:
+    return {"line": target.line, "column": target.column}

@@ -1,0 +1,56 @@
+"""ALTER TABLE … RENAME TO."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+
+from acidsql.catalog import Partition, table_exists
+from acidsql.definitions.create_table import creation_locks, database_location
+from acidsql.definitions.partition import move
+from acidsql.errors import AnalysisError
+from acidsql.model.access import Access, Operation
+from acidsql.model.table import Table
+from acidsql.planner.names import find_target, table_name
+from acidsql.result import Result
+from acidsql.scope import Scope
+from acidsql.statements.alter_table import RenameTable
+from acidsql.txn.locks import lock_components
+
+
+def rename_table(statement: RenameTable, scope: Scope) -> Result:
+    """Give a table another name; its directory follows if it lies where ours do (Hive)."""
+    table = find_target(statement.target, scope.names)
+    name = table_name(statement.renamed, scope.names)
+    home = database_location(scope.store.database(table.name.database), scope.warehouse)
+    parent = database_location(scope.store.database(name.database), scope.warehouse)
+    with scope.transaction() as txn:
+        scope.release(lambda held: held == table.name)
+        own = lock_components([Access.of(table.name, Operation.ALTER)])
+        txn.lock(sorted([*own, *creation_locks(name)], key=lambda c: (c.database, c.table or "")))
+        now = scope.store.table(table.name)
+        if scope.store.find_table(name) is not None:
+            raise table_exists(name)
+        moves = now.location == f"{home}/{table.name.table}" and not now.external
+        target = f"{parent}/{name.table}" if moves else now.location
+        if moves and scope.storage.exists(target):
+            raise AnalysisError(
+                f"New location for this table {name} already exists : {target}",
+                hint="Move what is there elsewhere, or remove it.",
+            )
+        with contextlib.ExitStack() as undo:
+            if moves:
+                move(now.location, target, scope.storage, undo)
+            with scope.store.committing(txn.txn_id):
+                renamed = replace(now, name=name, location=target)
+                scope.store.rename_table(table.name, renamed, _moved(now, target, scope))
+            undo.pop_all()
+    return Result("alter", message="OK")
+
+
+def _moved(table: Table, target: str, scope: Scope) -> list[Partition]:
+    def place(location: str) -> str:
+        inside = location.startswith(f"{table.location}/")
+        return target + location[len(table.location) :] if inside else location
+
+    return [Partition(p.name, place(p.location)) for p in scope.store.partitions(table.name)]

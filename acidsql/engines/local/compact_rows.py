@@ -1,0 +1,108 @@
+"""Compaction of an insert-only table: whole files into one per bucket; no row has an event."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from acidsql.engines.output import compression_of
+from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
+from acidsql.engines.row_selection import data_files
+from acidsql.errors import UnsupportedStatementError
+from acidsql.layout.acid_state import AcidState
+from acidsql.layout.dir_names import METADATA_FILE, BaseDir, DeltaDir, OriginalFile
+from acidsql.layout.listing import DataFile
+from acidsql.model.ids import BucketId, TxnId, WriteId
+from acidsql.model.table import FileFormat
+from acidsql.plans.compact import CompactPlan
+from acidsql.plans.engine import TableSnapshot
+from acidsql.storage import Storage
+
+COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
+_COMPRESSED_TEXT = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
+
+
+def compact_rows(
+    plan: CompactPlan,
+    snapshot: TableSnapshot,
+    state: AcidState,
+    storage: Storage,
+    visibility_id: TxnId,
+) -> None:
+    """Make a base of everything, or one delta of the deltas.
+
+    The name ends at the highest write id that was read, so that nothing else is covered, or in a
+    visibility id other than NO_TXN; the directory is written whole under a hidden name and then
+    renamed.
+    """
+    bounds = [d.directory for d in state.deltas if isinstance(d.directory, DeltaDir)]
+    low = min((d.min_write_id for d in bounds), default=WriteId(0))
+    high = max((d.max_write_id for d in bounds), default=WriteId(0))
+    major = plan.type == "major"
+    if major and state.base is not None and isinstance(state.base.directory, BaseDir):
+        high = max(high, state.base.directory.write_id)
+    files = data_files(state) if major else [f for d in state.deltas for f in d.files]
+    delta = DeltaDir(low, high, visibility_id=visibility_id)
+    name = BaseDir(high, visibility_id).name if major else delta.name
+    location = snapshot.partitions[0].location
+    hidden = f"{location}/_tmp_{uuid.uuid4().hex}_{name}"
+    try:
+        storage.make_directory(hidden)
+        for bucket in sorted({f.bucket_id or BucketId(0) for f in files}) or [BucketId(0)]:
+            inputs = [f for f in files if (f.bucket_id or BucketId(0)) == bucket]
+            _merge(inputs, location, f"{hidden}/{OriginalFile(bucket).name}", snapshot, storage)
+        if major and not visibility_id:
+            # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
+            storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
+        storage.rename(hidden, f"{location}/{name}")
+    finally:
+        storage.remove(hidden)
+
+
+def _merge(
+    files: Sequence[DataFile],
+    location: str,
+    output: str,
+    snapshot: TableSnapshot,
+    storage: Storage,
+) -> None:
+    """One file of the rows of several, in their order."""
+    local = storage.local_path(output)
+    path = local or os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
+    table = snapshot.table
+    if table.format is FileFormat.TEXT:
+        _join_lines([f"{location}/{f.path}" for f in files], path, storage)
+    else:
+        row_format = RowFormat.of(table, compression_of(table))
+        writer = RowWriter(path, row_format)
+        try:
+            for file in files:
+                source = f"{location}/{file.path}"
+                opened: Any = storage.local_path(source) or storage.open_input(source)
+                for batch in read_rows(opened, source, row_format):
+                    writer.write_rows(batch)
+        except BaseException:
+            writer.discard()
+            raise
+        writer.close()
+    storage.put_file(path, output)
+
+
+def _join_lines(paths: Sequence[str], output: str, storage: Storage) -> None:
+    """The lines of files behind one another; a last line may lack its end."""
+    for path in paths:
+        if path.rpartition(".")[2] in _COMPRESSED_TEXT:
+            raise UnsupportedStatementError(f"compressed text cannot be compacted: {path}")
+    with Path(output).open("wb") as target:
+        for path in paths:
+            with storage.open_input(path) as source:
+                shutil.copyfileobj(source, target, 1 << 20)
+                source.seek(-1, os.SEEK_END)
+                if source.read(1) not in (b"\n", b"\r"):
+                    target.write(b"\n")

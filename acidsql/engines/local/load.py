@@ -1,0 +1,182 @@
+"""LOAD DATA: files as they are, copied under hidden names; the session removes what was moved."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
+from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
+from acidsql.layout.dir_names import OriginalFile, is_hidden
+from acidsql.model.ids import BucketId, StatementId
+from acidsql.model.names import PartitionName
+from acidsql.model.table import FileFormat, Table
+from acidsql.orc.reader import open_orc
+from acidsql.orc.schema import row_schema
+from acidsql.plans.load import LoadPlan
+from acidsql.storage import Storage
+
+
+def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -> list[OutputFile]:
+    """Copies of the files, not yet published, in the order of their names."""
+    place = str(PartitionName.of(plan.static_partition)) if plan.static_partition else TABLE_ITSELF
+    directory = target.directory_written(place, statement, is_delete=False)
+    storage = target.storage
+    if not plan.local and f"{plan.path}/".startswith(tuple(f"{p}/" for p in _own(target))):
+        # Moving would take them from the table that they belong to.
+        raise AnalysisError(
+            f"Invalid path '{plan.path}': it lies in table {plan.table}", code=10028
+        )
+    found: list[OutputFile] = []
+    try:
+        for number, path in enumerate(input_files(plan, storage)):
+            with _opened(plan, path, storage) as stream:
+                rows = _checked(stream, path, table)
+            # Hive numbers the files of an unbucketed table anew.
+            name = OriginalFile(BucketId(number)).name
+            attempt = target.attempt_name(name)
+            file = OutputFile(
+                place,
+                directory,
+                attempt,
+                name,
+                int(statement),
+                is_delete=False,
+                rows=rows,
+                source=path,
+            )
+            found.append(file)
+            with _opened(plan, path, storage) as stream:
+                _copy(stream, f"{directory}/{file.attempt}", storage)
+    except BaseException:
+        for file in found:
+            storage.remove(f"{file.directory}/{file.attempt}")
+        raise
+    return found
+
+
+def _own(target: Target) -> list[str]:
+    return [target.location, *target.locations.values()]
+
+
+def input_files(plan: LoadPlan, storage: Storage) -> list[str]:
+    """The files that a path means: itself, or those directly below that are not hidden.
+
+    AnalysisError if there is none, or if there are directories among them.
+    """
+    names = _local_names(Path(plan.path)) if plan.local else _names(plan.path, storage)
+    nested = [n for n in names if "/" in n]
+    if nested:
+        raise AnalysisError(f"source contains directory: {plan.path}/{nested[0]}", code=10028)
+    if not names:
+        raise AnalysisError(f"Invalid path '{plan.path}': No files matching path", code=10028)
+    return [f"{plan.path}/{name}" if name else plan.path for name in sorted(names)]
+
+
+def _local_names(path: Path) -> list[str]:
+    """What lies in a directory, directories with a slash behind; "" for a file itself."""
+    if not path.is_dir():
+        return [""] if path.exists() else []
+    shown = [entry for entry in path.iterdir() if not is_hidden(entry.name)]
+    return [f"{entry.name}/" if entry.is_dir() else entry.name for entry in shown]
+
+
+def _names(path: str, storage: Storage) -> list[str]:
+    parent, _, name = path.rpartition("/")
+    if name not in storage.list_directories(parent):
+        return [""] if storage.exists(path) else []
+    directories = [f"{d}/" for d in storage.list_directories(path) if not is_hidden(d)]
+    files = [f.path for f in storage.list_files(path) if "/" not in f.path]
+    return [*(f for f in files if not is_hidden(f)), *directories]
+
+
+@contextmanager
+def _opened(plan: LoadPlan, path: str, storage: Storage) -> Iterator[BinaryIO]:
+    if not plan.local:
+        with storage.open_input(path) as stream:
+            yield stream
+        return
+    try:
+        stream = Path(path).open("rb")  # noqa: SIM115 - closed below, other errors than its own
+    except FileNotFoundError as error:
+        raise MissingFileError(f"cannot read {path}: it does not exist") from error
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    with stream:
+        yield stream
+
+
+def _checked(stream: BinaryIO, path: str, table: Table) -> int:
+    """The rows of a file, 0 for text. InvalidValueError if it does not fit the table.
+
+    Hive looks at the format only; columns that do not fit would come out as nulls there.
+    """
+    match table.format:
+        case FileFormat.ORC:
+            with open_orc(stream, path) as orc:
+                if orc.tail.is_acid:
+                    raise AnalysisError(
+                        f"LOAD DATA of a file with event columns: {path} was written by an ACID"
+                        " table",
+                        code=10413,
+                    )
+                _refuse_other_columns(orc.schema, path, table)
+                return orc.tail.rows
+        case FileFormat.PARQUET:
+            try:
+                with pq.ParquetFile(stream, coerce_int96_timestamp_unit="us") as parquet:
+                    _refuse_other_columns(parquet.schema_arrow, path, table)
+                    return int(parquet.metadata.num_rows)
+            except pa.ArrowException as error:
+                raise InvalidValueError(f"{path} is not a Parquet file") from error
+        case FileFormat.TEXT:
+            return 0
+
+
+def _refuse_other_columns(found: pa.Schema, path: str, table: Table) -> None:
+    wanted = row_schema(table.columns)
+    same_names = [n.lower() for n in found.names] == wanted.names
+    if same_names and all(map(_same_type, found.types, wanted.types)):
+        return
+    raise InvalidValueError(
+        f"the columns of {path} are not those of table {table.name}",
+        detail=f"It has {_columns(found)}; the table has {_columns(wanted)}.",
+        hint="Read the file with Spark, then INSERT INTO … SELECT.",
+    )
+
+
+def _same_type(found: pa.DataType, wanted: pa.DataType) -> bool:
+    if pa.types.is_timestamp(wanted):
+        return bool(pa.types.is_timestamp(found))
+    if found.num_fields and found.num_fields == wanted.num_fields and found.id == wanted.id:
+        pairs = [(found.field(i), wanted.field(i)) for i in range(found.num_fields)]
+        named = pa.types.is_struct(wanted)
+        return all(
+            _same_type(f.type, w.type) and (not named or f.name.lower() == w.name) for f, w in pairs
+        )
+    return bool(found.equals(wanted))
+
+
+def _columns(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)
+
+
+def _copy(stream: BinaryIO, path: str, storage: Storage) -> None:
+    storage.make_directory(path.rpartition("/")[0])
+    local = storage.local_path(path)
+    target = local or os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
+    try:
+        with Path(target).open("wb") as copy:
+            shutil.copyfileobj(stream, copy, 1 << 20)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from error
+    storage.put_file(target, path)

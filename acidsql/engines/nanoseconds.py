@@ -1,0 +1,117 @@
+"""Timestamps finer than Spark's microseconds: an update must not write them again, bent.
+
+Hive writes nanoseconds. Spark reads them cut to microseconds, so a row whose timestamp an update
+merely keeps would change all the same. Such rows are found in the files themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.selection import SelectedFile, Selection
+from acidsql.layout.arrow import Array
+from acidsql.model.row_id import RowId
+from acidsql.orc.exact import has_nanoseconds
+from acidsql.orc.keys import DeletedRows, Flags, RowIds
+from acidsql.orc.reader import open_orc
+from acidsql.orc.schema import ROW
+from acidsql.orc.timestamps import is_exact, is_finer_than_micros
+from acidsql.storage import Storage
+
+_THREADS = 8
+
+FineRows = Mapping[int, DeletedRows]
+"""Row ids to be looked up, by the index of their partition in the selection."""
+
+
+def fine_rows(
+    selection: Selection, storage: Storage, columns: frozenset[str], partitions: Collection[int]
+) -> FineRows:
+    """The rows with nanoseconds in one of these columns, in the insert files of some partitions.
+
+    Files that cannot have any, which are all that acidsql wrote for a statement, cost a look at
+    their footer.
+    """
+    if not columns:
+        return {}
+    files = [f for f in selection.inserts if f.partition in partitions]
+    with ThreadPoolExecutor(_THREADS) as pool:
+        found = list(pool.map(lambda f: _fine_rows_of(f, storage, columns), files))
+    result: dict[int, list[RowIds]] = {}
+    for file, row_ids in zip(files, found, strict=True):
+        if row_ids is not None:
+            result.setdefault(file.partition, []).append(row_ids)
+    return {partition: DeletedRows(_together(parts)) for partition, parts in result.items()}
+
+
+def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str]) -> RowIds | None:
+    source = storage.local_path(file.path) or storage.open_input(file.path)
+    with open_orc(source, file.path, file.length, exact=True) as opened:
+        if opened.exact is None or not has_nanoseconds(opened.source, opened.tail, columns):
+            return None
+        parts = []
+        number = 0
+        for events in opened.stripes():
+            rows: Array = events.column(ROW) if opened.tail.is_acid else events.to_struct_array()
+            named = {f.name.lower(): v for f, v in zip(rows.type, rows.flatten(), strict=True)}
+            # A renamed column is not found: then any column counts.
+            looked_at = columns if columns <= named.keys() else named.keys()
+            fine = np.zeros(len(rows), np.bool_)
+            for name in looked_at:
+                fine |= _is_fine(named[name])
+            if opened.tail.is_acid:
+                row_ids = RowIds.of(events)
+            else:
+                assert file.first is not None
+                row_ids = _numbered(file.first, number, len(rows))
+            parts.append(row_ids.where(fine))
+            number += len(rows)
+    return _together(parts)
+
+
+def _numbered(first: RowId, number: int, count: int) -> RowIds:
+    """The row ids of plain rows, ``number`` rows behind the first."""
+    start = first.row_number + number
+    return RowIds(
+        np.full(count, first.write_id),
+        np.full(count, first.bucket_property),
+        np.arange(start, start + count),
+    )
+
+
+def _is_fine(array: Array) -> Flags:
+    """Whether each value is, or has inside, a timestamp with nanoseconds."""
+    none: Flags = np.zeros(len(array), np.bool_)
+    if is_exact(array.type):
+        return is_finer_than_micros(array)
+    if isinstance(array, pa.StructArray):
+        for child in array.flatten():
+            none |= _is_fine(child)
+        return none
+    if isinstance(array, pa.MapArray):
+        return _inside(array, _is_fine(array.keys) | _is_fine(array.items))
+    return _inside(array, _is_fine(array.values)) if isinstance(array, pa.ListArray) else none
+
+
+def _inside(array: Array, fine: Flags) -> Flags:
+    before = np.concatenate([np.zeros(1, np.int64), np.cumsum(fine)])
+    offsets = np.asarray(array.offsets)
+    result: Flags = before[offsets[1:]] > before[offsets[:-1]]
+    return result
+
+
+def _together(parts: list[RowIds]) -> RowIds:
+    return RowIds(
+        *(
+            np.concatenate([np.zeros(0, np.int64), *columns])
+            for columns in (
+                [p.write_ids for p in parts],
+                [p.bucket_properties for p in parts],
+                [p.row_numbers for p in parts],
+            )
+        )
+    )

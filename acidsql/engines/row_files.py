@@ -1,0 +1,198 @@
+"""Files of plain rows: ORC, Parquet or text, without event columns, written and read with pyarrow.
+
+What a plain or an insert-only table holds, and what Hive reads and writes there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+import pyarrow.parquet as pq
+from typing_extensions import assert_never
+
+from acidsql.engines.text_rows import encode_lines
+from acidsql.errors import ConfigError, StorageError
+from acidsql.layout.arrow import Array
+from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
+from acidsql.orc.footer import append_metadata, read_tail
+from acidsql.orc.nulls import settled
+from acidsql.orc.reader import open_orc
+from acidsql.orc.schema import row_schema
+from acidsql.orc.splice import Nanos, splice
+from acidsql.orc.values import fitting, storable_rows
+from acidsql.orc.writer import CODECS
+
+_PARQUET_CODECS = ("none", "snappy", "gzip", "zstd", "lz4")
+_BATCH_ROWS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class RowFormat:
+    """How a table's files hold rows; cheap to send to a task."""
+
+    columns: tuple[Column, ...]
+    format: FileFormat
+    compression: str
+    field_delimiter: str = FIELD_DELIMITER
+
+    @classmethod
+    def of(cls, table: Table, orc_compression: str) -> RowFormat:
+        """A table's. ConfigError for an unknown ``parquet.compression``."""
+        compression = orc_compression
+        if table.format is FileFormat.PARQUET:
+            parameters: Mapping[str, str] = table.parameters
+            given = parameters.get("parquet.compression", "snappy").lower()
+            compression = "none" if given == "uncompressed" else given
+            if compression not in _PARQUET_CODECS:
+                raise ConfigError(
+                    f'parquet.compression "{given}" is not supported',
+                    hint=f"Use one of {', '.join(_PARQUET_CODECS)}.",
+                )
+        return cls(table.columns, table.format, compression, table.field_delimiter)
+
+
+class RowWriter:
+    """Writes one file of rows to a local path.
+
+    InvalidValueError for values that the columns, or text, cannot hold; StorageError when the
+    disk refuses.
+    """
+
+    def __init__(self, path: str, format: RowFormat) -> None:
+        self.path = path
+        self.rows = 0
+        self._format = format
+        self._schema = row_schema(format.columns)
+        self._nanos: list[Nanos] = []
+        with self._clear_errors("written"):
+            self._open: Any = self._create()
+            self._write(self._schema.empty_table())
+
+    def _create(self) -> Any:
+        match self._format.format:
+            case FileFormat.ORC:
+                codec = CODECS[self._format.compression]
+                return pa_orc.ORCWriter(self.path, compression=codec)
+            case FileFormat.PARQUET:
+                # Hive writes timestamps as INT96, and older readers know nothing else.
+                parquet_codec: Any = self._format.compression
+                return pq.ParquetWriter(
+                    self.path,
+                    self._schema,
+                    compression=parquet_codec,
+                    use_deprecated_int96_timestamps=True,
+                )
+            case FileFormat.TEXT:
+                return open(self.path, "wb")
+            case _:
+                assert_never(self._format.format)
+
+    def write_rows(self, rows: pa.RecordBatch) -> None:
+        """Write rows whose columns are found by name."""
+        table = pa.Table.from_arrays(self._stored(rows), schema=self._schema)
+        with self._clear_errors("written"):
+            self._write(table)
+        self.rows += rows.num_rows
+
+    def _stored(self, rows: pa.RecordBatch) -> list[Array]:
+        columns = self._format.columns
+        if self._format.format is not FileFormat.ORC:
+            return [fitting(rows.column(c.name), c) for c in columns]
+        stored = storable_rows(rows, columns)
+        self._nanos = self._nanos or [Nanos() for _ in stored.nanos]
+        for nanos, (count, left) in zip(self._nanos, stored.nanos, strict=True):
+            nanos.add(count, left)
+        arrays: list[Array] = stored.array.flatten()
+        return arrays
+
+    def _write(self, table: pa.Table) -> None:
+        match self._format.format:
+            case FileFormat.ORC:
+                self._open.write(table)
+            case FileFormat.PARQUET:
+                self._open.write_table(table)
+            case FileFormat.TEXT:
+                columns, delimiter = self._format.columns, self._format.field_delimiter
+                self._open.write(encode_lines(table, columns, delimiter))
+            case _:
+                assert_never(self._format.format)
+
+    def close(self) -> RowWriter:
+        """Finish the file; removes it when that fails."""
+        with self._clear_errors("finished"):
+            self._open.close()
+            if self._format.format is FileFormat.ORC:
+                self._finish_orc()
+        return self
+
+    def _finish_orc(self) -> None:
+        """Fractions that pyarrow cannot write, and the calendar, which is not Hive's old one."""
+        tail = read_tail(self.path)
+        if any(nanos.parts for nanos in self._nanos):
+            splice(self.path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
+            tail = read_tail(self.path)
+        append_metadata(self.path, tail, {})
+
+    def discard(self) -> None:
+        """Stop writing and remove the file."""
+        with suppress(OSError, pa.ArrowException, AttributeError):
+            self._open.close()
+        with suppress(OSError):
+            os.unlink(self.path)
+
+    def _clear_errors(self, done: str) -> _Clear:
+        return _Clear(self, done)
+
+
+class _Clear:
+    def __init__(self, writer: RowWriter, done: str) -> None:
+        self._writer, self._done = writer, done
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None:
+            return
+        self._writer.discard()
+        if isinstance(error, (OSError, pa.ArrowException)):
+            fact = f'file "{self._writer.path}" cannot be {self._done}'
+            raise StorageError(fact, detail=str(error)) from error
+
+
+def read_rows(source: BinaryIO | str, path: str, format: RowFormat) -> Iterator[pa.RecordBatch]:
+    """The rows of an ORC or Parquet file in the table's columns, found by name.
+
+    A column that the file lacks is null.
+    """
+    match format.format:
+        case FileFormat.ORC:
+            with open_orc(source, path, exact=True) as orc:
+                for stripe in orc.stripes():
+                    yield _named(stripe, format.columns)
+        case FileFormat.PARQUET:
+            with pq.ParquetFile(source, coerce_int96_timestamp_unit="us") as parquet:
+                for batch in parquet.iter_batches(_BATCH_ROWS):
+                    yield _named(batch, format.columns)
+        case FileFormat.TEXT:
+            raise AssertionError("lines of text are copied, not read")
+        case _:
+            assert_never(format.format)
+
+
+def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
+    found = {name.lower(): index for index, name in enumerate(batch.schema.names)}
+    schema = row_schema(columns)
+    arrays = [
+        settled(batch.column(found[c.name]))
+        if c.name in found
+        else pa.nulls(batch.num_rows, schema.field(c.name).type)
+        for c in columns
+    ]
+    return pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])

@@ -1,0 +1,134 @@
+"""Columns as Spark's ORC reader hands them out → as a query sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.sql import literal
+from acidsql.engines.spark.timestamps import (
+    is_utc,
+    jvm_zone,
+    may_be_bent,
+    wall_clock,
+    zones_agree,
+)
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.table import Column
+from acidsql.model.types import (
+    ArrayType,
+    CharType,
+    ColumnType,
+    MapType,
+    PrimitiveType,
+    StructType,
+    walk_types,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_TIMESTAMP = PrimitiveType("timestamp")
+_CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
+"""How Spark remembers that a string column is a char(n), and pads what it is compared with."""
+
+
+Leaf = Callable[[str, ColumnType], str | None]
+
+
+def seen_columns(
+    spark: SparkSession, kinds: Sequence[ColumnType], file_zone: str | None = None
+) -> Callable[[str, ColumnType], str]:
+    """What turns an expression as read into the value a query sees, for columns of these types.
+
+    Timestamps become wall-clock time, and char(n) has its padding, which ORC's reader may take
+    off. ``file_zone`` is the zone in which the reader took the files' clock, None for the JVM's.
+    """
+    has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
+    zone = (file_zone or jvm_zone(spark)) if has_timestamps else ""
+    agree = not has_timestamps or zones_agree(spark, zone)
+
+    def leaf(expression: str, kind: ColumnType) -> str | None:
+        match kind:
+            case PrimitiveType("timestamp"):
+                if agree:
+                    return f"cast({expression} as timestamp_ntz)"
+                return wall_clock(expression, zone)
+            case _:
+                return _padded(expression, kind)
+
+    return lambda expression, kind: rebuilt(expression, kind, leaf)
+
+
+def kept_value(spark: SparkSession, expression: str, column: Column) -> str:
+    """The value of a column as an update writes it again.
+
+    An error for a timestamp that a JVM outside UTC may have read wrongly: see `may_be_bent`.
+    """
+    zone = jvm_zone(spark) if _TIMESTAMP in walk_types(column.type) else "UTC"
+    if is_utc(zone):
+        return expression
+    text = (
+        f'column "{column.name}" has a timestamp that Spark cannot read for certain in the time'
+        f" zone of its JVM, {zone}: start Spark with -Duser.timezone=UTC"
+    )
+    error = f"cast(raise_error({literal(text)}) as timestamp_ntz)"
+
+    def leaf(value: str, kind: ColumnType) -> str | None:
+        if kind != _TIMESTAMP:
+            return None
+        return f"if({may_be_bent(value, zone)}, {error}, {value})"
+
+    return rebuilt(expression, column.type, leaf)
+
+
+def padded(expression: str, kind: ColumnType) -> str:
+    """The expression with the padding of each char(n) in it."""
+    return rebuilt(expression, kind, _padded)
+
+
+def _padded(expression: str, kind: ColumnType) -> str | None:
+    if isinstance(kind, CharType) and kind.name == "char":
+        return f"rpad({expression}, {kind.length}, ' ')"
+    return None
+
+
+def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
+    """The frame, compared by Spark as its char(n) columns demand: trailing spaces do not count."""
+    for column in columns:
+        if isinstance(column.type, CharType) and column.type.name == "char":
+            frame = frame.withMetadata(column.name, {_CHAR_METADATA: str(column.type)})
+    return frame
+
+
+def rebuilt(expression: str, kind: ColumnType, leaf: Leaf) -> str:
+    """The expression with what ``leaf`` makes of its leaves, None standing for no change.
+
+    >>> double = lambda e, k: f"2 * {e}" if str(k) == "int" else None
+    >>> rebuilt("a", ArrayType(PrimitiveType("int")), double)
+    'transform(a, x -> 2 * x)'
+    """
+    changed = leaf(expression, kind)
+    if changed is not None:
+        return changed
+    match kind:
+        case ArrayType(element):
+            value = rebuilt("x", element, leaf)
+            return expression if value == "x" else f"transform({expression}, x -> {value})"
+        case MapType(key, value_kind):
+            keys, values = f"map_keys({expression})", f"map_values({expression})"
+            new_keys = rebuilt(keys, ArrayType(key), leaf)
+            new_values = rebuilt(values, ArrayType(value_kind), leaf)
+            if (new_keys, new_values) == (keys, values):
+                return expression
+            return f"map_from_arrays({new_keys}, {new_values})"
+        case StructType(fields):
+            names = [f"{expression}.{quote(name)}" for name, _ in fields]
+            shown = [rebuilt(n, k, leaf) for n, (_, k) in zip(names, fields, strict=True)]
+            if shown == names:
+                return expression
+            pairs = zip((name for name, _ in fields), shown, strict=True)
+            parts = ", ".join(f"{literal(name)}, {value}" for name, value in pairs)
+            return f"if({expression} is null, null, named_struct({parts}))"
+        case _:
+            return expression

@@ -1,0 +1,103 @@
+"""A plain or insert-only table as a DataFrame: ORC, Parquet or text, without event columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from typing_extensions import assert_never
+
+from acidsql.engines.row_selection import select_row_files
+from acidsql.engines.selection import Selection
+from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
+from acidsql.engines.spark.deletes import WHOLE
+from acidsql.engines.spark.partitions import with_partition
+from acidsql.engines.spark.paths import literal_paths
+from acidsql.engines.spark.prune import prune_partitions
+from acidsql.engines.spark.read import (
+    Scan,
+    ScanRequest,
+    empty_scan,
+    partition_values,
+)
+from acidsql.engines.spark.timestamps import storage_type
+from acidsql.engines.text_rows import NULL
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.table import Column, FileFormat, Table
+from acidsql.model.types import CharType, PrimitiveType, spark_type
+from acidsql.plans.engine import TableSnapshot
+from acidsql.storage import Storage
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_FIELDS = "__acidsql_fields"
+
+
+def scan_rows(
+    spark: SparkSession,
+    snapshot: TableSnapshot,
+    txns: ValidTxnList,
+    storage: Storage,
+    request: ScanRequest,
+) -> Scan:
+    """The rows that the snapshot sees; of a plain table, those that are there."""
+    table = snapshot.table
+    partitions = prune_partitions(table, snapshot.partitions, request.predicates)
+    selection = select_row_files(snapshot, partitions, txns, storage)
+    if not selection.inserts:
+        return Scan(empty_scan(spark, table, request), selection)
+    rows = _rows(spark, table, selection)
+    if table.partition_columns:
+        rows = with_partition(spark, rows, selection.inserts)
+    columns = _columns(spark, table) + partition_values(table, partitions)
+    return Scan(remembering_char(rows.selectExpr(*columns), table.columns), selection)
+
+
+def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
+    """The rows as the files hold them, before types are settled."""
+    paths = literal_paths(f.path for f in selection.inserts)
+    schema = ", ".join(f"{quote(c.name)} {storage_type(c.type)}" for c in table.columns)
+    reader = spark.read.options(**WHOLE)
+    match table.format:
+        case FileFormat.ORC:
+            calendar = {"orc.proleptic.gregorian.default": "true"}
+            return reader.schema(schema).options(**calendar).orc(paths)
+        case FileFormat.PARQUET:
+            return reader.schema(schema).parquet(*paths)
+        case FileFormat.TEXT:
+            from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+            # Not Spark's CSV: it has quotes and escapes, and drops empty lines.
+            delimiter = f"\\x{ord(table.field_delimiter):02x}"
+            fields = F.split("value", delimiter, -1).alias(_FIELDS)
+            return reader.text(paths).select("*", fields)
+        case _:
+            assert_never(table.format)
+
+
+def _columns(spark: SparkSession, table: Table) -> list[str]:
+    if table.format is FileFormat.TEXT:
+        return [
+            f"{_parsed(index, column)} as {quote(column.name)}"
+            for index, column in enumerate(table.columns)
+        ]
+    # INT96 of Hive are instants of a clock in UTC.
+    file_zone = "UTC" if table.format is FileFormat.PARQUET else None
+    seen = seen_columns(spark, [c.type for c in table.columns], file_zone)
+    return [f"{seen(quote(c.name), c.type)} as {quote(c.name)}" for c in table.columns]
+
+
+def _parsed(index: int, column: Column) -> str:
+    r"""A field of a line, as LazySimpleSerDe reads it: null if it is missing or no such value."""
+    sign = "".join(f"{ord(c):02X}" for c in NULL)
+    text = f"nullif(get({_FIELDS}, {index}), cast(X'{sign}' as string))"
+    match column.type:
+        case PrimitiveType("string"):
+            return text
+        case CharType(_, length):
+            return padded(f"left({text}, {length})", column.type)
+        case PrimitiveType("binary"):
+            return f"coalesce(try_to_binary({text}, 'base64'), cast({text} as binary))"
+        case kind:
+            return f"try_cast({text} as {spark_type(kind)})"

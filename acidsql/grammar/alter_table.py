@@ -1,0 +1,154 @@
+"""ALTER TABLE: what follows the table's name says which statement it is."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from acidsql.grammar.compact import parse_compact
+from acidsql.grammar.create_table import column_definition, column_definitions, properties
+from acidsql.grammar.create_table import property_key as key
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.insert import parse_partition
+from acidsql.grammar.partition import (
+    parse_add_partitions,
+    parse_drop_partitions,
+    parse_rename_partition,
+)
+from acidsql.statements import AlterTable, Compact
+from acidsql.statements.alter_table import (
+    AddColumns,
+    ChangeColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetProperties,
+    UnsetProperties,
+)
+from acidsql.statements.fragment import TableRef
+from acidsql.statements.partition import RenamePartition
+
+_REFUSED = {
+    "SET LOCATION": "Its rows would stay behind; ADD PARTITION … LOCATION, or CREATE TABLE … "
+    "LOCATION, take a directory in.",
+    "SET FILEFORMAT": "ACID tables are ORC.",
+    "SET SERDE": "ACID tables are ORC.",
+    "SET SERDEPROPERTIES": "Use SET TBLPROPERTIES.",
+    "SET OWNER": "Rights are those of the files.",
+    "DROP COLUMN": "Old files keep the column; create a new table and INSERT INTO … SELECT.",
+    "DROP COLUMNS": "Old files keep the columns; create a new table and INSERT INTO … SELECT.",
+    "ALTER COLUMN": "Write CHANGE COLUMN name name type.",
+    "EXCHANGE PARTITION": "Row ids belong to one table: INSERT INTO … SELECT, then DROP PARTITION.",
+    "CONCATENATE": "Write COMPACT 'major'.",
+    "CLUSTERED BY": "Files are bucketed as they are; create a new table and INSERT INTO it.",
+    "PARTITION COLUMN": "Directories are named by it; create a new table and INSERT INTO it.",
+    "RECOVER PARTITIONS": "Write MSCK REPAIR TABLE t.",
+}
+_KNOWN = "See docs/statements.md for the forms of ALTER TABLE."
+
+
+def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
+    """The ALTER TABLE that starts here."""
+    start = cursor.offset
+    cursor.expect("ALTER", "TABLE")
+    target = cursor.table()
+    if cursor.sees("PARTITION", "COLUMN"):
+        _refuse(cursor, start)
+    place = cursor.offset
+    if cursor.sees("PARTITION"):
+        return _of_partition(cursor, target, start)
+    match cursor.peek().word:
+        case "COMPACT":
+            return parse_compact(cursor, target, (), place)
+        case "CHANGE":
+            return _change(cursor, target)
+        case "RENAME":
+            return _rename(cursor, target)
+    match cursor.peek().word, cursor.peek(1).word:
+        case "ADD", "PARTITION" | "IF":
+            return parse_add_partitions(cursor, target)
+        case "DROP", "PARTITION" | "IF":
+            return parse_drop_partitions(cursor, target)
+        case "ADD" | "REPLACE", "COLUMN" | "COLUMNS":
+            return _columns(cursor, target)
+        case "SET" | "UNSET", "TBLPROPERTIES":
+            return _properties(cursor, target)
+        case _:
+            return _refuse(cursor, start)
+
+
+def _of_partition(cursor: Cursor, target: TableRef, start: int) -> RenamePartition | Compact:
+    place = cursor.offset
+    partition = parse_partition(cursor)
+    if cursor.sees("COMPACT"):
+        return parse_compact(cursor, target, partition, place)
+    if not cursor.sees("RENAME"):
+        _refuse(cursor, start, " PARTITION (…)")
+    if any(item.value is None for item in partition):
+        cursor.source.syntax_error("every partition column needs a value in RENAME", place)
+    return parse_rename_partition(cursor, target, partition)
+
+
+def _refuse(cursor: Cursor, start: int, where: str = "") -> NoReturn:
+    words = [w for w in (cursor.peek(0).word, cursor.peek(1).word) if w]
+    form = " ".join(words)
+    form = form if form in _REFUSED else (words[0] if words else "this form")
+    cursor.source.refuse(
+        f"ALTER TABLE …{where} {form} is not supported", start, hint=_REFUSED.get(form, _KNOWN)
+    )
+
+
+def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns:
+    replaces = cursor.step().word == "REPLACE"
+    one = cursor.step().word == "COLUMN" and not cursor.sees("(")
+    columns = (
+        (column_definition(cursor, "column"),)
+        if one
+        else column_definitions(cursor.parenthesised(), "column")
+    )
+    _reach(cursor)
+    return ReplaceColumns(target, columns) if replaces else AddColumns(target, columns)
+
+
+def _change(cursor: Cursor, target: TableRef) -> ChangeColumn:
+    cursor.expect("CHANGE")
+    cursor.accept("COLUMN")
+    column = cursor.name("a column")
+    head = cursor.until("FIRST", "AFTER", "CASCADE", "RESTRICT")
+    if head.end - head.at < 2:
+        head.at = head.end
+        head.unexpected("expected the new name and its type")
+    new = column_definition(head, "column")
+    head.expect_end()
+    first = cursor.accept("FIRST")
+    after = cursor.name("a column") if cursor.accept("AFTER") else None
+    _reach(cursor)
+    return ChangeColumn(target, column, new.name, new.type, new.comment, first, after)
+
+
+def _rename(cursor: Cursor, target: TableRef) -> ChangeColumn | RenameTable:
+    cursor.expect("RENAME")
+    if cursor.accept("TO"):
+        return RenameTable(target, cursor.table())
+    cursor.expect("COLUMN")
+    column = cursor.name("a column")
+    cursor.expect("TO")
+    return ChangeColumn(target, column, cursor.name("a column"))
+
+
+def _properties(cursor: Cursor, target: TableRef) -> SetProperties | UnsetProperties:
+    sets = cursor.step().word == "SET"
+    cursor.expect("TBLPROPERTIES")
+    if sets:
+        return SetProperties(target, properties(cursor.parenthesised()))
+    if_exists = cursor.accept("IF", "EXISTS")
+    inside = cursor.parenthesised()
+    keys = [key(inside)]
+    while inside.accept(","):
+        keys.append(key(inside))
+    inside.expect_end()
+    return UnsetProperties(target, tuple(keys), if_exists)
+
+
+def _reach(cursor: Cursor) -> None:
+    """CASCADE and RESTRICT mean the same here: partitions have no columns of their own."""
+    if not cursor.accept("CASCADE"):
+        cursor.accept("RESTRICT")

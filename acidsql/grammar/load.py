@@ -1,0 +1,28 @@
+"""LOAD DATA."""
+
+from __future__ import annotations
+
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.insert import parse_fixed_partition
+from acidsql.statements.load import Load
+
+
+def parse_load(cursor: Cursor) -> Load:
+    """The LOAD DATA that starts here."""
+    cursor.expect("LOAD", "DATA")
+    local = cursor.accept("LOCAL")
+    cursor.expect("INPATH")
+    line, column = cursor.source.place(cursor.offset)
+    path = cursor.string("a path in quotes")
+    overwrite = cursor.accept("OVERWRITE")
+    cursor.expect("INTO", "TABLE")
+    target = cursor.table()
+    partition = parse_fixed_partition(cursor, "LOAD DATA")
+    for word in ("INPUTFORMAT", "SERDE"):
+        if cursor.sees(word):
+            cursor.source.refuse(
+                f"LOAD DATA … {word} is not supported",
+                cursor.offset,
+                hint="The files must be in the format of the table.",
+            )
+    return Load(target, path, local, overwrite, partition, line, column)

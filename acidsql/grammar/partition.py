@@ -1,0 +1,103 @@
+"""ALTER TABLE … ADD, DROP and RENAME PARTITION, and MSCK REPAIR TABLE."""
+
+from __future__ import annotations
+
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.insert import constant, parse_fixed_partition
+from acidsql.statements.fragment import TableRef
+from acidsql.statements.insert import PartitionValue
+from acidsql.statements.partition import (
+    AddPartitions,
+    DropPartitions,
+    NewPartition,
+    PartitionCondition,
+    RenamePartition,
+    RepairTable,
+)
+
+_OPERATORS = {
+    ("=", "="): "=",
+    ("!", "="): "!=",
+    ("<", ">"): "!=",
+    ("<", "="): "<=",
+    (">", "="): ">=",
+    ("=",): "=",
+    ("<",): "<",
+    (">",): ">",
+}
+"""Longer ones first: the lexer gives one symbol at a time."""
+
+
+def parse_add_partitions(cursor: Cursor, target: TableRef) -> AddPartitions:
+    """What follows ALTER TABLE t: ``ADD [IF NOT EXISTS] PARTITION …``."""
+    cursor.expect("ADD")
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    partitions: list[NewPartition] = []
+    while not partitions or cursor.sees("PARTITION") or cursor.accept(","):
+        values = fixed_partition(cursor, "ADD PARTITION")
+        location = cursor.string("a location in quotes") if cursor.accept("LOCATION") else None
+        partitions.append(NewPartition(values, location))
+    return AddPartitions(target, if_not_exists, tuple(partitions))
+
+
+def parse_drop_partitions(cursor: Cursor, target: TableRef) -> DropPartitions:
+    """What follows ALTER TABLE t: ``DROP [IF EXISTS] PARTITION (…), … [PURGE]``."""
+    cursor.expect("DROP")
+    if_exists = cursor.accept("IF", "EXISTS")
+    partitions = [_conditions(cursor)]
+    while cursor.accept(","):
+        partitions.append(_conditions(cursor))
+    cursor.accept("PURGE")
+    return DropPartitions(target, if_exists, tuple(partitions))
+
+
+def parse_rename_partition(
+    cursor: Cursor, target: TableRef, partition: tuple[PartitionValue, ...]
+) -> RenamePartition:
+    """What follows ALTER TABLE t PARTITION (…): ``RENAME TO PARTITION (…)``."""
+    cursor.expect("RENAME", "TO")
+    return RenamePartition(target, partition, fixed_partition(cursor, "RENAME TO PARTITION"))
+
+
+def parse_repair(cursor: Cursor) -> RepairTable:
+    """The MSCK that starts here; REPAIR TABLE alone is Spark's way to write it."""
+    start = cursor.offset
+    if cursor.accept("MSCK") and not cursor.accept("REPAIR"):
+        cursor.source.refuse(
+            "MSCK without REPAIR is not supported",
+            start,
+            hint="Write MSCK REPAIR TABLE t, or SHOW PARTITIONS t.",
+        )
+    cursor.accept("REPAIR")
+    cursor.expect("TABLE")
+    target = cursor.table()
+    if cursor.done:
+        return RepairTable(target, add=True, drop=False)
+    word = cursor.peek().word
+    if word not in ("ADD", "DROP", "SYNC"):
+        cursor.unexpected("expected ADD, DROP or SYNC PARTITIONS")
+    cursor.step()
+    cursor.expect("PARTITIONS")
+    return RepairTable(target, add=word in ("ADD", "SYNC"), drop=word in ("DROP", "SYNC"))
+
+
+def fixed_partition(cursor: Cursor, where: str) -> tuple[PartitionValue, ...]:
+    """``PARTITION (a = 1, …)`` in which every column has a value."""
+    if not cursor.sees("PARTITION"):
+        cursor.unexpected("expected PARTITION")
+    return parse_fixed_partition(cursor, where)
+
+
+def _conditions(cursor: Cursor) -> tuple[PartitionCondition, ...]:
+    cursor.expect("PARTITION")
+    inside = cursor.parenthesised()
+    found: list[PartitionCondition] = []
+    while not found or inside.accept(","):
+        column = inside.name("a partition column")
+        operator = next((o for s, o in _OPERATORS.items() if inside.accept(*s)), None)
+        if operator is None:
+            inside.unexpected("expected =, !=, <, <=, > or >=")
+        found.append(PartitionCondition(column, operator, constant(inside.until(","))))
+    if not inside.done:
+        inside.unexpected('expected "," or ")"')
+    return tuple(found)

@@ -1,0 +1,47 @@
+"""LOAD DATA → plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.planner.names import Names, find_target
+from acidsql.planner.partition import fixed_values
+from acidsql.planner.predicates import Arguments
+from acidsql.plans.load import LoadPlan
+from acidsql.statements.load import Load
+
+
+def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
+    """What files go where; whether they fit is seen when they are read."""
+    table = find_target(statement.target, names)
+    place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
+    static = fixed_values(statement.partition, table, arguments)
+    if len(static) != len(table.partition_columns):
+        raise AnalysisError(
+            f'PARTITION must fix every partition column of "{table.name}"',
+            hint="INSERT INTO … SELECT finds the partitions by itself.",
+            code=10062,
+            **place,
+        )
+    if table.bucketing is not None:
+        raise UnsupportedStatementError(
+            "files are not loaded into a bucketed table: rows would lie in wrong buckets",
+            hint="Load them into another table, then INSERT INTO … SELECT.",
+            **place,
+        )
+    if not statement.local and not statement.path.startswith("/") and "://" not in statement.path:
+        raise AnalysisError(
+            f"Invalid path '{statement.path}': it is neither absolute nor a URI",
+            code=10028,
+            line=statement.line,
+            column=statement.column,
+        )
+    return LoadPlan(
+        table=table.name,
+        path=statement.path.rstrip("/"),
+        local=statement.local,
+        overwrite=statement.overwrite,
+        static_partition=static,
+        target=table.kind,
+    )

@@ -1,0 +1,65 @@
+"""ALTER TABLE … of columns, properties and the name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.create_table import ColumnDefinition
+from acidsql.statements.fragment import Identifier, TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class AddColumns:
+    """ALTER TABLE ``target`` ADD COLUMNS (…)."""
+
+    target: TableRef
+    columns: tuple[ColumnDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceColumns:
+    """ALTER TABLE ``target`` REPLACE COLUMNS (…)."""
+
+    target: TableRef
+    columns: tuple[ColumnDefinition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeColumn:
+    """ALTER TABLE ``target`` CHANGE ``column`` name type [COMMENT s] [FIRST | AFTER c].
+
+    RENAME COLUMN a TO b has no new type. ``first`` and ``after`` say where it is to stand.
+    """
+
+    target: TableRef
+    column: Identifier
+    name: Identifier
+    type: str | None = None
+    comment: str | None = None
+    first: bool = False
+    after: Identifier | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTable:
+    """ALTER TABLE ``target`` RENAME TO ``renamed``."""
+
+    target: TableRef
+    renamed: TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class SetProperties:
+    """ALTER TABLE ``target`` SET TBLPROPERTIES (…)."""
+
+    target: TableRef
+    properties: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsetProperties:
+    """ALTER TABLE ``target`` UNSET TBLPROPERTIES [IF EXISTS] (…)."""
+
+    target: TableRef
+    keys: tuple[str, ...]
+    if_exists: bool

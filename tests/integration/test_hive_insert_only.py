@@ -1,0 +1,50 @@
+"""Insert-only tables as Hive 3 and Hive 4 wrote them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.engines.spark.runner import SparkEngine
+from acidsql.filesystems import LocalStorage
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.table import Column, FileFormat, Table
+from acidsql.model.types import PrimitiveType
+from acidsql.plans.engine import PartitionLocation, TableSnapshot
+
+DATA = Path(__file__).parents[1] / "data" / "hive-written" / "states" / "insertonly"
+STATES = [
+    pytest.param(hive, path.stem, id=f"{hive}-{path.stem}")
+    for hive in ("hive3", "hive4")
+    for path in sorted((DATA / hive / "expected").glob("*.jsonl"))
+]
+COLUMNS = (Column("id", PrimitiveType("int")), Column("v", PrimitiveType("string")))
+
+
+def test_there_are_states() -> None:
+    assert len(STATES) == 16
+
+
+@pytest.mark.parametrize(("hive", "state"), STATES)
+def test_the_rows_are_those_hive_saw(hive: str, state: str, spark: Any) -> None:
+    expected = DATA / hive / "expected"
+    texts = dict(
+        line.split(" ", 1) for line in (expected / f"{state}.snapshot").read_text().splitlines()
+    )
+    write_ids = ValidWriteIdList.parse(texts["validWriteIds"])
+    table = Table(
+        TableName.parse(write_ids.table),
+        COLUMNS,
+        str(DATA / hive / state),
+        parameters={"transactional": "true", "transactional_properties": "insert_only"},
+        format=FileFormat.TEXT if state == "8-text" else FileFormat.ORC,
+    )
+    snapshot = TableSnapshot(table, (PartitionLocation(None, table.location),), write_ids)
+    engine = SparkEngine(LocalStorage(), spark, {})
+    rows = engine.table(snapshot, ValidTxnList.parse(texts["validTxns"])).rows()
+    lines = (expected / f"{state}.jsonl").read_text().splitlines()
+    assert sorted(rows) == sorted((r["id"], r["v"]) for r in map(json.loads, lines))

@@ -1,0 +1,172 @@
+"""Types that Spark, pyarrow, ORC and Hive see differently: nothing is bent on the way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import acidsql
+from acidsql.errors import InvalidValueError
+from acidsql.orc.reader import read_events
+from acidsql.orc.timestamps import exact, exact_texts
+from acidsql.orc.writer import EventWriter
+from tests.unit.orc.events import P0, columns
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+FINE = "9999-12-31 23:59:59.999999999"
+COARSE = "9999-12-31 23:59:59.999999"
+
+
+def put_rows(session: Any, location: Path, rows: pa.RecordBatch, **types: str) -> None:
+    """Rows under the write id of an INSERT, as another writer would have put them."""
+    (file,) = location.glob("delta_*/bucket_*")
+    file.unlink()
+    with EventWriter(str(file), columns(**types)) as writer:
+        writer.write_inserts(rows, 1, P0)
+
+
+def stored(location: Path) -> list[str | None]:
+    """The timestamps of every insert event, as the newest files have them."""
+    found: list[str | None] = []
+    for file in sorted(location.glob("*/bucket_*")):
+        if file.parent.name.startswith("delete"):
+            continue
+        column = read_events(str(file), exact=True).column("row").combine_chunks().field("ts")
+        texts = exact_texts(column)
+        nulls = column.is_null().to_pylist()
+        found += [None if null else text for text, null in zip(texts, nulls, strict=True)]
+    return found
+
+
+@pytest.fixture
+def table(spark: Any, tmp_path: Path) -> Any:
+    """k, ts, a: row 1 has nanoseconds, row 2 inside its array, row 3 nowhere."""
+    warehouse = tmp_path / "w"
+    with acidsql.connect(warehouse, spark=spark) as session:
+        session.execute(f"CREATE TABLE t (k int, ts timestamp, a array<timestamp>) {ACID}")
+        session.execute("INSERT INTO t (k) VALUES (1)")
+        last = 253_402_300_799
+        seconds, none = np.array([last, -9, last]), np.zeros(3, bool)
+        column = exact(seconds, np.array([999_999_999, 500_000_000, 999_999_000]), none)
+        lists = pa.ListArray.from_arrays(
+            [0, 0, 2, 3], exact(np.array([0, 5, 7]), np.array([1000, 1, 0]), none)
+        )
+        rows = pa.record_batch({"k": pa.array([1, 2, 3]), "ts": column, "a": lists})
+        put_rows(session, warehouse / "t", rows, k="int", ts="timestamp", a="array<timestamp>")
+        yield session, warehouse / "t"
+
+
+def test_an_update_keeps_nanoseconds_or_is_refused(table: Any) -> None:
+    session, _ = table
+    for refused in (
+        "UPDATE t SET k = k + 10 WHERE k = 1",
+        "UPDATE t SET k = k + 10, ts = NULL WHERE k = 2",
+        "MERGE INTO t USING (SELECT 1 AS i) s ON t.k = s.i WHEN MATCHED THEN UPDATE SET k = 11",
+    ):
+        with pytest.raises(InvalidValueError, match="nanoseconds"):
+            session.execute(refused)
+    session.execute("UPDATE t SET k = 13 WHERE k = 3")
+    session.execute("UPDATE t SET ts = date_trunc('second', ts) WHERE k = 1")
+    merge = "MERGE INTO t USING (SELECT 2 AS i) s ON t.k = s.i WHEN MATCHED THEN DELETE"
+    session.execute(merge)
+    rows = session.execute("SELECT k, cast(ts AS string) FROM t ORDER BY k").fetchall()
+    assert rows == [(1, "9999-12-31 23:59:59"), (13, COARSE)]
+
+
+def test_a_compaction_keeps_nanoseconds(table: Any) -> None:
+    session, location = table
+    before = stored(location)
+    assert before == [FINE, "1969-12-31 23:59:51.500000000", f"{COARSE}000"]
+    session.execute("UPDATE t SET ts = ts WHERE k = 3")
+    session.execute("ALTER TABLE t COMPACT 'minor' AND WAIT")
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    session.run_cleaner()
+    assert stored(location) == before
+    assert [d.name for d in location.iterdir()] == ["base_0000002"]
+    # What was compacted here is still known to have them.
+    with pytest.raises(InvalidValueError, match="nanoseconds"):
+        session.execute("UPDATE t SET k = 0 WHERE k = 1")
+    session.execute("UPDATE t SET k = 0 WHERE k = 3")
+
+
+def test_row_groups_of_exchanged_nanoseconds(spark: Any, tmp_path: Path) -> None:
+    """Spark finds its place in a file whose stream of nanoseconds was put in afterwards."""
+    count = 25_000
+    rng = np.random.default_rng(3)
+    ticks = rng.integers(-(10**16), 10**16, count)
+    ticks[(ticks < 0) & (ticks > -(10**6))] = 0
+    for codec in ("none", "zlib", "zstd"):
+        with acidsql.connect(tmp_path / codec, spark=spark) as session:
+            session.execute(
+                f"CREATE TABLE t (k int, ts timestamp) STORED AS ORC TBLPROPERTIES"
+                f" ('transactional' = 'true', 'orc.compress' = '{codec}')"
+            )
+            session.execute("INSERT INTO t (k) VALUES (0)")
+            (file,) = (tmp_path / codec / "t").glob("delta_*/bucket_*")
+            column = pa.array(ticks, pa.int64(), mask=ticks % 7 == 0).cast(pa.timestamp("us"))
+            with EventWriter(str(file), columns(k="int", ts="timestamp"), codec) as writer:
+                writer.write_inserts(
+                    pa.record_batch({"k": pa.array(np.arange(count)), "ts": column}), 1, P0
+                )
+            for low in (9_990, 20_005, 24_999):
+                text = f"SELECT k, ts FROM t WHERE k >= {low} AND k < {low + 20} ORDER BY k"
+                found = [row[1] for row in session.execute(text).fetchall()]
+                assert found == column.slice(low, 20).to_pylist()
+            least = column.to_numpy(zero_copy_only=False)
+            early = "TIMESTAMP_NTZ '1700-01-01 00:00:00'"
+            text = f"SELECT count(*) FROM t WHERE ts < {early}"
+            expected = int((least < np.datetime64("1700-01-01")).sum())
+            assert session.execute(text).fetchall() == [(expected,)]
+
+
+IN_BERLIN = """
+import sys
+import acidsql
+from acidsql.errors import AcidSqlError
+from pyspark.sql import SparkSession
+
+spark = (
+    SparkSession.builder.master("local[1]")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=Europe/Berlin")
+    .config("spark.sql.session.timeZone", "America/New_York")
+    .config("spark.sql.shuffle.partitions", "1").config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
+with acidsql.connect(sys.argv[1], spark=spark) as session:
+    times = ["0001-06-01 00:00:00", "1582-11-15 01:02:03.000004", "1893-01-01 00:00:00",
+             "1960-01-01 00:00:00.5", "2026-03-08 02:30:00", "2026-10-25 02:30:00",
+             "9999-12-31 23:59:59.999999", "2026-03-29 02:30:00"]
+    session.execute("CREATE TABLE t (k int, ts timestamp, a array<timestamp>)"
+                    " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
+    for k, time in enumerate(times):
+        session.execute("INSERT INTO t (k, ts) VALUES (?, ?)", [k, time])
+    def rows():
+        text = "SELECT cast(ts AS string), cast(a AS string) FROM t WHERE k < 7 ORDER BY k"
+        return session.execute(text).fetchall()
+    assert rows() == [(time, None) for time in times[:7]], rows()
+    # Not certain to be kept: a time Berlin skips, in the zone of the JVM.
+    merge = "MERGE INTO t USING (SELECT 7 AS i) s ON k = i WHEN MATCHED THEN "
+    for text in ("UPDATE t SET a = NULL WHERE k = 7", merge + "UPDATE SET k = 8"):
+        try:
+            session.execute(text)
+        except AcidSqlError as error:
+            assert "user.timezone=UTC" in str(error), error
+        else:
+            raise AssertionError(text)
+    session.execute(merge + "DELETE")
+    session.execute("UPDATE t SET a = array(ts, NULL) WHERE k < 7")
+    session.execute("UPDATE t SET k = k WHERE k < 7")
+    assert rows() == [(time, f"[{time}, null]") for time in times[:7]], rows()
+"""
+
+
+def test_a_jvm_outside_utc(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", IN_BERLIN, str(tmp_path / "w")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]

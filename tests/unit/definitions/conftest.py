@@ -1,0 +1,17 @@
+"""A session that starts no Spark: literal rows are written in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import acidsql
+from acidsql.session import Session
+
+
+@pytest.fixture(params=["memory:", None], ids=["memory", "sqlite"])
+def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
+    with acidsql.connect(tmp_path / "w", metastore=request.param) as session:
+        yield session

@@ -1,0 +1,152 @@
+"""Directories with write ids and compactors' ids of another numbering."""
+
+import pytest
+
+from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
+from acidsql.model.names import TableName
+from acidsql.txn.entities import TxnType
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+T = TableName("default", "t")
+
+
+def place(directory, *names):
+    for name in names:
+        (directory / name).mkdir(parents=True)
+        (directory / name / "bucket_00000").write_bytes(b"ORC")
+    return directory
+
+
+def adopt(session, directory, columns="(id int)"):
+    session.execute(
+        f"CREATE TABLE t {columns} STORED AS ORC LOCATION '{directory}'"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+
+
+def write_ids(session):
+    store = session._store
+    return str(store.valid_write_ids([T], store.valid_txns())[T]).split(":", 1)[1]
+
+
+def test_write_ids_go_on_above_every_name(session, tmp_path):
+    adopt(
+        session, place(tmp_path / "d", "base_3", "delta_4_9_0001", "delete_delta_0000012_0000012")
+    )
+    assert write_ids(session) == "12:9223372036854775807::"
+    assert not session.find_table(T).is_unchanged
+    assert session.execute("INSERT INTO t VALUES (1)").write_ids == {"default.t": 13}
+
+
+def test_txn_ids_go_on_above_every_compactor(session, tmp_path):
+    adopt(session, place(tmp_path / "d", "base_0000003_v0000500"))
+    assert session.execute("INSERT INTO t VALUES (1)").txn_id == 501
+
+
+def test_original_files_take_the_ids_kept_free_for_them(session, tmp_path):
+    place(tmp_path / "d", "delta_3_3")
+    (tmp_path / "d" / "000000_0_copy_1").write_bytes(b"ORC")
+    adopt(session, tmp_path / "d")
+    assert session.execute("INSERT INTO t VALUES (1)").write_ids == {"default.t": 10_000_001}
+
+
+def test_a_compactor_whose_id_is_aborted_here(session, tmp_path):
+    txn = session._store.open_txn("ann", "host1")
+    session._store.abort_txn(txn)
+    place(tmp_path / "d", f"base_0000003_v{txn:07d}")
+    with pytest.raises(TxnError, match=f"transaction {txn} is open or aborted here"):
+        adopt(session, tmp_path / "d")
+    assert session.find_table(T) is None
+
+
+def test_a_reader_older_than_a_compactor_would_not_see_its_rows(session, tmp_path):
+    reader = session._store.open_txn("ann", "host1", TxnType.READ_ONLY)
+    place(tmp_path / "d", "base_0000003_v0000500")
+    with pytest.raises(TxnError, match=f"transaction {reader} is open and older"):
+        adopt(session, tmp_path / "d")
+    session._store.commit_txn(reader)
+    adopt(session, tmp_path / "d")
+    assert write_ids(session) == "3:9223372036854775807::"
+
+
+@pytest.mark.parametrize("name", ["part-00000.orc", "delta_x/bucket_00000", "_x.d/../y"])
+def test_files_that_nobody_would_read(session, tmp_path, name):
+    file = tmp_path / "d" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / "d" / "_x.d").mkdir(parents=True, exist_ok=True)
+    file.write_bytes(b"ORC")
+    with pytest.raises(UnsupportedStatementError, match="no file of a full-ACID table"):
+        adopt(session, tmp_path / "d")
+
+
+def test_a_bucket_that_the_table_does_not_have(session, tmp_path):
+    place(tmp_path / "d", "delta_1_1")
+    (tmp_path / "d" / "delta_1_1" / "bucket_00002").write_bytes(b"ORC")
+    columns = "(id int) CLUSTERED BY (id) INTO 2 BUCKETS"
+    with pytest.raises(UnsupportedStatementError, match=r"bucket 2, but default\.t has 2"):
+        adopt(session, tmp_path / "d", columns)
+
+
+@pytest.fixture
+def parts(session):
+    """A partitioned table whose write id 1 is committed and 2 aborted."""
+    session.execute(f"CREATE TABLE t (id int) PARTITIONED BY (p int) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 1)")
+    store = session._store
+    aborted = store.open_txn("ann", "host1")
+    store.allocate_write_id(aborted, T)
+    store.abort_txn(aborted)
+    return session
+
+
+def test_a_partition_with_higher_ids_is_seen_at_once(parts, tmp_path):
+    place(tmp_path / "d", "delta_3_40")
+    parts.execute(f"ALTER TABLE t ADD PARTITION (p = 2) LOCATION '{tmp_path}/d'")
+    assert write_ids(parts) == "41:9223372036854775807::2"
+    assert parts.execute("INSERT INTO t VALUES (1, 1)").write_ids == {"default.t": 42}
+
+
+@pytest.mark.parametrize("name", ["delta_2_2", "delta_1_3", "base_2", "delete_delta_2_9"])
+def test_a_partition_under_an_id_that_is_aborted_here(parts, tmp_path, name):
+    place(tmp_path / "d", name)
+    with pytest.raises(UnsupportedStatementError, match=r"open or aborted in default\.t"):
+        parts.execute(f"ALTER TABLE t ADD PARTITION (p = 2) LOCATION '{tmp_path}/d'")
+    assert len(parts.execute("SHOW PARTITIONS t").fetchall()) == 1
+
+
+def test_a_base_above_a_write_that_is_still_open(parts, tmp_path):
+    store = parts._store
+    store.allocate_write_id(store.open_txn("ann", "host1"), T)
+    place(tmp_path / "d", "base_40")
+    with pytest.raises(UnsupportedStatementError, match=r"open or aborted in default\.t"):
+        parts.execute(f"ALTER TABLE t ADD PARTITION (p = 2) LOCATION '{tmp_path}/d'")
+
+
+def test_what_an_aborted_write_left_in_the_table_stays_hidden(parts, tmp_path):
+    place(tmp_path / "w" / "t" / "p=2", "delta_2_2_0000")
+    parts.execute("MSCK REPAIR TABLE t")
+    assert len(parts.execute("SHOW PARTITIONS t").fetchall()) == 2
+    assert write_ids(parts).endswith(":2")
+
+
+def test_two_directories_of_one_partition(parts, tmp_path):
+    place(tmp_path / "w" / "t" / "p=01", "delta_1_1")
+    with pytest.raises(AnalysisError, match="two directories are the partition p=1"):
+        parts.execute("MSCK REPAIR TABLE t")
+
+
+def test_repair_drops_what_has_no_directory(parts, tmp_path):
+    parts.execute("ALTER TABLE t ADD PARTITION (p = 5)")
+    (tmp_path / "w" / "t" / "p=5").rmdir()
+    parts.execute("MSCK REPAIR TABLE t")
+    assert len(parts.execute("SHOW PARTITIONS t").fetchall()) == 2
+    answer = parts.execute("MSCK REPAIR TABLE t DROP PARTITIONS")
+    assert answer.message == "Repair: Dropped partition from metastore default.t:p=5"
+    assert parts.execute("SHOW PARTITIONS t").fetchall() == [("p=1",)]
+
+
+def test_a_slash_at_the_end_is_no_other_directory(parts, tmp_path):
+    parts.execute(f"ALTER TABLE t ADD PARTITION (p = 2) LOCATION '{tmp_path}/d/'")
+    assert [p.location for p in parts._store.partitions(T)][1] == f"{tmp_path}/d"
+    with pytest.raises(AnalysisError, match=r"belongs to table default\.t"):
+        parts.execute(f"ALTER TABLE t ADD PARTITION (p = 3) LOCATION '{tmp_path}/x/../d//'")

@@ -1,0 +1,209 @@
+"""ALTER TABLE when something fails, or somebody else comes first."""
+
+from dataclasses import replace
+
+import pytest
+
+import acidsql
+from acidsql.errors import AnalysisError, StorageError
+from acidsql.model.names import TableName
+from acidsql.txn.entities import LockComponent, LockType
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+T = TableName("default", "t")
+
+
+def files(directory):
+    return {str(p.relative_to(directory)) for p in directory.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def parts(session):
+    session.execute(f"CREATE TABLE t (id int) PARTITIONED BY (p int) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    return session
+
+
+def failing(session, monkeypatch, verb):
+    def fail(*args):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(session._store, verb, fail)
+
+
+@pytest.mark.parametrize(
+    ("sql", "verb"),
+    [
+        ("ALTER TABLE t DROP PARTITION (p > 0)", "drop_partitions"),
+        ("ALTER TABLE t PARTITION (p = 1) RENAME TO PARTITION (p = 3)", "rename_partition"),
+        ("ALTER TABLE t RENAME TO u", "rename_table"),
+    ],
+)
+def test_a_store_that_fails_leaves_the_directories_as_they_were(
+    parts, tmp_path, monkeypatch, sql, verb
+):
+    before = files(tmp_path / "w" / "t")
+    failing(parts, monkeypatch, verb)
+    with pytest.raises(StorageError, match="the disk is full"):
+        parts.execute(sql)
+    assert files(tmp_path / "w" / "t") == before
+    assert len(parts.execute("SHOW PARTITIONS t").fetchall()) == 2
+    assert parts.execute("SHOW LOCKS").fetchall() == []
+
+
+def test_a_directory_in_the_way_leaves_the_catalog_as_it_was(parts, tmp_path):
+    (tmp_path / "w" / "t" / "p=3").mkdir()
+    with pytest.raises(StorageError, match="the target exists"):
+        parts.execute("ALTER TABLE t PARTITION (p = 1) RENAME TO PARTITION (p = 3)")
+    (tmp_path / "w" / "u").mkdir()
+    with pytest.raises(AnalysisError, match="already exists"):
+        parts.execute("ALTER TABLE t RENAME TO u")
+    assert parts.execute("SHOW PARTITIONS t").fetchall() == [("p=1",), ("p=2",)]
+    assert parts.execute("SHOW TABLES").fetchall() == [("t",)]
+
+
+def test_an_insert_that_waited_for_a_rename_is_planned_anew(parts, monkeypatch):
+    """Its column would otherwise be taken for one that is not named: NULL in the place of a 7."""
+    store = parts._store
+    ddl = store.open_txn("ann", "host1")
+    store.lock(ddl, [LockComponent(LockType.EXCLUSIVE, "default", "t")], "ann", "host1")
+
+    def rename_then_go_on(lock_id):
+        table = store.table(T)
+        if table.columns[0].name == "id":
+            store.alter_table(replace(table, columns=(replace(table.columns[0], name="key"),)))
+            store.commit_txn(ddl)
+        return check_lock(lock_id)
+
+    check_lock = store.check_lock
+    monkeypatch.setattr(store, "check_lock", rename_then_go_on)
+    with pytest.raises(AnalysisError, match='no column "id"'):
+        parts.execute("INSERT INTO t (id, p) VALUES (7, 1)")
+    assert parts.execute("SHOW LOCKS").fetchall() == []
+
+
+PLAIN = {"bucketing_version": "2"}
+
+
+@pytest.fixture
+def plain(session, tmp_path):
+    """A plain table with two files."""
+    session.execute(f"CREATE TABLE t (id int) {ACID}")
+    session._store.alter_table(replace(session._store.table(T), parameters=PLAIN))
+    for name in ("000000_0", "000001_0_copy_2"):
+        (tmp_path / "w" / "t" / name).write_bytes(b"ORC")
+    return session
+
+
+def test_a_plain_table_becomes_full_acid(plain, tmp_path):
+    plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    assert plain._store.table(T).parameters == {
+        **PLAIN,
+        "transactional": "true",
+        "transactional_properties": "default",
+    }
+    assert files(tmp_path / "w" / "t") == {"000000_0", "000001_0_copy_2"}
+    assert plain.execute("INSERT INTO t VALUES (1)").write_ids == {"default.t": 10_000_001}
+
+
+def test_a_plain_table_becomes_insert_only(plain, tmp_path):
+    plain.execute(
+        "ALTER TABLE t SET TBLPROPERTIES"
+        " ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
+    )
+    delta = "delta_0000001_0000001_0000"
+    assert files(tmp_path / "w" / "t") == {f"{delta}/000000_0", f"{delta}/000001_0_copy_2"}
+    lists = plain._store.valid_write_ids([T], plain._store.valid_txns())
+    assert str(lists[T]) == "default.t:1:9223372036854775807::"
+    with pytest.raises(AnalysisError, match="cannot be altered after the table is created"):
+        plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional_properties' = 'default')")
+
+
+def test_a_failed_conversion_moves_the_files_back(plain, tmp_path, monkeypatch):
+    failing(plain, monkeypatch, "alter_table")
+    with pytest.raises(StorageError):
+        plain.execute(
+            "ALTER TABLE t SET TBLPROPERTIES"
+            " ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
+        )
+    assert files(tmp_path / "w" / "t") == {"000000_0", "000001_0_copy_2"}
+
+
+@pytest.mark.parametrize("name", ["part-00000.orc", "_SUCCESS.orc/../x", "delta_1_1/bucket_00000"])
+def test_files_that_cannot_become_original_ones(plain, tmp_path, name):
+    file = tmp_path / "w" / "t" / name
+    (tmp_path / "w" / "t" / "_SUCCESS.orc").mkdir()
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(b"")
+    with pytest.raises(AnalysisError, match="Unexpected data file name format"):
+        plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    assert plain._store.table(T).parameters == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("properties", "message"),
+    [
+        ("'transactional' = 'yes'", "may only have value 'true'"),
+        ("'transactional_properties' = 'insert_only'", "without 'transactional'"),
+        ("'transactional' = 'true', 'transactional_properties' = 'x'", "unknown value x"),
+        ("'transactional' = 'true', 'EXTERNAL' = 'TRUE'", "because it's an external table"),
+    ],
+)
+def test_conversions_that_are_refused(plain, properties, message):
+    with pytest.raises(AnalysisError, match=message):
+        plain.execute(f"ALTER TABLE t SET TBLPROPERTIES ({properties})")
+    assert plain._store.table(T).parameters == PLAIN
+
+
+def test_a_compaction_holds_a_lock_on_what_it_writes_into(tmp_path):
+    """Otherwise a partition could be dropped, and come back with the directory that it makes."""
+    config = {"hive.lock.numretries": 0}
+    with acidsql.connect(tmp_path / "w", metastore="memory:", config=config) as session:
+        session.execute(f"CREATE TABLE t (id int) {ACID}")
+        session.execute("INSERT INTO t VALUES (1)")
+        session.execute("INSERT INTO t VALUES (2)")
+        store = session._store
+        ddl = store.open_txn("ann", "host1")
+        store.lock(ddl, [LockComponent(LockType.EXCLUSIVE, "default", "t")], "ann", "host1")
+        session.execute("ALTER TABLE t COMPACT 'major'")
+        assert session.run_worker() == 0
+        (entry,) = store.show_compactions()
+        assert "was not granted in time" in entry.error_message
+        assert not any(path.startswith("base") for path in files(tmp_path / "w" / "t"))
+
+
+def test_what_is_noted_about_files_ends_when_others_are_adopted(parts, tmp_path):
+    table = parts._store.table(T)
+    assert table.is_unchanged
+    parts.execute("ALTER TABLE t ADD PARTITION (p = 3)")
+    assert parts._store.table(T) == table
+    (tmp_path / "w" / "t" / "p=4" / "delta_1_1").mkdir(parents=True)
+    (tmp_path / "w" / "t" / "p=4" / "delta_1_1" / "bucket_00000").write_bytes(b"ORC")
+    parts.execute("MSCK REPAIR TABLE t")
+    assert parts._store.table(T) == replace(table, parameters=table.noted)
+
+
+def test_what_is_noted_about_files_ends_when_columns_change(parts):
+    parts.execute("ALTER TABLE t ADD COLUMNS (v string)")
+    assert not parts._store.table(T).is_unchanged
+
+
+def test_a_table_like_another_one_is_empty_and_so_unchanged(parts):
+    parts.execute("ALTER TABLE t ADD COLUMNS (v string)")
+    parts.execute("CREATE TABLE u LIKE t")
+    assert parts._store.table(TableName("default", "u")).is_unchanged
+
+
+def test_show_create_table_makes_the_same_table(session, tmp_path):
+    session.execute(
+        "CREATE TABLE t (id int COMMENT 'it\\'s \\\\ key', `a b` map<string,array<struct<x:int>>>)"
+        " COMMENT 'ü' PARTITIONED BY (p decimal(5,2), `q r` string COMMENT 'c')"
+        " CLUSTERED BY (id, `a b`) INTO 3 BUCKETS STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true', 'x\\'y' = 'z')"
+    )
+    lines = [line for (line,) in session.execute("SHOW CREATE TABLE t").fetchall()]
+    table = session._store.table(T)
+    session.execute("DROP TABLE t")
+    session.execute("\n".join(lines))
+    assert replace(session._store.table(T), created_s=0) == replace(table, created_s=0)
+    assert lines[0] == "CREATE TABLE `default`.`t`("
