@@ -114,7 +114,7 @@ class Shared:
         """As acidsql reads them."""
         if table.kind is not TableKind.FULL_ACID:
             rows = self.session.execute(f"SELECT * FROM {table.name}").fetchall()
-            return sorted(self._row(table, (), row) for row in rows)
+            return sorted(self.row(table, (), row) for row in rows)
         rows = self.session.execute(f"SELECT row__id, * FROM {table.name}").fetchall()
         return sorted(self.row(table, tuple(r[0]), r[1:]) for r in rows)
 
@@ -140,7 +140,7 @@ class Shared:
         )
         if table.kind is not TableKind.FULL_ACID:
             rows = self.hive.run(f"SELECT {', '.join(columns)} FROM {table.name}")
-            return sorted(self._row(table, (), r.values()) for r in rows)
+            return sorted(self.row(table, (), r.values()) for r in rows)
         rows = self.hive.run(f"SELECT row__id, {', '.join(columns)} FROM {table.name}")
         values = ([v for k, v in r.items() if k != "row__id"] for r in rows)
         ids = (tuple(r["row__id"][k] for k in ROW_ID) for r in rows)
