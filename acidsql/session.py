@@ -164,15 +164,17 @@ class Session:
         valid_txns: str | None = None,
         row_id: bool = False,
     ) -> Any:
-        """The rows of a directory of full-ACID files, which no catalog need know, as a DataFrame.
+        """The rows of an ACID table's directory, which no catalog need know, as a DataFrame.
 
         ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
         Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
-        table); None sees everything. ``row_id`` puts ``row__id`` first. Nothing keeps a cleaner
-        from the files. Raises AcidSqlError.
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Insert-only files
+        must be ORC. Nothing keeps a cleaner from the files. Raises AcidSqlError.
         """
         self._check_open()
-        snapshot = directory_snapshot(path, schema, partitioned_by, valid_write_ids, self._storage)
+        snapshot = directory_snapshot(
+            path, schema, partitioned_by, valid_write_ids, self._storage, row_id=row_id
+        )
         txns = directory_txns(valid_txns)
         return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 
