@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 import acidsql
-from acidsql.errors import AnalysisError, StorageError
+from acidsql.errors import AnalysisError, StorageError, UnsupportedStatementError
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockType
 
@@ -207,3 +207,46 @@ def test_show_create_table_makes_the_same_table(session, tmp_path):
     session.execute("\n".join(lines))
     assert replace(session._store.table(T), created_s=0) == replace(table, created_s=0)
     assert lines[0] == "CREATE TABLE `default`.`t`("
+
+
+def test_files_of_an_external_table_outlive_its_database(session, tmp_path):
+    session.execute("CREATE DATABASE db")
+    session.execute("CREATE EXTERNAL TABLE db.e (id int) STORED AS ORC")
+    session.execute("INSERT INTO db.e VALUES (1)")
+    session.execute(f"CREATE TABLE db.t (id int) {ACID}")
+    session.execute("INSERT INTO db.t VALUES (1)")
+    message = session.execute("DROP DATABASE db CASCADE").message
+    assert message == f"OK\n{tmp_path}/w/db.db holds files and stays."
+    assert files(tmp_path / "w" / "db.db") == {"e/000000_0"}
+
+
+def test_a_database_without_files_leaves_no_directory(session, tmp_path):
+    session.execute("CREATE DATABASE db")
+    session.execute(f"CREATE TABLE db.t (id int) {ACID}")
+    session.execute("INSERT INTO db.t VALUES (1)")
+    session.execute("DROP DATABASE db CASCADE")
+    assert not (tmp_path / "w" / "db.db").exists()
+
+
+def test_a_partition_of_an_external_table_keeps_its_name(session):
+    """Its directory stays, so that the next partition of the name would have its rows too."""
+    session.execute("CREATE EXTERNAL TABLE e (id int) PARTITIONED BY (p int) STORED AS ORC")
+    session.execute("INSERT INTO e VALUES (1, 1)")
+    with pytest.raises(UnsupportedStatementError, match="p=1 of the external table"):
+        session.execute("ALTER TABLE e PARTITION (p = 1) RENAME TO PARTITION (p = 2)")
+
+
+@pytest.mark.parametrize("clause", ["STORED AS ORC", ACID])
+def test_a_managed_table_shares_no_directory(session, clause):
+    """An external table that was renamed stays where a new one of its old name would lie."""
+    session.execute("CREATE EXTERNAL TABLE e (id int) STORED AS ORC")
+    session.execute("ALTER TABLE e RENAME TO f")
+    with pytest.raises(AnalysisError, match=r"belongs to table default\.f"):
+        session.execute(f"CREATE TABLE e (id int) {clause}")
+    session.execute("CREATE EXTERNAL TABLE e (id int) STORED AS ORC")
+
+
+def test_an_external_table_shares_no_directory_with_a_transactional_one(session, tmp_path):
+    session.execute(f"CREATE TABLE t (id int) {ACID}")
+    with pytest.raises(AnalysisError, match=r"belongs to table default\.t"):
+        session.execute(f"CREATE EXTERNAL TABLE e (id int) STORED AS ORC LOCATION '{tmp_path}/w/t'")
