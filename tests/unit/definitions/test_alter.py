@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.orc as pa_orc
 import pytest
 
 import acidsql
@@ -91,7 +93,7 @@ def plain(session, tmp_path):
     session.execute(f"CREATE TABLE t (id int) {ACID}")
     session._store.alter_table(replace(session._store.table(T), parameters=PLAIN))
     for name in ("000000_0", "000001_0_copy_2"):
-        (tmp_path / "w" / "t" / name).write_bytes(b"ORC")
+        pa_orc.write_table(pa.table({"id": [1]}), tmp_path / "w" / "t" / name)
     return session
 
 
@@ -104,6 +106,14 @@ def test_a_plain_table_becomes_full_acid(plain, tmp_path):
     }
     assert files(tmp_path / "w" / "t") == {"000000_0", "000001_0_copy_2"}
     assert plain.execute("INSERT INTO t VALUES (1)").write_ids == {"default.t": 10_000_001}
+
+
+def test_columns_that_a_plain_table_found_by_name_are_found_so_for_ever(plain, tmp_path):
+    plain.execute("ALTER TABLE t ADD COLUMN more int")
+    path = tmp_path / "w" / "t" / "000002_0"
+    pa_orc.write_table(pa.table({"more": [2], "ID": [1]}), path)
+    plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    assert plain._store.table(T).matches_by_position(default=True) is False
 
 
 def test_a_plain_table_becomes_insert_only(plain, tmp_path):
@@ -250,3 +260,21 @@ def test_an_external_table_shares_no_directory_with_a_transactional_one(session,
     session.execute(f"CREATE TABLE t (id int) {ACID}")
     with pytest.raises(AnalysisError, match=r"belongs to table default\.t"):
         session.execute(f"CREATE EXTERNAL TABLE e (id int) STORED AS ORC LOCATION '{tmp_path}/w/t'")
+
+
+def test_a_table_cannot_be_loaded_from_itself_however_that_is_written(plain, tmp_path):
+    """Rows that were deleted would come back under new row ids."""
+    plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    (tmp_path / "link").symlink_to(tmp_path / "w")
+    w = tmp_path / "w"
+    for path in (f"{w}//t", f"{w}/x/../t/000000_0", f"file://{w}/t", f"{tmp_path}/link/t"):
+        with pytest.raises(AnalysisError, match="it lies in table"):
+            plain.execute(f"LOAD DATA INPATH '{path}' INTO TABLE t")
+
+
+def test_a_file_that_could_not_be_read_is_not_loaded(plain, tmp_path):
+    plain.execute(f"CREATE TABLE a (at timestamp) {ACID}")
+    zoned = pa.array([0], pa.timestamp("ns", "UTC"))
+    pa_orc.write_table(pa.table({"at": zoned}), tmp_path / "f")
+    with pytest.raises(StorageError, match="cannot be read from file"):
+        plain.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/f' INTO TABLE a")
