@@ -62,10 +62,14 @@ def check_table(store: Store, name: TableName) -> list[tuple[Any, ...]]:
 
 
 def visible_rows(table: Table, contents: Contents) -> Iterator[tuple[Any, ...]]:
-    """The rows as tuples in the order of the table's columns."""
+    """The rows as tuples in the order of the table's columns, which is that of the files.
+
+    What a file has no column for is null: columns only ever come behind the others.
+    """
     behind = contents.partition.values if contents.partition else ()
     for row in contents.rows.values():
-        yield (*(row[c.name] for c in table.columns), *behind)
+        lacking = [None] * (len(table.columns) - len(row))
+        yield (*row.values(), *lacking, *behind)
 
 
 def check_snapshot(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Contents]:

@@ -136,15 +136,21 @@ def _is_hidden(
             return any(low <= w <= high for w in (*write_ids.open, *write_ids.aborted))
 
 
-def refuse_shared_location(location: str, scope: Scope, owner: TableName | None = None) -> None:
+def refuse_shared_location(
+    location: str, scope: Scope, owner: TableName | None = None, *, with_plain: bool = False
+) -> None:
     """Raise AnalysisError if a directory is, holds or lies in one that the catalog knows.
 
-    Two numberings of writes in one directory destroy each other. ``owner`` is the table whose new
-    partition the directory is to be: inside the table's own directory there is room for it.
+    Two numberings of writes in one directory destroy each other, and a managed table takes the
+    files of others with it when it is dropped. ``owner`` is the table whose new partition the
+    directory is to be: inside the table's own directory there is room for it. ``with_plain`` lets
+    plain tables be there, since the directory is to be an external one.
     """
     wanted = _normal(location, scope)
-    for name, other, is_table in _known_locations(scope):
-        place = _normal(other, scope)
+    for table, other, is_table in _known_locations(scope):
+        name, place = table.name, _normal(other, scope)
+        if with_plain and table.kind is TableKind.PLAIN:
+            continue
         inside = f"{wanted}/".startswith(f"{place}/")
         if name == owner and is_table and inside and wanted != place:
             continue
@@ -156,13 +162,13 @@ def refuse_shared_location(location: str, scope: Scope, owner: TableName | None 
             )
 
 
-def _known_locations(scope: Scope) -> Iterator[tuple[TableName, str, bool]]:
+def _known_locations(scope: Scope) -> Iterator[tuple[Table, str, bool]]:
     for database in scope.store.databases():
         for table_name in scope.store.tables(database):
             table = scope.store.table(TableName(database, table_name))
-            yield table.name, table.location, True
+            yield table, table.location, True
             for partition in scope.store.partitions(table.name):
-                yield table.name, partition.location, False
+                yield table, partition.location, False
 
 
 def _normal(location: str, scope: Scope) -> str:

@@ -1,8 +1,9 @@
 """ALTER TABLE … SET TBLPROPERTIES ('transactional' = 'true'): a plain table becomes ACID.
 
 Nothing is rewritten. The files of a table that becomes full-ACID are its original files, of write
-id 0; ids up to 10,000,000 are kept free for them. Those of a table that becomes insert-only move
-into the delta of write id 1.
+id 0; ids up to 10,000,000 are kept free for them. A plain table finds columns by their names; if
+the positions say something else, the full-ACID one goes on by names, and says so. Those of a table
+that becomes insert-only move into the delta of write id 1.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ from acidsql.errors import AnalysisError
 from acidsql.layout.dir_names import DeltaDir, is_hidden
 from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
 from acidsql.model.ids import StatementId, WriteId
-from acidsql.model.table import FileFormat, Table, TableKind
+from acidsql.model.table import POSITIONAL_EVOLUTION, FileFormat, Table, TableKind
+from acidsql.orc.evolution import matched
+from acidsql.orc.footer import read_tail
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.fragment import TableRef
@@ -61,8 +64,10 @@ def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any
             hint="'transactional_properties' = 'insert_only' takes other formats.",
             **place,
         )
+    by_name = False
     for location in _locations(table, scope):
-        past = history(scope.storage.list_files(location))
+        listed = scope.storage.list_files(location)
+        past = history(listed)
         if past.strange or past.directories:
             name = (past.strange or [path for path, _ in past.directories])[0]
             raise AnalysisError(
@@ -74,9 +79,21 @@ def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any
         count = table.bucketing.count if table.bucketing else None
         if count is not None and any(bucket >= count for bucket in past.buckets):
             raise AnalysisError(f"{location} holds bucket {max(past.buckets)} of {count}", **place)
+        paths = [f"{location}/{f.path}" for f in listed if f.size and f.path in past.originals]
+        by_name = by_name or not all(_in_order(table, path, scope) for path in paths)
+    if by_name:
+        table = replace(table, parameters={POSITIONAL_EVOLUTION: "false", **table.parameters})
     with scope.store.committing(txn.txn_id):
         scope.store.seed_write_id(table.name, ORIGINAL_WRITE_IDS)
         scope.store.alter_table(table)
+
+
+def _in_order(table: Table, path: str, scope: Scope) -> bool:
+    """Whether the file's columns are the table's by position as they are by name."""
+    with scope.storage.open_input(path) as stream:
+        names = read_tail(stream, path).column_names
+    by_position = matched(names, table.columns, by_position=True)
+    return by_position == matched(names, table.columns, by_position=False)
 
 
 def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:

@@ -350,8 +350,7 @@ def _fits_text(column: Column) -> bool:
 def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
     """Take in what lies in the directory, if the user has chosen it (``chosen``)."""
     plain = table.kind is TableKind.PLAIN
-    if chosen and not plain:
-        refuse_shared_location(table.location, scope)
+    refuse_shared_location(table.location, scope, with_plain=table.external)
     adoption = adopt(table, [table.location], scope, txn)
     if not (adoption.is_empty or chosen or plain):
         raise UnsupportedStatementError(

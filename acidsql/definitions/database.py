@@ -25,7 +25,10 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
 
 
 def drop_database(statement: DropDatabase, scope: Scope) -> Result:
-    """Drop the database, with CASCADE its tables too."""
+    """Drop the database, with CASCADE its tables too.
+
+    Its directory stays if files are left in it: those of external tables, or of other databases.
+    """
     name = statement.name.name.lower()
     with scope.transaction() as txn:
         scope.release(lambda table: table.database == name)
@@ -36,6 +39,8 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
         if statement.cascade:
             _drop_tables(name, scope)
         scope.store.drop_database(name)
+        if scope.storage.list_files(database.location):
+            return Result("drop", message=f"OK\n{database.location} holds files and stays.")
         scope.storage.remove(database.location)
     return Result("drop", message="OK")
 

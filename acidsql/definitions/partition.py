@@ -10,7 +10,12 @@ from dataclasses import replace
 
 from acidsql.catalog import Partition, partition_exists, partition_not_found
 from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
-from acidsql.errors import AcidSqlError, AnalysisError, PartitionNotFoundError
+from acidsql.errors import (
+    AcidSqlError,
+    AnalysisError,
+    PartitionNotFoundError,
+    UnsupportedStatementError,
+)
 from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
@@ -97,7 +102,16 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
         if new in known:
             raise partition_exists(table.name, new)
         source, target = known[old].location, f"{table.location}/{new}"
-        moves = source == f"{table.location}/{old}" and not table.external
+        moves = source == f"{table.location}/{old}"
+        if moves and table.external:
+            # Its files stay; the next partition of the old name would share them.
+            raise UnsupportedStatementError(
+                f"partition {old} of the external table {table.name} cannot be renamed",
+                detail=f"Its directory is {source}, which means that name.",
+                hint="ADD PARTITION … LOCATION takes a directory that you have moved.",
+                line=statement.target.line,
+                column=statement.target.column,
+            )
         location = target if moves else source
         with contextlib.ExitStack() as undo:
             if location != source:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.orc as pa_orc
 import pyarrow.parquet as pq
 from typing_extensions import assert_never
@@ -20,6 +21,7 @@ from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
+from acidsql.model.types import CharType, ColumnType
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
@@ -190,9 +192,17 @@ def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
     found = {name.lower(): index for index, name in enumerate(batch.schema.names)}
     schema = row_schema(columns)
     arrays = [
-        settled(batch.column(found[c.name]))
+        _cut(settled(batch.column(found[c.name])), c.type)
         if c.name in found
         else pa.nulls(batch.num_rows, schema.field(c.name).type)
         for c in columns
     ]
     return pa.RecordBatch.from_arrays(arrays, names=[c.name for c in columns])
+
+
+def _cut(texts: Array, kind: ColumnType) -> Array:
+    """No longer than a char or varchar is, as Hive reads files that hold more."""
+    if not isinstance(kind, CharType):
+        return texts
+    cut: Array = pc.utf8_slice_codeunits(texts, 0, kind.length)
+    return cut

@@ -135,6 +135,8 @@ class DmlMachine(RuleBasedStateMachine):
         self.partitioned = self.kind == "partitioned"
         self.types = [c.split()[1] for c in columns.split(", ")] + ["string"] * self.partitioned
         self.columns = ["k", "s", "v", "d", "p"][: len(self.types)]
+        self.into = f"t ({', '.join(self.columns)})"
+        self.added: list[str] = []
         self.session.execute(
             f"CREATE TABLE t ({columns}) {clause} STORED AS ORC"
             " TBLPROPERTIES ('transactional' = 'true')"
@@ -171,11 +173,11 @@ class DmlMachine(RuleBasedStateMachine):
 
     @initialize(given=st.lists(rows, min_size=5, max_size=20))
     def first_rows(self, given: list[tuple[Any, ...]]) -> None:
-        self.run(f"INSERT INTO t {self.values(given)}")
+        self.run(f"INSERT INTO {self.into} {self.values(given)}")
 
     @rule(given=st.lists(rows, min_size=1, max_size=6))
     def insert_values(self, given: list[tuple[Any, ...]]) -> None:
-        result = self.run(f"INSERT INTO t {self.values(given)}")
+        result = self.run(f"INSERT INTO {self.into} {self.values(given)}")
         assert result.rows_inserted == len(given)
 
     @rule(data=st.data())
@@ -186,14 +188,17 @@ class DmlMachine(RuleBasedStateMachine):
             return
         behind = ", t.p" if self.partitioned else ""
         result = self.run(
-            f"INSERT INTO t SELECT (t.k + 3) % 10, t.s, t.v, t.d{behind} FROM t WHERE {condition}"
+            f"INSERT INTO {self.into} SELECT (t.k + 3) % 10, t.s, t.v, t.d{behind} FROM t"
+            f" WHERE {condition}"
         )
         assert result.rows_inserted == count
 
     @rule(given=st.lists(rows, min_size=1, max_size=6), computed=st.booleans())
     def overwrite(self, given: list[tuple[Any, ...]], computed: bool) -> None:
         select = "SELECT * FROM " if computed else ""
-        result = self.session.execute(f"INSERT OVERWRITE TABLE t {select}{self.values(given)}")
+        result = self.session.execute(
+            f"INSERT OVERWRITE TABLE {self.into} {select}{self.values(given)}"
+        )
         assert result.rows_inserted == len(given)
         if not self.partitioned:
             self.duck.execute("DELETE FROM t")
@@ -201,7 +206,7 @@ class DmlMachine(RuleBasedStateMachine):
             self.duck.execute(
                 f"DELETE FROM t WHERE p IS NOT DISTINCT FROM {literal(row[4], 'string')}"
             )
-        self.duck.execute(f"INSERT INTO t {self.values(given)}")
+        self.duck.execute(f"INSERT INTO {self.into} {self.values(given)}")
 
     @rule(data=st.data())
     def overwrite_with_itself(self, data: st.DataObject) -> None:
@@ -228,6 +233,8 @@ class DmlMachine(RuleBasedStateMachine):
     def update(self, data: st.DataObject) -> None:
         places = [assignments] if self.partitioned else [assignments, text_assignments]
         change = data.draw(st.one_of(*places))
+        if self.added and data.draw(st.booleans()):
+            change = f"{data.draw(st.sampled_from(self.added))} = k"
         condition = self.condition(data)
         count = self.duck.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
         result = self.run(f"UPDATE t SET {change} WHERE {condition}")
@@ -258,7 +265,8 @@ class DmlMachine(RuleBasedStateMachine):
         clauses = [*legs]
         if insert is not None:
             values = ", ".join(f"q.{name}" for name in self.columns)
-            clauses.append(f"WHEN NOT MATCHED {insert} THEN INSERT VALUES ({values})")
+            row = f"({', '.join(self.columns)}) VALUES ({values})"
+            clauses.append(f"WHEN NOT MATCHED {insert} THEN INSERT {row}")
         before = self.expected()
         sql = f"MERGE INTO t USING (SELECT * FROM {source}) AS q ON {on} {' '.join(clauses)}"
         matches = (
@@ -281,8 +289,26 @@ class DmlMachine(RuleBasedStateMachine):
         if not legs:
             assert not before - Counter(found)
         self.duck.execute("DELETE FROM t")
-        marks = ", ".join("?" * len(self.types))
-        self.duck.executemany(f"INSERT INTO t VALUES ({marks})", found or [])
+        columns = self.shown()
+        marks = ", ".join("?" * len(columns))
+        self.duck.executemany(f"INSERT INTO t ({', '.join(columns)}) VALUES ({marks})", found or [])
+
+    @rule()
+    def add_column(self) -> None:
+        if len(self.added) < 2:
+            self.added.append(self.new_name())
+            self.run(f"ALTER TABLE t ADD COLUMN {self.added[-1]} int")
+
+    @rule(data=st.data())
+    def rename_column(self, data: st.DataObject) -> None:
+        if self.added:
+            index, name = data.draw(st.integers(0, len(self.added) - 1)), self.new_name()
+            self.run(f"ALTER TABLE t RENAME COLUMN {self.added[index]} TO {name}")
+            self.added[index] = name
+
+    def new_name(self) -> str:
+        """One that another column may have had, so that names in files mislead."""
+        return next(name for name in ("x", "y", "z") if name not in self.added)
 
     @rule(kind=st.sampled_from(["minor", "major"]), data=st.data())
     def compact(self, kind: str, data: st.DataObject) -> None:
@@ -306,8 +332,12 @@ class DmlMachine(RuleBasedStateMachine):
 
     # -- what must hold ----------------------------------------------------------------------------
 
+    def shown(self) -> list[str]:
+        """The columns as acidsql orders them: those added before that of the partition."""
+        return [*self.columns[:4], *self.added, *self.columns[4:]]
+
     def expected(self) -> Counter[Any]:
-        return Counter(self.duck.execute("SELECT * FROM t").fetchall())
+        return Counter(self.duck.execute(f"SELECT {', '.join(self.shown())} FROM t").fetchall())
 
     @invariant()
     def same_rows(self) -> None:

@@ -9,11 +9,15 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from acidsql.engines.local.checked_bucket import CheckedBucket
 from acidsql.engines.local.checked_file import open_data, problem_of
 from acidsql.engines.selection import directory_state
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, CorruptFileError
 from acidsql.layout.acid_state import AcidState, SelectedDir
 from acidsql.layout.dir_names import VERSION_FILE, BaseDir, is_hidden
 from acidsql.layout.listing import DataFile, data_file
@@ -21,7 +25,7 @@ from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.model.snapshot import ValidTxnList
-from acidsql.model.table import TableKind
+from acidsql.model.table import FileFormat, TableKind
 from acidsql.orc.ranges import RowIdRanges
 from acidsql.orc.writer import VERSION_FILE_CONTENT
 from acidsql.plans.engine import CheckResult, PartitionLocation, TableSnapshot
@@ -85,11 +89,26 @@ class _Directory:
         path = f"{self.partition.location}/{file.path}"
         self.files += 1
         try:
+            if self.snapshot.table.format is not FileFormat.ORC:
+                return self._row_count_of_other(path)
             with open_data(self.storage, self.partition, file) as (opened, _):
                 return sum(batch.num_rows for batch in opened.stripes())
         except AcidSqlError as error:
             self._unreadable(path, error)
             return None
+
+    def _row_count_of_other(self, path: str) -> int:
+        """Of Parquet the rows, of text what ends with a line feed; all of it read."""
+        with self.storage.open_input(path) as stream:
+            if self.snapshot.table.format is FileFormat.TEXT:
+                return sum(chunk.count(b"\n") for chunk in iter(partial(stream.read, 1 << 20), b""))
+            try:
+                with pq.ParquetFile(stream) as parquet:
+                    return sum(batch.num_rows for batch in parquet.iter_batches())
+            except (pa.ArrowException, OSError) as error:
+                raise CorruptFileError(
+                    f'file "{path}" is not a whole Parquet file', detail=str(error).splitlines()[0]
+                ) from error
 
     # -- full-ACID tables --------------------------------------------------------------------------
 

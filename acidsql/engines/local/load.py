@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -20,8 +20,10 @@ from acidsql.layout.dir_names import OriginalFile, is_hidden
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import FileFormat, Table
+from acidsql.orc.evolution import check_convertible
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
+from acidsql.orc.types import file_columns
 from acidsql.plans.load import LoadPlan
 from acidsql.storage import Storage
 
@@ -31,7 +33,7 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     place = str(PartitionName.of(plan.static_partition)) if plan.static_partition else TABLE_ITSELF
     directory = target.directory_written(place, statement, is_delete=False)
     storage = target.storage
-    if not plan.local and f"{plan.path}/".startswith(tuple(f"{p}/" for p in _own(target))):
+    if not plan.local and _is_inside(plan.path, _own(target), storage):
         # Moving would take them from the table that they belong to.
         raise AnalysisError(
             f"Invalid path '{plan.path}': it lies in table {plan.table}", code=10028
@@ -66,6 +68,16 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
 
 def _own(target: Target) -> list[str]:
     return [target.location, *target.locations.values()]
+
+
+def _is_inside(path: str, directories: Sequence[str], storage: Storage) -> bool:
+    """Whether a path lies in one of the directories, however both are written."""
+
+    def place(text: str) -> str:
+        local = storage.local_path(text)
+        return f"{text if local is None else os.path.realpath(local)}/"
+
+    return place(path).startswith(tuple(map(place, directories)))
 
 
 def input_files(plan: LoadPlan, storage: Storage) -> list[str]:
@@ -130,6 +142,8 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
                         code=10413,
                     )
                 _refuse_other_columns(orc.schema, path, table)
+                for column, found in zip(table.columns, file_columns(orc.tail, path), strict=True):
+                    check_convertible(column, found.type, path)
                 return orc.tail.rows
         case FileFormat.PARQUET:
             try:

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 
+import pyarrow as pa
+import pyarrow.orc as pa_orc
 import pytest
 
 import acidsql
-from acidsql.errors import AnalysisError, StorageError
+from acidsql.errors import AnalysisError, StorageError, UnsupportedStatementError
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockType
 
@@ -91,7 +93,7 @@ def plain(session, tmp_path):
     session.execute(f"CREATE TABLE t (id int) {ACID}")
     session._store.alter_table(replace(session._store.table(T), parameters=PLAIN))
     for name in ("000000_0", "000001_0_copy_2"):
-        (tmp_path / "w" / "t" / name).write_bytes(b"ORC")
+        pa_orc.write_table(pa.table({"id": [1]}), tmp_path / "w" / "t" / name)
     return session
 
 
@@ -104,6 +106,14 @@ def test_a_plain_table_becomes_full_acid(plain, tmp_path):
     }
     assert files(tmp_path / "w" / "t") == {"000000_0", "000001_0_copy_2"}
     assert plain.execute("INSERT INTO t VALUES (1)").write_ids == {"default.t": 10_000_001}
+
+
+def test_columns_that_a_plain_table_found_by_name_are_found_so_for_ever(plain, tmp_path):
+    plain.execute("ALTER TABLE t ADD COLUMN more int")
+    path = tmp_path / "w" / "t" / "000002_0"
+    pa_orc.write_table(pa.table({"more": [2], "ID": [1]}), path)
+    plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    assert plain._store.table(T).matches_by_position(default=True) is False
 
 
 def test_a_plain_table_becomes_insert_only(plain, tmp_path):
@@ -207,3 +217,64 @@ def test_show_create_table_makes_the_same_table(session, tmp_path):
     session.execute("\n".join(lines))
     assert replace(session._store.table(T), created_s=0) == replace(table, created_s=0)
     assert lines[0] == "CREATE TABLE `default`.`t`("
+
+
+def test_files_of_an_external_table_outlive_its_database(session, tmp_path):
+    session.execute("CREATE DATABASE db")
+    session.execute("CREATE EXTERNAL TABLE db.e (id int) STORED AS ORC")
+    session.execute("INSERT INTO db.e VALUES (1)")
+    session.execute(f"CREATE TABLE db.t (id int) {ACID}")
+    session.execute("INSERT INTO db.t VALUES (1)")
+    message = session.execute("DROP DATABASE db CASCADE").message
+    assert message == f"OK\n{tmp_path}/w/db.db holds files and stays."
+    assert files(tmp_path / "w" / "db.db") == {"e/000000_0"}
+
+
+def test_a_database_without_files_leaves_no_directory(session, tmp_path):
+    session.execute("CREATE DATABASE db")
+    session.execute(f"CREATE TABLE db.t (id int) {ACID}")
+    session.execute("INSERT INTO db.t VALUES (1)")
+    session.execute("DROP DATABASE db CASCADE")
+    assert not (tmp_path / "w" / "db.db").exists()
+
+
+def test_a_partition_of_an_external_table_keeps_its_name(session):
+    """Its directory stays, so that the next partition of the name would have its rows too."""
+    session.execute("CREATE EXTERNAL TABLE e (id int) PARTITIONED BY (p int) STORED AS ORC")
+    session.execute("INSERT INTO e VALUES (1, 1)")
+    with pytest.raises(UnsupportedStatementError, match="p=1 of the external table"):
+        session.execute("ALTER TABLE e PARTITION (p = 1) RENAME TO PARTITION (p = 2)")
+
+
+@pytest.mark.parametrize("clause", ["STORED AS ORC", ACID])
+def test_a_managed_table_shares_no_directory(session, clause):
+    """An external table that was renamed stays where a new one of its old name would lie."""
+    session.execute("CREATE EXTERNAL TABLE e (id int) STORED AS ORC")
+    session.execute("ALTER TABLE e RENAME TO f")
+    with pytest.raises(AnalysisError, match=r"belongs to table default\.f"):
+        session.execute(f"CREATE TABLE e (id int) {clause}")
+    session.execute("CREATE EXTERNAL TABLE e (id int) STORED AS ORC")
+
+
+def test_an_external_table_shares_no_directory_with_a_transactional_one(session, tmp_path):
+    session.execute(f"CREATE TABLE t (id int) {ACID}")
+    with pytest.raises(AnalysisError, match=r"belongs to table default\.t"):
+        session.execute(f"CREATE EXTERNAL TABLE e (id int) STORED AS ORC LOCATION '{tmp_path}/w/t'")
+
+
+def test_a_table_cannot_be_loaded_from_itself_however_that_is_written(plain, tmp_path):
+    """Rows that were deleted would come back under new row ids."""
+    plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    (tmp_path / "link").symlink_to(tmp_path / "w")
+    w = tmp_path / "w"
+    for path in (f"{w}//t", f"{w}/x/../t/000000_0", f"file://{w}/t", f"{tmp_path}/link/t"):
+        with pytest.raises(AnalysisError, match="it lies in table"):
+            plain.execute(f"LOAD DATA INPATH '{path}' INTO TABLE t")
+
+
+def test_a_file_that_could_not_be_read_is_not_loaded(plain, tmp_path):
+    plain.execute(f"CREATE TABLE a (at timestamp) {ACID}")
+    zoned = pa.array([0], pa.timestamp("ns", "UTC"))
+    pa_orc.write_table(pa.table({"at": zoned}), tmp_path / "f")
+    with pytest.raises(StorageError, match="cannot be read from file"):
+        plain.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/f' INTO TABLE a")

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
+import pyarrow.parquet as pq
 import pytest
 
+from acidsql.engines.local.check import check
 from acidsql.layout.check import Names, name_problems
 from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import FileFormat, Table, TableKind
 from acidsql.orc import writer as orc_writer
 from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, STATS, append_metadata, read_tail
 from acidsql.orc.writer import EventWriter
 from tests.checks import problems
-from tests.unit.engines.tables import EVERYTHING, columns, snapshot, table
+from tests.unit.engines.tables import EVERYTHING, STORAGE, columns, snapshot, table
 from tests.unit.orc.events import id_batch
 
 DATA = Path(__file__).parents[3] / "data" / "hive-written"
@@ -406,6 +409,27 @@ def test_files_of_an_insert_only_table_are_read(place: Path) -> None:
     assert found(of) == []
     (delta / "000001_0").write_bytes((delta / "000000_0").read_bytes()[:-30])
     assert [(p, k) for p, k, _ in found(of)] == [(f"{delta.name}/000001_0", "unreadable")]
+
+
+@pytest.mark.parametrize("kind", ["plain", "insert_only"])
+def test_files_of_other_formats_are_read(place: Path, kind: str) -> None:
+    of = replace(table(place, "k int"), parameters={})
+    if kind == "insert_only":
+        parameters = {"transactional": "true", "transactional_properties": "insert_only"}
+        of = replace(of, parameters=parameters)
+    delta = place / "delta_0000001_0000001_0000" if kind == "insert_only" else place
+    delta.mkdir(parents=True)
+    path = delta / "000000_0"
+    path.write_text("1\n2\n")
+    text = replace(of, format=FileFormat.TEXT)
+    assert found(text) == []
+    assert check(snapshot(text, 9), EVERYTHING, STORAGE).events == 2
+    pq.write_table(pa.table({"k": [1, 2, 3]}), path)
+    parquet = replace(of, format=FileFormat.PARQUET)
+    assert found(parquet) == []
+    assert check(snapshot(parquet, 9), EVERYTHING, STORAGE).events == 3
+    path.write_bytes(path.read_bytes()[:-30])
+    assert [(p, k) for p, k, _ in found(parquet)] == [(str(path.relative_to(place)), "unreadable")]
 
 
 def test_a_broken_marker_is_a_finding_not_a_failure(place: Path, of: Table) -> None:
