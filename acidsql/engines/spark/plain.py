@@ -107,14 +107,8 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
             f"{_parsed(index, column)} as {quote(column.name)}"
             for index, column in enumerate(table.columns)
         ]
-<<<<<<< HEAD
     # Parquet's INT96 of Hive are instants of a clock in UTC, whatever the JVM's zone is.
     seen = seen_columns(spark, [c.type for c in table.columns])
-    return [f"{seen(quote(c.name), c.type)} as {quote(c.name)}" for c in table.columns]
-=======
-    # INT96 of Hive are instants of a clock in UTC.
-    file_zone = "UTC" if table.format is FileFormat.PARQUET else None
-    seen = seen_columns(spark, [c.type for c in table.columns], file_zone)
     return [f"{seen(_cut(c), c.type)} as {quote(c.name)}" for c in table.columns]
 
 
@@ -122,7 +116,6 @@ def _cut(column: Column) -> str:
     """The column, no longer than its type: files of others, or of LOAD DATA, may hold more."""
     name = quote(column.name)
     return f"left({name}, {column.type.length})" if isinstance(column.type, CharType) else name
->>>>>>> w-break
 
 
 def _parsed(index: int, column: Column) -> str:
