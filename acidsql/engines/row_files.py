@@ -13,7 +13,6 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.orc as pa_orc
 import pyarrow.parquet as pq
 from typing_extensions import assert_never
 
@@ -26,6 +25,7 @@ from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
+from acidsql.orc.sink import OrcSink
 from acidsql.orc.splice import Nanos, splice
 from acidsql.orc.values import fitting, storable_rows
 from acidsql.orc.writer import CODECS
@@ -80,7 +80,7 @@ class RowWriter:
         match self._format.format:
             case FileFormat.ORC:
                 codec = CODECS[self._format.compression]
-                return pa_orc.ORCWriter(self.path, compression=codec)
+                return OrcSink(self.path, compression=codec)
             case FileFormat.PARQUET:
                 # Hive writes timestamps as INT96, and older readers know nothing else.
                 parquet_codec: Any = self._format.compression

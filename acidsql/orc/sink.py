@@ -1,16 +1,74 @@
-"""The local file an ORC writer writes into."""
+"""pyarrow's ORC writer, kept from ending the whole process.
+
+It does so (seen with 26.0) when anything fails, or is interrupted, where it calls back into Python.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import io
-from typing import BinaryIO
+import signal
+import threading
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+
+
+class OrcSink:
+    """A new local ORC file. OSError, of any method, if the disk refuses it."""
+
+    def __init__(self, path: str, **options: Any) -> None:
+        self._sink = Sink(path)
+        self._writer: Any = None
+        stream: Any = self._sink
+        try:
+            with uninterrupted():
+                self._writer = pa_orc.ORCWriter(stream, **options)
+        except BaseException:
+            self._sink.close()
+            raise
+
+    def write(self, table: pa.Table | pa.RecordBatch) -> None:
+        """Write rows."""
+        with uninterrupted():
+            self._writer.write(table)
+        if self._sink.error is not None:
+            raise self._sink.error
+
+    def close(self) -> None:
+        """Finish the file. Idempotent."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with uninterrupted():
+                try:
+                    writer.close()
+                finally:
+                    self._sink.finish()
+
+
+@contextlib.contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ctrl-C waits until the block is left."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[Any] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(*came[0])
 
 
 class Sink(io.RawIOBase):
     """A new file that keeps an error of the disk to itself until `finish`.
 
-    pyarrow's ORC writer (seen with 26.0) ends the whole process when its stream fails. So after an
-    error this one takes everything and stores nothing. OSError if the file cannot be created.
+    After an error it takes everything and stores nothing. OSError if the file cannot be created.
     """
 
     def __init__(self, path: str) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.orc as pa_orc
 from numpy.typing import NDArray
 
 from acidsql.errors import ConfigError, StorageError
@@ -40,7 +39,7 @@ from acidsql.orc.schema import (
     ROW,
     event_schema,
 )
-from acidsql.orc.sink import Sink
+from acidsql.orc.sink import OrcSink
 from acidsql.orc.splice import Nanos, splice
 from acidsql.orc.timestamps import is_fine
 from acidsql.orc.values import storable_rows
@@ -108,12 +107,8 @@ class EventWriter:
         self._track = KeyTrack()
         self._inserts = self._deletes = 0
         self._open: Any = None
-        self._sink: Any = None
         try:
-            self._sink = Sink(path)
-            self._open = pa_orc.ORCWriter(
-                self._sink, compression=codec, stripe_size=stripe_bytes or STRIPE_BYTES
-            )
+            self._open = OrcSink(path, compression=codec, stripe_size=stripe_bytes or STRIPE_BYTES)
             # Without this a file of no rows would have no columns either.
             self._open.write(self._schema.empty_table())
         except (OSError, pa.ArrowException) as error:
@@ -176,8 +171,6 @@ class EventWriter:
             return self.written
         try:
             self._open.close()
-            self._open = None
-            self._finish_sink()
             tail = read_tail(self.path)
             if any(nanos.parts for nanos in self._nanos):
                 splice(self.path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
@@ -199,16 +192,8 @@ class EventWriter:
         with suppress(OSError, pa.ArrowException):
             if self._open is not None:
                 self._open.close()
-        self._open = None
-        with suppress(OSError):
-            self._finish_sink()
         with suppress(FileNotFoundError):
             os.remove(self.path)
-
-    def _finish_sink(self) -> None:
-        sink, self._sink = self._sink, None
-        if sink is not None:
-            sink.finish()
 
     def __enter__(self) -> EventWriter:
         return self
@@ -248,8 +233,6 @@ class EventWriter:
         table = pa.Table.from_arrays(list(arrays), schema=self._schema)
         try:
             self._open.write(table)
-            if self._sink is not None and self._sink.error is not None:
-                raise self._sink.error
         except (OSError, pa.ArrowException) as error:
             fact = f'file "{self.path}" cannot be written'
             raise StorageError(fact, detail=str(error)) from error
