@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from acidsql.errors import AnalysisError, ConfigError, MissingFileError, StorageError
@@ -22,13 +23,20 @@ _List = TypeVar("_List", ValidTxnList, ValidWriteIdList)
 
 
 def directory_snapshot(
-    path: str, schema: str, partitioned_by: str, write_ids: str | None, storage: Storage
+    path: str,
+    schema: str,
+    partitioned_by: str,
+    write_ids: str | None,
+    storage: Storage,
+    *,
+    row_id: bool,
 ) -> TableSnapshot:
     """The directory as a table of these columns, under a valid write id list or, None, all of it.
 
-    Partitions are found by the names of directories. AnalysisError for columns that do not fit
-    together, ConfigError for a list that is none, StorageError for a directory that is missing or
-    does not look like its partition columns.
+    Partitions are found by the names of directories. Without ``row_id`` it may be that of an
+    insert-only table in ORC, which is told by its files' names. AnalysisError for columns that do
+    not fit together, ConfigError for a list that is none, StorageError for a directory that is
+    missing or does not look like its partition columns.
     """
     location = path.rstrip("/")
     columns = _columns(schema, "column")
@@ -40,7 +48,23 @@ def directory_snapshot(
     if not storage.exists(location):
         raise MissingFileError(f"the directory {path} does not exist")
     partitions = tuple(_partitions(location, [k.name for k in keys], (), storage))
+    if not row_id and _is_insert_only(location, storage):
+        properties = {**table.parameters, "transactional_properties": "insert_only"}
+        table = replace(table, parameters=properties)
     return TableSnapshot(table, partitions, seen)
+
+
+def _is_insert_only(location: str, storage: Storage) -> bool:
+    """Whether all files lie in deltas and bases, and none of them is called as one of events.
+
+    A full-ACID table may look so, too, if it holds nothing but loaded files: its rows are the same.
+    """
+    files = [f.path.split("/") for f in storage.list_files(location)]
+    data = [parts for parts in files if not any(map(is_hidden, parts))]
+    return bool(data) and all(
+        any(map(parse_directory, parts[:-1])) and not parts[-1].startswith("bucket_")
+        for parts in data
+    )
 
 
 def directory_txns(txns: str | None) -> ValidTxnList:

@@ -11,15 +11,13 @@ from types import TracebackType
 from typing import Any
 
 from acidsql.acid_directory import directory_snapshot, directory_txns
-from acidsql.catalog import Partition
+from acidsql.commit import write_and_commit, write_result
 from acidsql.definitions import Definition, define
 from acidsql.definitions.create_table_as import Reading, create_table_as
 from acidsql.errors import (
-    AcidSqlError,
     AnalysisError,
     ColumnNotFoundError,
     ConfigError,
-    PartitionNotFoundError,
     SqlError,
 )
 from acidsql.grammar.parse import parse
@@ -29,12 +27,13 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table, TableKind
+from acidsql.parameters import Args, check_text, named_arguments
 from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
-from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
+from acidsql.plans.engine import Engine, ReadContext, WriteContext
 from acidsql.plans.explain import explain
 from acidsql.plans.plan import WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
@@ -45,7 +44,8 @@ from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
 from acidsql.services.overtaking import is_overtaken, overtaken
-from acidsql.services.snapshots import table_directories, table_snapshots
+from acidsql.services.request import compaction_result, request_compaction
+from acidsql.services.snapshots import table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
@@ -66,12 +66,10 @@ from acidsql.statements import (
 )
 from acidsql.storage import Storage
 from acidsql.store import Store
-from acidsql.txn.entities import CompactionType, LockType, TxnType
-from acidsql.txn.locks import lock_components, write_operation
+from acidsql.txn.entities import LockType, TxnType
+from acidsql.txn.locks import lock_components
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn, transaction
-
-Args = Mapping[str, Any] | Sequence[Any] | None
 
 _SNAPSHOT_RETRIES = 5
 """hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
@@ -119,9 +117,9 @@ class Session:
         self._check_open()
         started_s = time.perf_counter()
         try:
-            _check_text(sql, "the statement")
+            check_text(sql, "the statement")
             statement = parse(sql, line, column)
-            result = self._run(statement, _arguments(args))
+            result = self._run(statement, named_arguments(args))
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, ColumnNotFoundError) else ()
@@ -166,15 +164,17 @@ class Session:
         valid_txns: str | None = None,
         row_id: bool = False,
     ) -> Any:
-        """The rows of a directory of full-ACID files, which no catalog need know, as a DataFrame.
+        """The rows of an ACID table's directory, which no catalog need know, as a DataFrame.
 
         ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
         Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
-        table); None sees everything. ``row_id`` puts ``row__id`` first. Nothing keeps a cleaner
-        from the files. Raises AcidSqlError.
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Insert-only files
+        must be ORC. Nothing keeps a cleaner from the files. Raises AcidSqlError.
         """
         self._check_open()
-        snapshot = directory_snapshot(path, schema, partitioned_by, valid_write_ids, self._storage)
+        snapshot = directory_snapshot(
+            path, schema, partitioned_by, valid_write_ids, self._storage, row_id=row_id
+        )
         txns = directory_txns(valid_txns)
         return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 
@@ -330,8 +330,8 @@ class Session:
                         raise overtaken(plan.table, txn.txn_id)
                     txn.abort("a later write id was committed before locks were acquired")
                     continue
-                job = self._run_job(plan, context, txn)
-            return _write_result(plan, job, txn, write_id)
+                job = write_and_commit(plan, context, txn, self._store, self._engine)
+            return write_result(plan, job, txn, write_id)
         raise AssertionError("the loop ends by returning or raising")
 
     def _lock_target(self, txn: OpenTxn, plan: WritePlan, target: Table) -> None:
@@ -341,43 +341,6 @@ class Session:
             # comes, so that one of them may even be what the table is overwritten with.
             self._leases.release_table(lambda held: held == target.name)
         txn.lock(components)
-
-    def _run_job(self, plan: WritePlan, context: WriteContext, txn: OpenTxn) -> JobResult:
-        """Write, record what was reached, and commit; an aborted write leaves no files."""
-        job = self._engine.write(plan, context)
-        try:
-            txn.check()
-            self._record(plan, context, job, txn)
-            txn.commit()
-        except AcidSqlError as error:
-            txn.abort_after(error)
-            if txn.aborted:
-                self._engine.discard(job.paths)
-            raise
-        if job.moved:
-            self._engine.discard(job.moved)
-        return job
-
-    def _record(self, plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn) -> None:
-        """New partitions into the catalog, and every partition reached into the write set."""
-        table = context.read.tables[plan.table].table
-        if not table.partition_columns:
-            return
-        reached: dict[Operation, list[str]] = {}
-        new = {t.partition: Partition(t.partition, t.location) for t in job.touched if t.partition}
-        known = {p.name for p in context.read.tables[plan.table].partitions}
-        fresh = [p for name, p in new.items() if name not in known]
-        if fresh:
-            self._store.add_partitions(plan.table, fresh)
-        if table.kind is TableKind.PLAIN:
-            return
-        for touched in job.touched:
-            reached.setdefault(touched.operation, []).append(str(touched.partition))
-        for operation, partitions in reached.items():
-            self._store.add_dynamic_partitions(
-                txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
-                write_operation(operation),
-            )  # fmt: skip
 
     def _check_table(self, statement: Check, arguments: dict[str, Any]) -> Result:
         plan = plan_check(statement, self, arguments)
@@ -396,26 +359,10 @@ class Session:
 
     def _compact(self, statement: Compact, arguments: dict[str, Any]) -> Result:
         plan = plan_compact(statement, self, arguments)
-        directories = table_directories(self._store, self._store.table(plan.table))
-        if plan.partition not in {d.name for d in directories}:
-            raise PartitionNotFoundError(
-                f"table {plan.table} has no partition {plan.partition}",
-                code=10006,
-                line=statement.target.line,
-                column=statement.target.column,
-            )
-        kind = CompactionType.MAJOR if plan.type == "major" else CompactionType.MINOR
-        partition = str(plan.partition) if plan.partition else None
-        number = self._store.compact(plan.table, partition, kind, host=self._host)
-        message = f"Compaction enqueued with id {number}"
+        number = request_compaction(plan, statement.target, self._store, self._host)
         if statement.wait:
             self.run_worker()
-            entries = self._store.show_compactions()
-            done = next(c for c in entries if c.compaction_id == number)
-            message += f"\nCompaction with id {number} finished with status: {done.state.word}"
-            if done.error_message:
-                message += f"\n{done.error_message}"
-        return Result("compact", message=message)
+        return compaction_result(number, self._store, finished=statement.wait)
 
     def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
@@ -455,43 +402,8 @@ class Session:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
 
 
-def _arguments(args: Args) -> dict[str, Any]:
-    """Parameters by name; the n-th ``?`` is called ``_n``."""
-    if args is None:
-        return {}
-    if isinstance(args, str | bytes):
-        raise AnalysisError("args is a list or a dict, not a text", hint="Write [value].")
-    named = (
-        dict(args)
-        if isinstance(args, Mapping)
-        else {f"_{number}": value for number, value in enumerate(args, 1)}
-    )
-    for name, value in named.items():
-        if isinstance(value, str):
-            _check_text(value, f'parameter "{name}"')
-    return named
-
-
 def _altered() -> AnalysisError:
     return AnalysisError(
         "a table of the statement was altered again and again while it waited",
         hint="Run the statement again.",
-    )
-
-
-def _check_text(text: str, what: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise AnalysisError(f"{what} is no Unicode text", detail=str(error)) from None
-
-
-def _write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
-    return Result(
-        plan.kind,
-        rows_inserted=job.rows_inserted,
-        rows_updated=job.rows_updated,
-        rows_deleted=job.rows_deleted,
-        txn_id=txn.txn_id,
-        write_ids={str(plan.table): write_id} if write_id != NO_WRITE_ID else {},
     )

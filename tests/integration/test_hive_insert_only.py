@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from acidsql import Session
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
@@ -25,16 +26,21 @@ STATES = [
 COLUMNS = (Column("id", PrimitiveType("int")), Column("v", PrimitiveType("string")))
 
 
+def printed(hive: str, state: str) -> tuple[dict[str, str], list[tuple[Any, ...]]]:
+    """The snapshot of a state in Hive's words, and the rows Hive printed."""
+    expected = DATA / hive / "expected"
+    snapshot = (expected / f"{state}.snapshot").read_text().splitlines()
+    lines = map(json.loads, (expected / f"{state}.jsonl").read_text().splitlines())
+    return dict(line.split(" ", 1) for line in snapshot), sorted((r["id"], r["v"]) for r in lines)
+
+
 def test_there_are_states() -> None:
     assert len(STATES) == 16
 
 
 @pytest.mark.parametrize(("hive", "state"), STATES)
 def test_the_rows_are_those_hive_saw(hive: str, state: str, spark: Any) -> None:
-    expected = DATA / hive / "expected"
-    texts = dict(
-        line.split(" ", 1) for line in (expected / f"{state}.snapshot").read_text().splitlines()
-    )
+    texts, expected = printed(hive, state)
     write_ids = ValidWriteIdList.parse(texts["validWriteIds"])
     table = Table(
         TableName.parse(write_ids.table),
@@ -46,5 +52,18 @@ def test_the_rows_are_those_hive_saw(hive: str, state: str, spark: Any) -> None:
     snapshot = TableSnapshot(table, (PartitionLocation(None, table.location),), write_ids)
     engine = SparkEngine(LocalStorage(), spark, {})
     rows = engine.table(snapshot, ValidTxnList.parse(texts["validTxns"])).rows()
-    lines = (expected / f"{state}.jsonl").read_text().splitlines()
-    assert sorted(rows) == sorted((r["id"], r["v"]) for r in map(json.loads, lines))
+    assert sorted(rows) == expected
+
+
+@pytest.mark.parametrize(
+    ("hive", "state"), [p for p in STATES if not p.values[1].endswith("-text")]
+)
+def test_a_bare_directory_has_the_rows_hive_saw(hive: str, state: str, session: Session) -> None:
+    texts, rows = printed(hive, state)
+    frame = session.read_acid(
+        str(DATA / hive / state),
+        schema="id int, v string",
+        valid_write_ids=texts["validWriteIds"],
+        valid_txns=texts["validTxns"],
+    )
+    assert sorted(map(tuple, frame.collect())) == rows

@@ -6,13 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.sql import literal
-from acidsql.engines.spark.timestamps import (
-    is_utc,
-    jvm_zone,
-    may_be_bent,
-    wall_clock,
-    zones_agree,
-)
+from acidsql.engines.spark.timestamps import session_is_utc, wall_clock
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column
 from acidsql.model.types import (
@@ -37,49 +31,26 @@ Leaf = Callable[[str, ColumnType], str | None]
 
 
 def seen_columns(
-    spark: SparkSession, kinds: Sequence[ColumnType], file_zone: str | None = None
+    spark: SparkSession, kinds: Sequence[ColumnType]
 ) -> Callable[[str, ColumnType], str]:
     """What turns an expression as read into the value a query sees, for columns of these types.
 
     Timestamps become wall-clock time, and char(n) has its padding, which ORC's reader may take
-    off. ``file_zone`` is the zone in which the reader took the files' clock, None for the JVM's.
+    off.
     """
     has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
-    zone = (file_zone or jvm_zone(spark)) if has_timestamps else ""
-    agree = not has_timestamps or zones_agree(spark, zone)
+    is_utc = not has_timestamps or session_is_utc(spark)
 
     def leaf(expression: str, kind: ColumnType) -> str | None:
         match kind:
             case PrimitiveType("timestamp"):
-                if agree:
+                if is_utc:
                     return f"cast({expression} as timestamp_ntz)"
-                return wall_clock(expression, zone)
+                return wall_clock(expression)
             case _:
                 return _padded(expression, kind)
 
     return lambda expression, kind: rebuilt(expression, kind, leaf)
-
-
-def kept_value(spark: SparkSession, expression: str, column: Column) -> str:
-    """The value of a column as an update writes it again.
-
-    An error for a timestamp that a JVM outside UTC may have read wrongly: see `may_be_bent`.
-    """
-    zone = jvm_zone(spark) if _TIMESTAMP in walk_types(column.type) else "UTC"
-    if is_utc(zone):
-        return expression
-    text = (
-        f'column "{column.name}" has a timestamp that Spark cannot read for certain in the time'
-        f" zone of its JVM, {zone}: start Spark with -Duser.timezone=UTC"
-    )
-    error = f"cast(raise_error({literal(text)}) as timestamp_ntz)"
-
-    def leaf(value: str, kind: ColumnType) -> str | None:
-        if kind != _TIMESTAMP:
-            return None
-        return f"if({may_be_bent(value, zone)}, {error}, {value})"
-
-    return rebuilt(expression, column.type, leaf)
 
 
 def padded(expression: str, kind: ColumnType) -> str:

@@ -22,6 +22,7 @@ _TASK_ERROR = re.compile(
     r"acidsql\.(?:\w+\.)*errors\.(\w+): (.*?)(?:\n\s*\n|\n\s*at |\Z)", re.DOTALL
 )
 _FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
+_WORKER = "Python worker"
 _PART = re.compile(r"`((?:[^`]|``)*)`")
 _JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
 _MISSING = ("FILE_NOT_EXIST", "FileNotFoundException", "does not exist")
@@ -87,7 +88,23 @@ def clear_error(error: Exception) -> AcidSqlError:
         return SqlSyntaxError(_first_line(text), hint="Spark could not parse this part.")
     if kind == "AnalysisException":
         return AnalysisError(_first_line(text))
+    if _WORKER in text:
+        return _worker_error(text)
     return ExecutionError(f"the Spark job failed: {_first_line(text)}", detail=_cause(text))
+
+
+def _worker_error(text: str) -> ExecutionError:
+    """What a Python worker died of is the last line of its traceback."""
+    traceback = text.partition(_WORKER)[2].split("\n\n")[0].split("\n\tat ")[0]
+    last = [line for line in traceback.splitlines() if line.strip()][-1:]
+    missing = re.search(r"No module named '(\w+)", traceback)
+    return ExecutionError(
+        "a Python worker of Spark failed",
+        detail=last[0].strip() if last else None,
+        hint=f"Spark's workers need a Python that has {missing[1]}: name it by PYSPARK_PYTHON."
+        if missing
+        else None,
+    )
 
 
 def _condition(error: Exception) -> str:

@@ -29,7 +29,6 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.sql import ansi
-from acidsql.engines.spark.update import old_value
 from acidsql.engines.spark.values import stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
@@ -257,7 +256,7 @@ class _Merge:
         value = next((a.value for a in leg.assignments if a.column == column.name), None)
         kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
         if value is None:
-            written = SqlText.of(old_value(self.job, column, self.plan.alias))
+            written = SqlText.of(f"{quote(self.plan.alias)}.{quote(column.name)}")
         else:
             written = stored(value, column)
         name = f" AS {quote(column.name)}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
 from acidsql.engines.row_selection import select_row_files
-from acidsql.engines.selection import Selection
+from acidsql.engines.selection import Selection, opened_files
 from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
 from acidsql.engines.spark.deletes import WHOLE
 from acidsql.engines.spark.partitions import with_partition
@@ -19,9 +20,12 @@ from acidsql.engines.spark.read import (
     empty_scan,
     partition_values,
 )
-from acidsql.engines.spark.timestamps import storage_type
+from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.timestamps import native_reader_bends, storage_type
 from acidsql.engines.text_rows import NULL
+from acidsql.model.ids import WriteId
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import CharType, PrimitiveType, spark_type
@@ -32,6 +36,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _FIELDS = "__acidsql_fields"
+_FIRST = RowId(WriteId(0), CODEC_V1, 0)
+"""Nobody sees the row ids of rows that have none."""
 
 
 def scan_rows(
@@ -47,11 +53,30 @@ def scan_rows(
     selection = select_row_files(snapshot, partitions, txns, storage)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
-    rows = _rows(spark, table, selection)
-    if table.partition_columns:
-        rows = with_partition(spark, rows, selection.inserts)
-    columns = _columns(spark, table) + partition_values(table, partitions)
+    if table.format is FileFormat.ORC and native_reader_bends(
+        spark, [c.type for c in table.columns]
+    ):
+        rows, columns = _bent_rows(spark, snapshot, selection, storage)
+    else:
+        rows, columns = _rows(spark, table, selection), _columns(spark, table)
+        if table.partition_columns:
+            rows = with_partition(spark, rows, selection.inserts)
+    columns += partition_values(table, partitions)
     return Scan(remembering_char(rows.selectExpr(*columns), table.columns), selection)
+
+
+def _bent_rows(
+    spark: SparkSession, snapshot: TableSnapshot, selection: Selection, storage: Storage
+) -> tuple[DataFrame, list[str]]:
+    """The rows of ORC files read with pyarrow, and the table's columns in them."""
+    table = snapshot.table
+    plain = [replace(f, first=_FIRST) for f in selection.inserts]
+    files = opened_files(plain, storage, tails=True)
+    events = NumberedRows(table.columns, snapshot.write_ids, storage, by_position=False).scan(
+        spark, files
+    )
+    pairs = zip(events.values, table.columns, strict=True)
+    return events.frame, [f"{value} as {quote(column.name)}" for value, column in pairs]
 
 
 def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
@@ -82,9 +107,8 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
             f"{_parsed(index, column)} as {quote(column.name)}"
             for index, column in enumerate(table.columns)
         ]
-    # INT96 of Hive are instants of a clock in UTC.
-    file_zone = "UTC" if table.format is FileFormat.PARQUET else None
-    seen = seen_columns(spark, [c.type for c in table.columns], file_zone)
+    # Parquet's INT96 of Hive are instants of a clock in UTC, whatever the JVM's zone is.
+    seen = seen_columns(spark, [c.type for c in table.columns])
     return [f"{seen(_cut(c), c.type)} as {quote(c.name)}" for c in table.columns]
 
 

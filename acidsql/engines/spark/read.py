@@ -16,6 +16,7 @@ from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sql import literal
+from acidsql.engines.spark.timestamps import native_reader_bends
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
@@ -66,13 +67,20 @@ def scan_table(
     """
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
-    selection = select_files(snapshot, partitions, txns, storage, tails=not table.is_unchanged)
+    bends = native_reader_bends(spark, [c.type for c in table.columns])
+    tails = bends or not table.is_unchanged
+    selection = select_files(snapshot, partitions, txns, storage, tails=tails)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
     partitioned = bool(table.partition_columns) or len(partitions) > 1
     convert = seen_columns(spark, [c.type for c in table.columns])
     scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, partitioned)
-    events = _events(scan, selection, storage, request, table.matches_by_position(by_position))
+    match_by_position = table.matches_by_position(by_position)
+    if bends:
+        numbered = NumberedRows(table.columns, snapshot.write_ids, storage, match_by_position)
+        events = numbered.scan(spark, selection.inserts)
+    else:
+        events = _events(scan, selection, storage, request, match_by_position)
     frame = without_deleted(
         spark, keys, events.frame, selection, snapshot, storage, partitioned=partitioned
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
-from acidsql.engines.spark.columns import kept_value
 from acidsql.engines.spark.job import Job, row_width, write_changed_rows
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.sql import ansi
@@ -26,21 +25,16 @@ def run_update(
     """A delete delta and a delta, not yet published."""
     table = job.context.tables[plan.table].table
     new = {a.column: a.value for a in plan.assignments}
-    values = [_new_value(job, new.get(c.name), c, plan.alias) for c in table.columns]
+    values = [_new_value(new.get(c.name), c, plan.alias) for c in table.columns]
     kept = kept_timestamps(table.columns, new)
     return _run(plan, job, target, values, ChangeLeg(statement_id, is_update=True, kept=kept))
 
 
-def _new_value(job: Job, value: SqlText | None, column: Column, alias: str) -> SqlText:
+def _new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
     """What a column becomes: the value as the column stores it, or what it was."""
     name = quote(column.name)
-    what = old_value(job, column, alias) if value is None else stored(value, column)
+    what = f"{quote(alias)}.{name}" if value is None else stored(value, column)
     return SqlText.of(what, f" AS {name}")
-
-
-def old_value(job: Job, column: Column, alias: str) -> str:
-    """What a column was, for a row that is written again."""
-    return kept_value(job.spark, f"{quote(alias)}.{quote(column.name)}", column)
 
 
 def run_delete(

@@ -8,13 +8,14 @@ Hive 4's compactions names one) and partitions. So both read every file under th
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from acidsql.catalog import Partition
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import Column, Table, TableKind
 from acidsql.session import Session
 from acidsql.store import Store
 from tests.integration.hive.process import Hive
@@ -85,9 +86,14 @@ class Shared:
         return Path(self.store.table(TableName(self.database, name)).location)
 
     def rows(self, name: str, *, vectorised: bool = True) -> list[Row]:
-        """The rows with their row ids, in row id order, if all readers agree on them."""
+        """The rows with their row ids, in row id order, if all readers agree on them.
+
+        Without Hive's vectorised reader there is acidsql's of bare directories instead.
+        """
         table = self.store.table(TableName(self.database, name))
         ours = self.our_rows(table)
+        if not vectorised and table.kind is TableKind.FULL_ACID:
+            assert self.bare_rows(table) == ours, f"{table.name}: read_acid reads other rows"
         for reader, settings in (("row by row", ROW_BY_ROW), ("vectorised", VECTORISED)):
             for key, value in settings.items():
                 self.hive.run(f"SET hive.{key}={value}")
@@ -108,9 +114,22 @@ class Shared:
         """As acidsql reads them."""
         if table.kind is not TableKind.FULL_ACID:
             rows = self.session.execute(f"SELECT * FROM {table.name}").fetchall()
-            return sorted(self._row(table, (), row) for row in rows)
+            return sorted(self.row(table, (), row) for row in rows)
         rows = self.session.execute(f"SELECT row__id, * FROM {table.name}").fetchall()
         return sorted(self.row(table, tuple(r[0]), r[1:]) for r in rows)
+
+    def bare_rows(self, table: Table) -> list[Row]:
+        """As acidsql reads the directory under Hive's snapshot, whatever its own store says."""
+        txns, write_ids = self.hive.run(f"!snapshot {table.name}")
+        frame = self.session.read_acid(
+            table.location,
+            schema=_declared(table.columns),
+            partitioned_by=_declared(table.partition_columns),
+            valid_write_ids=write_ids,
+            valid_txns=txns,
+            row_id=True,
+        )
+        return sorted(self.row(table, tuple(r[0]), r[1:]) for r in frame.collect())
 
     def their_rows(self, table: Table) -> list[Row]:
         """As Hive reads them in the way it is set to."""
@@ -121,7 +140,7 @@ class Shared:
         )
         if table.kind is not TableKind.FULL_ACID:
             rows = self.hive.run(f"SELECT {', '.join(columns)} FROM {table.name}")
-            return sorted(self._row(table, (), r.values()) for r in rows)
+            return sorted(self.row(table, (), r.values()) for r in rows)
         rows = self.hive.run(f"SELECT row__id, {', '.join(columns)} FROM {table.name}")
         values = ([v for k, v in r.items() if k != "row__id"] for r in rows)
         ids = (tuple(r["row__id"][k] for k in ROW_ID) for r in rows)
@@ -187,3 +206,7 @@ class Shared:
         if not table.partition_columns:
             return []
         return [row["partition"] for row in self.hive.run(f"SHOW PARTITIONS {table.name}")]
+
+
+def _declared(columns: Sequence[Column]) -> str:
+    return ", ".join(f"`{c.name}` {c.type}" for c in columns)

@@ -41,7 +41,7 @@ def test_deletes_at_the_edges_of_stripes(shared: Shared) -> None:
     (answer,) = shared.hive.run(f"!allocate {table.name} commit")
     assert answer["write_id"] == 1
     shared.theirs("SET hive.vectorized.execution.enabled=true")
-    assert len(edges) > 10
+    assert len(edges) >= 8, "the file has too few stripes to show anything"
     shared.acidsql(f"DELETE FROM t WHERE id IN ({', '.join(map(str, edges))})")
     kept = sorted(set(range(ROWS)) - set(edges))
     check(shared, kept)
@@ -56,7 +56,7 @@ def write_stripes(table: Table) -> list[int]:
     directory.mkdir()
     noise = np.random.default_rng(5)
     path = directory / "bucket_00000"
-    with EventWriter(str(path), table.columns, "zlib", SMALL) as writer:
+    with EventWriter(str(path), table.columns, "zlib", stripe_bytes=SMALL) as writer:
         for first in range(0, ROWS, 1000):
             ids = np.arange(first, first + 1000, dtype=np.int32)
             texts = [noise.bytes(15).hex() for _ in ids]
