@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _TIMESTAMP = PrimitiveType("timestamp")
-_CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
+CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
 """How Spark remembers that a string column is a char(n), and pads what it is compared with."""
 
 
@@ -68,7 +68,7 @@ def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
     """The frame, compared by Spark as its char(n) columns demand: trailing spaces do not count."""
     for column in columns:
         if isinstance(column.type, CharType) and column.type.name == "char":
-            frame = frame.withMetadata(column.name, {_CHAR_METADATA: str(column.type)})
+            frame = frame.withMetadata(column.name, {CHAR_METADATA: str(column.type)})
     return frame
 
 

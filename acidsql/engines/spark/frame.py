@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 
 if TYPE_CHECKING:
@@ -27,7 +28,10 @@ class SparkFrame:
     @property
     def types(self) -> list[str]:
         with clear_errors():
-            return [field.dataType.simpleString() for field in self.data_frame.schema.fields]
+            return [
+                field.metadata.get(CHAR_METADATA, field.dataType.simpleString())
+                for field in self.data_frame.schema.fields
+            ]
 
     def rows(self) -> list[tuple[Any, ...]]:
         with clear_errors():

@@ -1,0 +1,26 @@
+"""Files of plain rows that others wrote."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.orc as pa_orc
+import pyarrow.parquet as pq
+import pytest
+
+from acidsql.engines.row_files import RowFormat, read_rows
+from acidsql.model.table import FileFormat
+from tests.unit.engines.tables import columns
+
+
+@pytest.mark.parametrize("kind", [FileFormat.ORC, FileFormat.PARQUET])
+def test_text_is_no_longer_than_its_column(tmp_path: Path, kind: FileFormat) -> None:
+    """A compaction of loaded files would otherwise refuse them, or bring more than a query saw."""
+    path = str(tmp_path / "000000_0")
+    write = pa_orc.write_table if kind is FileFormat.ORC else pq.write_table
+    write(pa.table({"v": ["äöüß", None, "x"], "s": ["long text", "", None]}), path)
+    rows = read_rows(path, path, RowFormat(columns("v varchar(3), s string"), kind, "none"))
+    assert [row for batch in rows for row in batch.to_pylist()] == [
+        {"v": "äöü", "s": "long text"},
+        {"v": None, "s": ""},
+        {"v": "x", "s": None},
+    ]
