@@ -118,7 +118,8 @@ class RowWriter:
             case FileFormat.ORC:
                 self._open.write(table)
             case FileFormat.PARQUET:
-                self._open.write_table(table)
+                if table.num_rows:  # Hive 3 reads no row group without rows
+                    self._open.write_table(table)
             case FileFormat.TEXT:
                 columns, delimiter = self._format.columns, self._format.field_delimiter
                 self._open.write(encode_lines(table, columns, delimiter))

@@ -7,7 +7,7 @@ import pyarrow.orc as pa_orc
 import pyarrow.parquet as pq
 import pytest
 
-from acidsql.engines.row_files import RowFormat, read_rows
+from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
 from acidsql.model.table import FileFormat
 from tests.unit.engines.tables import columns
 
@@ -24,3 +24,16 @@ def test_text_is_no_longer_than_its_column(tmp_path: Path, kind: FileFormat) -> 
         {"v": None, "s": ""},
         {"v": "x", "s": None},
     ]
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_parquet_has_no_row_group_without_rows(tmp_path: Path, count: int) -> None:
+    """Hive 3: "Illegal row group of 0 rows"."""
+    path = str(tmp_path / "000000_0")
+    of = columns("k int")
+    writer = RowWriter(path, RowFormat(of, FileFormat.PARQUET, "snappy"))
+    if count:
+        writer.write_rows(pa.record_batch({"k": pa.array(range(count), pa.int32())}))
+    writer.close()
+    found = pq.ParquetFile(path).metadata
+    assert (found.num_rows, found.num_row_groups) == (count, min(count, 1))
