@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
 from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
-from acidsql.layout.dir_names import OriginalFile, is_hidden
+from acidsql.layout.dir_names import OriginalFile, is_hidden, parse_directory
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import FileFormat, Table
@@ -37,6 +37,12 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
         # Moving would take them from the table that they belong to.
         raise AnalysisError(
             f"Invalid path '{plan.path}': it lies in table {plan.table}", code=10028
+        )
+    if not plan.local and any(map(parse_directory, plan.path.split("/"))):
+        raise AnalysisError(
+            f"Invalid path '{plan.path}': it lies in a directory of a transactional table",
+            hint="INSERT … SELECT copies rows from one table to another.",
+            code=10028,
         )
     found: list[OutputFile] = []
     try:
