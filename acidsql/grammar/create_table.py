@@ -42,26 +42,7 @@ _REFUSED_KINDS = {
 
 def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTableLike:
     """The CREATE [TRANSACTIONAL | EXTERNAL] TABLE that starts here."""
-    cursor.expect("CREATE")
-    external = cursor.accept("EXTERNAL")
-    if cursor.peek().word in _REFUSED_KINDS:
-        word = cursor.peek().word
-        cursor.source.refuse(
-            f"CREATE {word} TABLE is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
-        )
-    transactional = not external and cursor.accept("TRANSACTIONAL")
-    if transactional and cursor.sees("EXTERNAL"):
-        cursor.source.refuse(
-            "CREATE TRANSACTIONAL EXTERNAL TABLE is not supported",
-            cursor.offset,
-            hint="An ACID table is a managed table: write CREATE TABLE … LOCATION.",
-        )
-    if cursor.peek().word in _REFUSED_KINDS:
-        cursor.source.refuse(
-            f"CREATE TRANSACTIONAL {cursor.peek().word} TABLE is not supported",
-            cursor.offset,
-            hint=_REFUSED_KINDS[cursor.peek().word],
-        )
+    external, transactional = _kind(cursor)
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     target = cursor.table()
@@ -94,6 +75,31 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
             code=10070,
         )
     return CreateTableAs(table, partition_by, _query(cursor, has_columns=bool(columns)))
+
+
+def _kind(cursor: Cursor) -> tuple[bool, bool]:
+    """CREATE [EXTERNAL | TRANSACTIONAL]: which of the two is said."""
+    cursor.expect("CREATE")
+    external = cursor.accept("EXTERNAL")
+    if cursor.peek().word in _REFUSED_KINDS:
+        word = cursor.peek().word
+        cursor.source.refuse(
+            f"CREATE {word} TABLE is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
+        )
+    transactional = not external and cursor.accept("TRANSACTIONAL")
+    if transactional and cursor.sees("EXTERNAL"):
+        cursor.source.refuse(
+            "CREATE TRANSACTIONAL EXTERNAL TABLE is not supported",
+            cursor.offset,
+            hint="An ACID table is a managed table: write CREATE TABLE … LOCATION.",
+        )
+    if cursor.peek().word in _REFUSED_KINDS:
+        cursor.source.refuse(
+            f"CREATE TRANSACTIONAL {cursor.peek().word} TABLE is not supported",
+            cursor.offset,
+            hint=_REFUSED_KINDS[cursor.peek().word],
+        )
+    return external, transactional
 
 
 def _query(cursor: Cursor, *, has_columns: bool) -> Query:
