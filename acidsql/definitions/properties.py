@@ -48,10 +48,7 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
     for key in statement.keys:
         if key.lower() in (_TRANSACTIONAL, _PROPERTIES) and table.kind is not TableKind.PLAIN:
             raise _cannot_be_unset(table, place)
-        if (
-            key in ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
-            and key in table.parameters
-        ):
+        if key in _FIXED and key in table.parameters:
             raise _fixed(key, table, place)
         if key not in table.parameters and not statement.if_exists:
             raise AnalysisError(
