@@ -45,13 +45,6 @@ def exact(seconds: Longs, nanos: Longs, nulls: NDArray[np.bool_]) -> Array:
     return pa.StructArray.from_arrays(parts, fields=list(EXACT), mask=pa.array(nulls))
 
 
-def exact_of(array: Array) -> Array:
-    """Microseconds as EXACT."""
-    ticks = np.asarray(array.cast(pa.int64()).fill_null(0), np.int64)
-    seconds, micros = np.divmod(ticks, 10**6)
-    return exact(seconds, micros * 1000, np.asarray(array.is_null()))
-
-
 def microseconds_of(array: Array) -> Array:
     """EXACT as microseconds, rounded down."""
     seconds, nanos = (np.asarray(part.fill_null(0), np.int64) for part in array.flatten())

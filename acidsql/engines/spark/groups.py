@@ -32,7 +32,7 @@ class FileColumn:
 class Schema:
     """For each column of the table the one of the files, or None if they do not have it.
 
-    ``plain`` files hold rows, others events. ``sure`` are the columns that every file has.
+    ``plain`` files hold rows, others events.
     """
 
     columns: tuple[FileColumn | None, ...]
