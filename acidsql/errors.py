@@ -139,7 +139,9 @@ class TxnError(AcidSqlError):
 
 
 class NoSuchTxnError(TxnError):
-    """The transaction is unknown, or has already ended in a commit."""
+    """The transaction is unknown, or has already ended in a commit: then ``committed``."""
+
+    committed = False
 
 
 class TxnAbortedError(TxnError):

@@ -18,6 +18,7 @@ from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
 from acidsql.statements import (
     Describe,
+    Show,
     ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
@@ -53,18 +54,6 @@ _TEXT_CLASSES = (
     "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
     "org.apache.hadoop.mapred.TextInputFormat",
     "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
-)
-
-
-Show = (
-    Describe
-    | ShowTables
-    | ShowDatabases
-    | ShowPartitions
-    | ShowCreateTable
-    | ShowCompactions
-    | ShowTransactions
-    | ShowLocks
 )
 
 

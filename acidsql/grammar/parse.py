@@ -24,6 +24,13 @@ from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
 from acidsql.grammar.show import parse_describe, parse_show
+from acidsql.grammar.transaction import (
+    parse_abort,
+    parse_begin,
+    parse_commit,
+    parse_rollback,
+    parse_set,
+)
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
 from acidsql.statements import Statement, WriteStatement
@@ -49,6 +56,12 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "DESC": parse_describe,
     "MSCK": parse_repair,
     "REPAIR": parse_repair,
+    "BEGIN": parse_begin,
+    "START": parse_begin,
+    "COMMIT": parse_commit,
+    "ROLLBACK": parse_rollback,
+    "SET": parse_set,
+    "ABORT": parse_abort,
 }
 
 

@@ -9,6 +9,7 @@ from acidsql.grammar.database import DATABASE_WORDS, database_name
 from acidsql.grammar.lexer import Kind
 from acidsql.statements.show import (
     Describe,
+    Show,
     ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
@@ -19,16 +20,6 @@ from acidsql.statements.show import (
 )
 
 S = TypeVar("S")
-Show = (
-    ShowTables
-    | ShowDatabases
-    | ShowPartitions
-    | ShowCreateTable
-    | ShowCompactions
-    | ShowTransactions
-    | ShowLocks
-)
-
 _SHOWN = (
     "TABLES",
     "DATABASES",

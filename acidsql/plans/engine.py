@@ -130,7 +130,14 @@ class Engine(Protocol):
         ...
 
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
-        """Run a write. On any error nothing is left under a final name."""
+        """Run a write. On any error what it left is removed as far as possible."""
+        ...
+
+    def undo(self, plan: WritePlan, context: WriteContext) -> None:
+        """Remove what a write left, finished or not; StorageError if that is not certain.
+
+        For a transaction that goes on after it: an aborted one hides what stays.
+        """
         ...
 
     def compact(

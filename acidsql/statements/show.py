@@ -59,3 +59,15 @@ class Describe:
 
     target: TableRef
     formatted: bool
+
+
+Show = (
+    Describe
+    | ShowTables
+    | ShowDatabases
+    | ShowPartitions
+    | ShowCreateTable
+    | ShowCompactions
+    | ShowTransactions
+    | ShowLocks
+)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -57,3 +58,15 @@ def lock_waits(policy: TxnPolicy) -> Iterator[float]:
     for _ in range(policy.lock_retries):
         wait_s = min(wait_s * 2, policy.lock_sleep_s)
         yield wait_s
+
+
+def conflict_waits() -> Iterator[float]:
+    """The seconds to wait before a statement that lost a conflict runs again, without end.
+
+    Doubled each time up to ten seconds; each a random part of it, so that the losers of one
+    conflict do not meet again.
+    """
+    wait_s = 0.1
+    while True:
+        yield random.uniform(wait_s / 2, wait_s)  # noqa: S311 - no secret depends on it
+        wait_s = min(wait_s * 2, 10.0)

@@ -30,7 +30,9 @@ def require_open(txn_id: TxnId, state: TxnState | None, reason: str = "") -> Non
                 code=10263,
             )
         case TxnState.COMMITTED:
-            raise NoSuchTxnError(f"Transaction txnid:{txn_id} is already committed.", code=10262)
+            error = NoSuchTxnError(f"Transaction txnid:{txn_id} is already committed.", code=10262)
+            error.committed = True
+            raise error
         case None:
             raise NoSuchTxnError(f"No such transaction txnid:{txn_id}", code=10262)
 

@@ -13,6 +13,7 @@ from acidsql.errors import (
     CommitStateUnknownError,
     LockTimeoutError,
     NoSuchLockError,
+    NoSuchTxnError,
     StorageError,
     TxnAbortedError,
     TxnError,
@@ -43,6 +44,7 @@ class OpenTxn:
     ) -> None:
         self._manager = manager
         self._user, self._host, self._agent_info = user, host, agent_info
+        self.type = type
         self._policy = policy or TxnPolicy()
         self._sleep = sleep
         self._guard = threading.RLock()
@@ -129,18 +131,19 @@ class OpenTxn:
         """Whether it was committed or aborted through this object."""
         return self._ended
 
-    def commit(self) -> None:
+    def commit(self, step: Callable[[TxnId], None] | None = None) -> None:
         """Make the writes visible. WriteConflictError or TxnAbortedError if it is lost.
 
-        Nothing happens if it has ended. A lost answer is asked for once more; after that
-        CommitStateUnknownError.
+        Nothing happens if it has ended. ``step`` commits in the store; it may do more in the same
+        store transaction than `TxnManager.commit_txn`. A lost answer is asked for once more; after
+        that CommitStateUnknownError.
         """
         with self._guard:
             if self._ended:
                 return
             self._heart.stop()
             try:
-                self._commit()
+                self._commit(step or self._manager.commit_txn)
             except AcidSqlError as error:
                 self._ended = True
                 self.aborted = isinstance(error, TxnAbortedError)
@@ -148,13 +151,16 @@ class OpenTxn:
             self._ended = True
             _log.info("committed", extra={"txn_id": self.txn_id, "write_ids": self._write_ids})
 
-    def _commit(self) -> None:
+    def _commit(self, step: Callable[[TxnId], None]) -> None:
         try:
-            self._manager.commit_txn(self.txn_id)
+            step(self.txn_id)
         except StorageError:
             _log.warning("asking for a lost commit", extra={"txn_id": self.txn_id}, exc_info=True)
             try:
-                self._manager.commit_txn(self.txn_id)
+                step(self.txn_id)
+            except NoSuchTxnError as error:
+                if not error.committed:
+                    raise
             except StorageError as error:
                 raise CommitStateUnknownError(
                     f"it is not known whether txnid:{self.txn_id} was committed",

@@ -48,10 +48,11 @@ SET CQ_STATE = 'r', CQ_COMMIT_TIME = :now_ms,
 WHERE CQ_ID = :id;
 
 -- name: ready_to_clean
--- Every transaction that was open when the compaction committed has to have ended.
+-- Every transaction that was open when the compaction committed has to have ended, and every one
+-- that opened while such a one was open: a lazy read inside a transaction outlives it.
 SELECT CQ_ID FROM COMPACTION_QUEUE
 WHERE CQ_STATE = 'r' AND CQ_NEXT_TXN_ID <= COALESCE(
-  (SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o'),
+  (SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL),
   (SELECT NTXN_NEXT FROM NEXT_TXN_ID)
 )
 ORDER BY CQ_ID;

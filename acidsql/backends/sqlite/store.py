@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from acidsql.backends.sqlite.catalog import SqliteCatalog
 from acidsql.backends.sqlite.compactions import SqliteCompactions
 from acidsql.backends.sqlite.connection import SqliteFile
+from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
 from acidsql.txn.policy import TxnPolicy
 
@@ -39,7 +40,12 @@ class SqliteStore(SqliteCompactions, SqliteCatalog):
 
     @contextmanager
     def committing(self, txn_id: TxnId) -> Iterator[None]:
-        with self._file.writing():
-            self._require_open(txn_id)
-            yield
-            self.commit_txn(txn_id)
+        try:
+            with self._file.writing():
+                self._require_open(txn_id)
+                yield
+                self.commit_txn(txn_id)
+        except WriteConflictError as conflict:
+            # What the block did is undone, and the abort with it.
+            self.abort_txn(txn_id, conflict.message)
+            raise
