@@ -196,8 +196,8 @@ class TxnManager(Protocol):
     def ready_to_clean(self) -> list[Compaction]:
         """Entries ready for cleaning that no open transaction can still need, oldest first.
 
-        Those are the entries whose next txn id is not above the least open transaction.
-        Read-only.
+        Those are the entries whose next txn id is not above the least transaction that was open
+        when one that is open now began (Hive MIN_HISTORY_LEVEL). Read-only.
         """
         ...
 

@@ -121,7 +121,7 @@ class MemoryCompactions(MemoryLocks):
 
     def ready_to_clean(self) -> list[Compaction]:
         with self.guard:
-            least = min(self.open_txn_ids(), default=self.next_txn_id)
+            least = min(self.min_history.values(), default=self.next_txn_id)
             return [
                 entry
                 for entry in self.compactions.values()

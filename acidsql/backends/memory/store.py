@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from acidsql.backends.memory.catalog import MemoryCatalog
 from acidsql.backends.memory.compactions import MemoryCompactions
+from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
 
 _NOT_STATE = ("guard", "now_ms", "policy")
@@ -31,6 +32,8 @@ class MemoryStore(MemoryCompactions, MemoryCatalog):
             try:
                 yield
                 self.commit_txn(txn_id)
-            except BaseException:
+            except BaseException as error:
                 vars(self).update(before)
+                if isinstance(error, WriteConflictError):
+                    self.abort_txn(txn_id, error.message)
                 raise
