@@ -8,17 +8,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from acidsql.backends.sqlite.queries import load_migrations, load_queries
+from acidsql.backends.relational.connection import Mode, Row
+from acidsql.backends.relational.queries import load_migrations, load_queries
 from acidsql.errors import StorageError
 
+_DIALECT = "acidsql.backends.sqlite"
 _WAL_RETRY_S = 0.02
-Row = tuple[Any, ...]
+T = TypeVar("T")
 
 
 class SqliteFile:
-    """A connection for all threads of this process, one verb at a time.
+    """The `SqlConnection` to a file: one for all threads of this process, one verb at a time.
 
     Other processes open their own. Verbs are short, so waiting for each other costs little, and
     nothing is left behind in threads that have ended.
@@ -30,7 +32,7 @@ class SqliteFile:
         self.path = os.path.abspath(path)
         self._busy_timeout_s = busy_timeout_s
         self._clock_ms = clock_ms
-        self._queries = load_queries()
+        self._queries = load_queries(_DIALECT)
         self._guard = threading.RLock()
         self._depth = 0
         self._connection: sqlite3.Connection | None = None
@@ -40,25 +42,20 @@ class SqliteFile:
     # -- statements -----------------------------------------------------------------------------
 
     def run(self, query: str, /, **parameters: object) -> None:
-        """Carry out a named statement."""
         self._execute(query, parameters).close()
 
     def rows(self, query: str, /, **parameters: object) -> list[Row]:
-        """All rows of a named query."""
         return self._execute(query, parameters).fetchall()
 
     def row(self, query: str, /, **parameters: object) -> Row | None:
-        """The first row of a named query, or None."""
         rows = self.rows(query, **parameters)
         return rows[0] if rows else None
 
     def value(self, query: str, /, **parameters: object) -> Any:
-        """The first column of the first row, or None."""
         row = self.row(query, **parameters)
         return row[0] if row is not None else None
 
     def now_ms(self) -> int:
-        """The time of the store, which all its users share."""
         return self._clock_ms() if self._clock_ms is not None else int(self.value("now_ms"))
 
     def _execute(self, query: str, parameters: dict[str, object]) -> sqlite3.Cursor:
@@ -66,26 +63,20 @@ class SqliteFile:
 
     # -- store transactions ---------------------------------------------------------------------
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """One store transaction that holds the write lock from its start; nests into one."""
-        with self._transaction("BEGIN IMMEDIATE"):
-            yield
+    def carry_out(self, mode: Mode, work: Callable[[], T], *, repeatable: bool) -> T:
+        # The answer of a file is not lost.
+        with self.transaction(mode):
+            return work()
 
     @contextmanager
-    def reading(self) -> Iterator[None]:
-        """One store transaction in which all queries see the same state."""
-        with self._transaction("BEGIN"):
-            yield
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[None]:
+    def transaction(self, mode: Mode) -> Iterator[None]:
         with self._guard, self._translated():
             if self._depth:
                 yield
                 return
             connection = self._open()
-            connection.execute(begin)
+            # A writer holds the write lock from its start, so it is alone in any case.
+            connection.execute("BEGIN" if mode is Mode.READING else "BEGIN IMMEDIATE")
             self._depth += 1
             try:
                 yield
@@ -100,7 +91,6 @@ class SqliteFile:
     # -- opening and closing --------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the connection. Idempotent."""
         with self._guard:
             if self._connection is not None:
                 self._connection.close()
@@ -147,7 +137,7 @@ class SqliteFile:
                 return
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
-        migrations = load_migrations()
+        migrations = load_migrations(_DIALECT)
         newest = migrations[-1][0]
         if _schema_version(connection) == newest:
             return

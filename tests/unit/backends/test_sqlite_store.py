@@ -10,14 +10,15 @@ from contextlib import closing
 
 import pytest
 
+from acidsql.backends.relational.queries import load_migrations, load_queries, parse_queries
 from acidsql.backends.sqlite import SqliteStore
-from acidsql.backends.sqlite.queries import load_migrations, load_queries, parse_queries
 from acidsql.errors import StorageError
 from acidsql.model.names import TableName
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import transaction
 
+DIALECT = "acidsql.backends.sqlite"
 T = TableName("default", "t")
 UPDATE_T = [LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)]
 
@@ -221,7 +222,7 @@ def test_committed_components_are_kept_for_compaction(path):
 def test_every_named_statement_is_valid_and_alone(path):
     SqliteStore(path).close()
     with closing(sqlite3.connect(path)) as connection:
-        for name, statement in load_queries().items():
+        for name, statement in load_queries(DIALECT).items():
             assert sqlite3.complete_statement(statement), name
             query = without_comments(statement)
             parameters = dict.fromkeys(re.findall(r":(\w+)", query))
@@ -239,4 +240,5 @@ def test_a_name_is_given_once():
 
 
 def test_migrations_are_numbered_from_one_without_gaps():
-    assert [number for number, _ in load_migrations()] == list(range(1, len(load_migrations()) + 1))
+    numbers = [number for number, _ in load_migrations(DIALECT)]
+    assert numbers == list(range(1, len(numbers) + 1))

@@ -14,11 +14,18 @@ from acidsql.errors import (
     TableExistsError,
     TableNotFoundError,
     TxnAbortedError,
+    WriteConflictError,
 )
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Bucketing, Column, Table, TableKind
 from acidsql.model.types import parse_type
-from acidsql.txn.entities import CompactionType, LockComponent, LockType, WriteOperation
+from acidsql.txn.entities import (
+    CompactionType,
+    LockComponent,
+    LockType,
+    TxnState,
+    WriteOperation,
+)
 
 T = TableName("default", "t")
 WHOLE = Table(
@@ -312,3 +319,22 @@ def test_txn_ids_of_compactors_elsewhere_are_passed_over(store):
     assert store.open_txn("ann", "host1") == 21
     assert str(store.valid_txns()).split(":")[0] == "21"
     assert [t.txn_id for t in store.show_txns()] == [21]
+
+
+def alter_and_lose(store, txn):
+    with store.committing(txn):
+        store.alter_table(replace(WHOLE, comment="changed"))
+
+
+def test_a_conflict_undoes_the_definition_and_aborts(store):
+    store.create_table(WHOLE)
+    txns = []
+    change = LockComponent(LockType.SHARED_WRITE, "default", "t", None, WriteOperation.UPDATE)
+    for _ in range(2):
+        txns.append(store.open_txn("ann", "host1"))
+        store.lock(txns[-1], [change], "ann", "host1")
+    store.commit_txn(txns[0])
+    with pytest.raises(WriteConflictError):
+        alter_and_lose(store, txns[1])
+    assert store.table(T) == WHOLE
+    assert [(t.txn_id, t.state) for t in store.show_txns()] == [(txns[1], TxnState.ABORTED)]

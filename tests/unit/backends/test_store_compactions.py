@@ -183,6 +183,17 @@ def test_an_open_txn_holds_the_cleaner_back_until_it_ends(store, type, end):
     assert ready(store) == [compaction_id]
 
 
+def test_a_txn_opened_beside_an_older_one_stands_in_for_it(store):
+    older = begin(store)
+    compaction_id, _ = start(store)
+    store.mark_compacted(compaction_id)
+    reader = begin(store, TxnType.READ_ONLY)
+    store.commit_txn(older)
+    assert ready(store) == []
+    store.commit_txn(reader)
+    assert ready(store) == [compaction_id]
+
+
 def test_txns_opened_after_the_commit_hold_nothing_back(store):
     compaction_id, _ = start(store)
     store.mark_compacted(compaction_id)

@@ -1,14 +1,15 @@
-"""Named SQL statements and schema versions, read from the .sql files beside this module."""
+"""Named SQL statements and schema versions, read from .sql files."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
 
-_PACKAGE = "acidsql.backends.sqlite"
+_PACKAGE = "acidsql.backends.relational"
+_FILES = ("txns.sql", "locks.sql", "compactions.sql", "catalog.sql")
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
@@ -27,20 +28,21 @@ def parse_queries(text: str) -> dict[str, str]:
 
 
 @cache
-def load_queries() -> Mapping[str, str]:
-    """Every named statement of the store."""
-    texts = (
-        files(_PACKAGE).joinpath(name).read_text("utf-8")
-        for name in ("queries.sql", "compactions.sql", "catalog.sql")
-    )
-    return parse_queries("\n".join(texts))
+def load_queries(dialect: str) -> dict[str, str]:
+    """Every named statement: those all databases share, and those in ``dialect.sql`` of a package.
+
+    Parameters are written ``:name``.
+    """
+    texts = [files(_PACKAGE).joinpath(name).read_text("utf-8") for name in _FILES]
+    own = files(dialect).joinpath("dialect.sql").read_text("utf-8")
+    return parse_queries("\n".join([*texts, own]))
 
 
-def load_migrations() -> list[tuple[int, list[str]]]:
-    """(schema version, its statements), ascending; the version is the number of the file."""
+def load_migrations(dialect: str) -> list[tuple[int, list[str]]]:
+    """(schema version, its statements) of a package, ascending; the version is a file's number."""
     found = [
         (int(entry.name.split("_")[0]), list(split_statements(entry.read_text("utf-8"))))
-        for entry in files(_PACKAGE).joinpath("migrations").iterdir()
+        for entry in files(dialect).joinpath("migrations").iterdir()
         if entry.name.endswith(".sql")
     ]
     return sorted(found)

@@ -1,8 +1,5 @@
--- The transaction store. Each statement is named by the line before it; parameters are bound.
-
--- name: now_ms
--- Without 'subsec', which SQLite knows from 3.42 on only.
-SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
+-- Transactions and write ids. Each statement is named by the line before it; parameters are bound,
+-- and have a type where nothing else says what they are.
 
 -- transactions --------------------------------------------------------------------------------
 
@@ -29,11 +26,13 @@ VALUES (:txn_id, 'o', :now_ms, :now_ms, :user, :host, :type);
 INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID) VALUES (:txn_id, :min_open);
 
 -- name: txn
-SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_META_INFO
+SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
+  TXN_META_INFO
 FROM TXNS WHERE TXN_ID = :txn_id;
 
 -- name: show_txns
-SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_META_INFO
+SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
+  TXN_META_INFO
 FROM TXNS WHERE TXN_STATE <> 'c' ORDER BY TXN_ID;
 
 -- name: heartbeat
@@ -56,7 +55,20 @@ DELETE FROM MIN_HISTORY_LEVEL WHERE MHL_TXNID = :txn_id;
 -- Read-only transactions write nothing that a snapshot would have to hide.
 SELECT TXN_ID, TXN_STATE FROM TXNS
 WHERE TXN_STATE IN ('o', 'a') AND TXN_TYPE <> :read_only AND TXN_ID <= :high_watermark
-  AND (:txn_id IS NULL OR TXN_ID <> :txn_id);
+  AND (CAST(:txn_id AS BIGINT) IS NULL OR TXN_ID <> CAST(:txn_id AS BIGINT));
+
+-- name: anything_late
+SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'o' AND TXN_LAST_HEARTBEAT < :oldest_ms
+UNION ALL
+SELECT CQ_ID FROM COMPACTION_QUEUE
+WHERE CQ_STATE = 'w' AND (
+  (CQ_TXN_ID IS NULL AND CQ_START < :oldest_ms)
+  OR (CQ_TXN_ID IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM TXNS
+    WHERE TXN_ID = CQ_TXN_ID AND (TXN_STATE = 'o' OR TXN_LAST_HEARTBEAT >= :oldest_ms)
+  ))
+)
+LIMIT 1;
 
 -- name: late_txns
 SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'o' AND TXN_LAST_HEARTBEAT < :oldest_ms ORDER BY TXN_ID;
@@ -70,11 +82,14 @@ FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id ORDER BY INV_ID;
 -- name: insert_component
 INSERT INTO TXN_COMPONENTS
   (TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID)
-SELECT :txn_id, :database, :table, :partition, :operation, :write_id
+SELECT CAST(:txn_id AS BIGINT), CAST(:database AS TEXT), CAST(:table AS TEXT),
+  CAST(:partition AS TEXT), CAST(:operation AS TEXT), CAST(:write_id AS BIGINT)
 WHERE NOT EXISTS (
   SELECT 1 FROM TXN_COMPONENTS
   WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table
-    AND TC_PARTITION IS :partition AND TC_OPERATION_TYPE = :operation AND TC_WRITEID IS :write_id
+    AND COALESCE(TC_PARTITION, '') = COALESCE(CAST(:partition AS TEXT), '')
+    AND TC_OPERATION_TYPE = :operation
+    AND COALESCE(TC_WRITEID, 0) = COALESCE(CAST(:write_id AS BIGINT), 0)
 );
 
 -- name: delete_unknown_partition
@@ -84,7 +99,7 @@ WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table AND T
 -- name: complete_components
 INSERT INTO COMPLETED_TXN_COMPONENTS
   (CTC_TXNID, CTC_DATABASE, CTC_TABLE, CTC_PARTITION, CTC_TIMESTAMP, CTC_WRITEID, CTC_UPDATE_DELETE)
-SELECT TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, :now_ms, TC_WRITEID,
+SELECT TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, CAST(:now_ms AS BIGINT), TC_WRITEID,
   CASE WHEN EXISTS (
     SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE IN ('u', 'd')
   ) THEN 'Y' ELSE 'N' END
@@ -119,7 +134,7 @@ SELECT MIN(LEAST_ID) FROM (
   SELECT MIN(TXN_ID) AS LEAST_ID FROM TXNS WHERE TXN_STATE <> 'c'
   UNION ALL SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL
   UNION ALL SELECT NTXN_NEXT FROM NEXT_TXN_ID
-);
+) AS NEEDED;
 
 -- name: trim_write_ids
 -- Write ids are not in the order of transactions. A committed one above a kept one stays, because
@@ -147,52 +162,16 @@ WHERE T2W_DATABASE = :database AND T2W_TABLE = :table;
 -- name: next_write_id
 SELECT NWI_NEXT FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
 
--- name: set_next_write_id
+-- name: bump_next_write_id
+-- The first write id of a table is 1.
+INSERT INTO NEXT_WRITE_ID (NWI_DATABASE, NWI_TABLE, NWI_NEXT) VALUES (:database, :table, 2)
+ON CONFLICT (NWI_DATABASE, NWI_TABLE) DO UPDATE SET NWI_NEXT = NEXT_WRITE_ID.NWI_NEXT + 1;
+
+-- name: seed_write_id
 INSERT INTO NEXT_WRITE_ID (NWI_DATABASE, NWI_TABLE, NWI_NEXT) VALUES (:database, :table, :next)
-ON CONFLICT (NWI_DATABASE, NWI_TABLE) DO UPDATE SET NWI_NEXT = :next;
+ON CONFLICT (NWI_DATABASE, NWI_TABLE) DO UPDATE SET NWI_NEXT = :next
+WHERE NEXT_WRITE_ID.NWI_NEXT < :next;
 
 -- name: insert_write_id
 INSERT INTO TXN_TO_WRITE_ID (T2W_DATABASE, T2W_TABLE, T2W_TXNID, T2W_WRITEID)
 VALUES (:database, :table, :txn_id, :write_id);
-
--- locks ---------------------------------------------------------------------------------------
-
--- name: next_lock_id
-SELECT NL_NEXT FROM NEXT_LOCK_ID;
-
--- name: bump_next_lock_id
-UPDATE NEXT_LOCK_ID SET NL_NEXT = NL_NEXT + 1;
-
--- name: insert_lock
-INSERT INTO HIVE_LOCKS
-  (HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
-   HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_USER, HL_HOST, HL_AGENT_INFO)
-VALUES
-  (:lock_id, :internal_id, :txn_id, :database, :table, :partition, 'w',
-   :type, 0, :user, :host, :agent_info);
-
--- name: locks
-SELECT HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
-  HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_ACQUIRED_AT, HL_USER, HL_HOST, HL_AGENT_INFO,
-  HL_BLOCKEDBY_EXT_ID, HL_BLOCKEDBY_INT_ID
-FROM HIVE_LOCKS WHERE :up_to IS NULL OR HL_LOCK_EXT_ID <= :up_to
-ORDER BY HL_LOCK_EXT_ID, HL_LOCK_INT_ID;
-
--- name: lock_head
-SELECT HL_TXNID, HL_LOCK_STATE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id LIMIT 1;
-
--- name: acquire_lock
-UPDATE HIVE_LOCKS
-SET HL_LOCK_STATE = 'a', HL_ACQUIRED_AT = :now_ms,
-  HL_BLOCKEDBY_EXT_ID = NULL, HL_BLOCKEDBY_INT_ID = NULL
-WHERE HL_LOCK_EXT_ID = :lock_id;
-
--- name: block_lock
--- One component names its blocker; the others forget theirs.
-UPDATE HIVE_LOCKS
-SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN :by_lock_id END,
-  HL_BLOCKEDBY_INT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN :by_internal_id END
-WHERE HL_LOCK_EXT_ID = :lock_id;
-
--- name: delete_lock
-DELETE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id;

@@ -3,7 +3,8 @@
 -- name: place_default_database
 -- The store may be older than the warehouse it is used with.
 INSERT INTO DBS (NAME, DB_LOCATION_URI, OWNER_NAME) VALUES (:name, :location, '')
-ON CONFLICT (NAME) DO UPDATE SET DB_LOCATION_URI = :location WHERE DB_LOCATION_URI = '';
+ON CONFLICT (NAME) DO UPDATE SET DB_LOCATION_URI = :location
+WHERE DBS.DB_LOCATION_URI = '';
 
 -- name: insert_database
 INSERT INTO DBS (NAME, DB_LOCATION_URI, "DESC", OWNER_NAME)
@@ -91,8 +92,9 @@ DELETE FROM COMPACTION_QUEUE WHERE CQ_DATABASE = :database AND CQ_TABLE = :table
 DELETE FROM COMPLETED_COMPACTIONS WHERE CC_DATABASE = :database AND CC_TABLE = :table;
 
 -- name: insert_format
-INSERT OR REPLACE INTO SDS (TBL_ID, STORED_AS, FIELD_DELIM)
-VALUES (:table_id, :stored_as, :field_delimiter);
+INSERT INTO SDS (TBL_ID, STORED_AS, FIELD_DELIM)
+VALUES (:table_id, :stored_as, :field_delimiter)
+ON CONFLICT (TBL_ID) DO UPDATE SET STORED_AS = :stored_as, FIELD_DELIM = :field_delimiter;
 
 -- name: format
 SELECT STORED_AS, FIELD_DELIM FROM SDS WHERE TBL_ID = :table_id;

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.backends.sqlite.connection import Row
-from acidsql.backends.sqlite.txns import SqliteTxns
+from acidsql.backends.relational.connection import Row, reading, writing
+from acidsql.backends.relational.txns import RelationalTxns
 from acidsql.errors import TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
@@ -15,9 +15,14 @@ from acidsql.txn.locks import describe_lock, first_blocker
 from acidsql.txn.state import lock_is_granted, no_such_lock
 
 
-class SqliteLocks(SqliteTxns):
-    """The verbs of `TxnManager` about locks."""
+class RelationalLocks(RelationalTxns):
+    """The verbs of `TxnManager` about locks.
 
+    The counter stays locked until a request is recorded and was tried. So whoever tries sees every
+    request with a smaller id, which is all it may have to wait for.
+    """
+
+    @writing
     def lock(
         self,
         txn_id: TxnId,
@@ -26,23 +31,22 @@ class SqliteLocks(SqliteTxns):
         host: str,
         agent_info: str = "",
     ) -> LockResponse:
-        with self._file.writing():
-            self._require_open(txn_id)
-            if not components:
-                raise TxnError("a lock request needs at least one component")
-            lock_id = LockId(self._file.value("next_lock_id"))
-            self._file.run("bump_next_lock_id")
-            owner = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
-            for number, component in enumerate(components, 1):
-                self._insert(lock_id, number, component, owner)
-            for row in recorded_components(txn_id, components, self._write_ids_of_txn(txn_id)):
-                self._add_component(row)
-            return self._try(lock_id)
+        self._require_open(txn_id)
+        if not components:
+            raise TxnError("a lock request needs at least one component")
+        lock_id = LockId(self._sql.value("next_lock_id_to_change"))
+        self._sql.run("bump_next_lock_id")
+        owner = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
+        for number, component in enumerate(components, 1):
+            self._insert(lock_id, number, component, owner)
+        for row in recorded_components(txn_id, components, self._write_ids_of_txn(txn_id)):
+            self._add_component(row)
+        return self._try(lock_id)
 
     def _insert(
         self, lock_id: LockId, number: int, component: LockComponent, owner: dict[str, object]
     ) -> None:
-        self._file.run(
+        self._sql.run(
             "insert_lock",
             lock_id=lock_id,
             internal_id=number,
@@ -54,17 +58,17 @@ class SqliteLocks(SqliteTxns):
         )
 
     def _write_ids_of_txn(self, txn_id: TxnId) -> dict[TableName, WriteId]:
-        rows = self._file.rows("write_ids_of_txn", txn_id=txn_id)
+        rows = self._sql.rows("write_ids_of_txn", txn_id=txn_id)
         return {TableName(database, table): WriteId(w) for database, table, w in rows}
 
     def _try(self, lock_id: LockId) -> LockResponse:
-        known = [_lock(row) for row in self._file.rows("locks", up_to=lock_id)]
+        known = [_lock(row) for row in self._sql.rows("locks", up_to=lock_id)]
         found = first_blocker([lock for lock in known if lock.lock_id == lock_id], known)
         if found is None:
-            self._file.run("acquire_lock", lock_id=lock_id, now_ms=self._file.now_ms())
+            self._sql.run("acquire_lock", lock_id=lock_id, now_ms=self._sql.now_ms())
             return LockResponse(lock_id, LockState.ACQUIRED)
         blocked, blocker = found
-        self._file.run(
+        self._sql.run(
             "block_lock",
             lock_id=lock_id,
             internal_id=blocked.internal_id,
@@ -73,30 +77,35 @@ class SqliteLocks(SqliteTxns):
         )
         return LockResponse(lock_id, LockState.WAITING, describe_lock(blocker))
 
+    @writing
     def check_lock(self, lock_id: LockId) -> LockResponse:
-        with self._file.writing():
-            head = self._file.row("lock_head", lock_id=lock_id)
-            if head is None:
-                raise no_such_lock(lock_id)
-            txn_id, state = head
-            self.heartbeat(TxnId(txn_id))
-            if state == LockState.ACQUIRED.value:
-                return LockResponse(lock_id, LockState.ACQUIRED)
-            return self._try(lock_id)
+        head = self._sql.row("lock_head", lock_id=lock_id)
+        if head is None:
+            raise no_such_lock(lock_id)
+        txn_id, _ = head
+        self.heartbeat(TxnId(txn_id))
+        # Asked again under the transaction's lock: another thread may have tried as well.
+        head = self._sql.row("lock_to_change", lock_id=lock_id)
+        if head is None:
+            raise no_such_lock(lock_id)
+        _, state = head
+        if state == LockState.ACQUIRED.value:
+            return LockResponse(lock_id, LockState.ACQUIRED)
+        return self._try(lock_id)
 
+    @writing
     def unlock(self, lock_id: LockId) -> None:
-        with self._file.writing():
-            head = self._file.row("lock_head", lock_id=lock_id)
-            if head is None:
-                return
-            txn_id, state = head
-            if state == LockState.ACQUIRED.value:
-                raise lock_is_granted(lock_id, TxnId(txn_id))
-            self._file.run("delete_lock", lock_id=lock_id)
+        head = self._sql.row("lock_to_change", lock_id=lock_id)
+        if head is None:
+            return
+        txn_id, state = head
+        if state == LockState.ACQUIRED.value:
+            raise lock_is_granted(lock_id, TxnId(txn_id))
+        self._sql.run("delete_lock", lock_id=lock_id)
 
+    @reading
     def show_locks(self) -> list[Lock]:
-        with self._file.reading():
-            return [_lock(row) for row in self._file.rows("locks", up_to=None)]
+        return [_lock(row) for row in self._sql.rows("locks", up_to=None)]
 
 
 def _lock(row: Row) -> Lock:

@@ -1,0 +1,305 @@
+"""Databases, tables and partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.backends.relational.connection import (
+    OverSql,
+    SqlConnection,
+    alone_once,
+    reading,
+    writing,
+)
+from acidsql.catalog import (
+    Database,
+    Partition,
+    database_exists,
+    database_not_found,
+    is_default_database,
+    is_not_empty,
+    partition_exists,
+    partition_not_found,
+    table_exists,
+    table_not_found,
+)
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
+from acidsql.model.types import parse_type
+
+_FORGET = (
+    "forget_components",
+    "forget_completed_components",
+    "forget_write_ids",
+    "forget_next_write_id",
+    "forget_write_set",
+    "forget_queue",
+    "forget_history",
+)
+_DELETE_DETAILS = (
+    "delete_columns",
+    "delete_partition_keys",
+    "delete_bucketing",
+    "delete_parameters",
+)
+_RENAME = tuple(query.replace("forget", "rename") for query in _FORGET)
+_FORGET_PARTITION = (
+    "forget_partition_components",
+    "forget_partition_completed_components",
+    "forget_partition_write_set",
+    "forget_partition_queue",
+    "forget_partition_history",
+)
+_RENAME_PARTITION = tuple(query.replace("forget", "rename") for query in _FORGET_PARTITION)
+
+
+class RelationalCatalog(OverSql):
+    """The verbs of `Catalog`.
+
+    Definitions are rare and touch many rows, those of the transaction tables too, so no other verb
+    writes meanwhile.
+    """
+
+    def __init__(self, sql: SqlConnection, warehouse: str) -> None:
+        self._sql = sql
+        self._place_default_database(warehouse)
+
+    @writing
+    def _place_default_database(self, warehouse: str) -> None:
+        self._sql.run("place_default_database", name=DEFAULT_DATABASE, location=warehouse)
+
+    @alone_once
+    def create_database(self, database: Database) -> None:
+        name = database.name.lower()
+        if self._sql.row("database", name=name) is not None:
+            raise database_exists(name)
+        self._sql.run(
+            "insert_database",
+            name=name,
+            location=database.location,
+            comment=database.comment,
+            owner=database.owner,
+        )
+
+    @alone_once
+    def drop_database(self, name: str) -> None:
+        name = name.lower()
+        tables = self.tables(name)
+        if name == DEFAULT_DATABASE:
+            raise is_default_database()
+        if tables:
+            raise is_not_empty(name, tables)
+        self._sql.run("delete_database", name=name)
+
+    @reading
+    def database(self, name: str) -> Database:
+        row = self._sql.row("database", name=name.lower())
+        if row is None:
+            raise database_not_found(name)
+        return Database(*row)
+
+    @reading
+    def databases(self) -> list[str]:
+        return [name for (name,) in self._sql.rows("databases")]
+
+    @alone_once
+    def create_table(self, table: Table) -> None:
+        name = TableName.of(table.name.database, table.name.table)
+        self.database(name.database)
+        if self._table_id(name) is not None:
+            raise table_exists(name)
+        self._sql.run(
+            "insert_table",
+            database=name.database,
+            table=name.table,
+            location=table.location,
+            owner=table.owner,
+            created_s=table.created_s,
+            comment=table.comment,
+        )
+        self._insert_details(self._require_table(name), table)
+
+    def _insert_details(self, table_id: int, table: Table) -> None:
+        self._insert_columns("insert_column", table_id, table.columns)
+        self._insert_columns("insert_partition_key", table_id, table.partition_columns)
+        if table.bucketing is not None:
+            for number, name in enumerate(table.bucketing.columns):
+                self._sql.run(
+                    "insert_bucketing_column",
+                    table_id=table_id,
+                    number=number,
+                    name=name,
+                    count=table.bucketing.count,
+                    version=table.bucketing.version,
+                )
+        self._sql.run(
+            "insert_format",
+            table_id=table_id,
+            stored_as=table.format.value,
+            field_delimiter=table.field_delimiter,
+        )
+        for key, value in table.parameters.items():
+            self._sql.run("insert_parameter", table_id=table_id, key=key, value=value)
+
+    def _insert_columns(self, query: str, table_id: int, columns: Sequence[Column]) -> None:
+        for number, column in enumerate(columns):
+            self._sql.run(
+                query,
+                table_id=table_id,
+                number=number,
+                name=column.name,
+                type=str(column.type),
+                comment=column.comment,
+            )
+
+    @alone_once
+    def drop_table(self, name: TableName) -> None:
+        name = TableName.of(name.database, name.table)
+        self._sql.run("delete_table", table_id=self._require_table(name))
+        self._forget(name)
+
+    def _forget(self, name: TableName) -> None:
+        for query in _FORGET:
+            self._sql.run(query, database=name.database, table=name.table)
+
+    @alone_once
+    def alter_table(self, table: Table) -> None:
+        table_id = self._require_table(table.name)
+        self._sql.run(
+            "update_table",
+            table_id=table_id,
+            location=table.location,
+            owner=table.owner,
+            created_s=table.created_s,
+            comment=table.comment,
+        )
+        for query in _DELETE_DETAILS:
+            self._sql.run(query, table_id=table_id)
+        self._insert_details(table_id, table)
+
+    @alone_once
+    def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
+        name = TableName.of(name.database, name.table)
+        new = TableName.of(table.name.database, table.name.table)
+        old_id = self._require_table(name)
+        self.create_table(table)
+        self._forget(new)
+        self._sql.run("delete_table", table_id=old_id)
+        self.add_partitions(new, partitions)
+        for query in _RENAME:
+            self._sql.run(
+                query,
+                database=name.database,
+                table=name.table,
+                new_database=new.database,
+                new_table=new.table,
+            )
+
+    def table(self, name: TableName) -> Table:
+        table = self.find_table(name)
+        if table is None:
+            raise table_not_found(name)
+        return table
+
+    @reading
+    def find_table(self, name: TableName) -> Table | None:
+        name = TableName.of(name.database, name.table)
+        row = self._sql.row("table", database=name.database, table=name.table)
+        if row is None:
+            return None
+        table_id, location, owner, created_s, comment = row
+        stored_as, field_delimiter = self._sql.row("format", table_id=table_id) or (
+            FileFormat.ORC.value, FIELD_DELIMITER,
+        )  # fmt: skip
+        return Table(
+            name,
+            self._columns("columns", table_id),
+            location,
+            self._columns("partition_keys", table_id),
+            self._bucketing(table_id),
+            dict(self._sql.rows("parameters", table_id=table_id)),
+            comment,
+            owner,
+            created_s,
+            FileFormat(stored_as),
+            field_delimiter,
+        )
+
+    def _columns(self, query: str, table_id: int) -> tuple[Column, ...]:
+        rows = self._sql.rows(query, table_id=table_id)
+        return tuple(Column(name, parse_type(text), comment) for name, text, comment in rows)
+
+    def _bucketing(self, table_id: int) -> Bucketing | None:
+        rows = self._sql.rows("bucketing", table_id=table_id)
+        if not rows:
+            return None
+        _, count, version = rows[0]
+        return Bucketing(tuple(name for name, _, _ in rows), count, version)
+
+    @reading
+    def tables(self, database: str) -> list[str]:
+        home = self.database(database).name
+        return [name for (name,) in self._sql.rows("tables", database=home)]
+
+    @reading
+    def partitions(self, name: TableName) -> list[Partition]:
+        rows = self._sql.rows("partitions", table_id=self._require_table(name))
+        return [Partition(PartitionName.parse(text), location) for text, location in rows]
+
+    @writing
+    def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
+        table_id = self._require_table(name)
+        # In one order everywhere, so that two who add the same ones do not wait for each other.
+        for partition in sorted(partitions, key=lambda p: str(p.name)):
+            self._sql.run(
+                "add_partition",
+                table_id=table_id,
+                name=str(partition.name),
+                location=partition.location,
+            )
+
+    @alone_once
+    def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        name = TableName.of(name.database, name.table)
+        table_id = self._require_table(name)
+        for partition in map(str, partitions):
+            self._sql.run("delete_partition", table_id=table_id, name=partition)
+            for query in _FORGET_PARTITION:
+                self._sql.run(query, database=name.database, table=name.table, partition=partition)
+
+    @alone_once
+    def rename_partition(
+        self, name: TableName, partition: PartitionName, renamed: Partition
+    ) -> None:
+        name = TableName.of(name.database, name.table)
+        table_id = self._require_table(name)
+        old, new = str(partition), str(renamed.name)
+        if self._sql.row("partition", table_id=table_id, name=old) is None:
+            raise partition_not_found(name, partition)
+        if self._sql.row("partition", table_id=table_id, name=new) is not None:
+            raise partition_exists(name, renamed.name)
+        self._sql.run(
+            "rename_partition",
+            table_id=table_id,
+            name=old,
+            new_name=new,
+            location=renamed.location,
+        )
+        for query in _RENAME_PARTITION:
+            self._sql.run(
+                query,
+                database=name.database,
+                table=name.table,
+                partition=old,
+                new_partition=new,
+            )
+
+    def _table_id(self, name: TableName) -> int | None:
+        row = self._sql.row("table", database=name.database.lower(), table=name.table.lower())
+        return int(row[0]) if row is not None else None
+
+    def _require_table(self, name: TableName) -> int:
+        table_id = self._table_id(name)
+        if table_id is None:
+            raise table_not_found(name)
+        return table_id

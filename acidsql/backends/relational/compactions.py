@@ -1,0 +1,183 @@
+"""The compaction queue and its history."""
+
+from __future__ import annotations
+
+from acidsql.backends.relational.connection import Row, reading, writing, writing_once
+from acidsql.backends.relational.locks import RelationalLocks
+from acidsql.errors import TxnError
+from acidsql.model.ids import CompactionId, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.txn.components import TxnComponent
+from acidsql.txn.entities import Compaction, CompactionState, CompactionType, WriteOperation
+from acidsql.txn.state import (
+    compaction_is_scheduled,
+    no_such_compaction,
+    require_compaction,
+    require_worker,
+)
+
+
+class RelationalCompactions(RelationalLocks):
+    """The verbs of `TxnManager` about compaction. An entry is locked before its transaction."""
+
+    @writing_once
+    def compact(
+        self,
+        table: TableName,
+        partition: str | None,
+        type: CompactionType,
+        initiator: str = "manual",
+        host: str = "",
+    ) -> CompactionId:
+        place = {"database": table.database, "table": table.table, "partition": partition}
+        # Locked first: of two requests for one place, the later one sees the other's entry.
+        compaction_id = CompactionId(self._sql.value("next_compaction_id_to_change"))
+        unfinished = self._sql.value("unfinished_compaction", **place)
+        if unfinished is not None:
+            raise compaction_is_scheduled(self._entry(unfinished))
+        self._sql.run("bump_next_compaction_id")
+        self._sql.run(
+            "enqueue_compaction",
+            id=compaction_id,
+            type=type.value,
+            now_ms=self._sql.now_ms(),
+            initiator=initiator,
+            host=host,
+            **place,
+        )
+        return compaction_id
+
+    @writing
+    def next_compaction(self, worker_id: str) -> Compaction | None:
+        oldest = self._sql.value("oldest_initiated_to_change")
+        if oldest is None:
+            return None
+        now_ms = self._sql.now_ms()
+        self._sql.run("take_compaction", id=oldest, worker_id=worker_id, now_ms=now_ms)
+        return self._entry(oldest)
+
+    @writing
+    def compaction_started(
+        self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId
+    ) -> None:
+        entry = self._entry_to_change(compaction_id)
+        require_compaction(entry, CompactionState.WORKING)
+        txn = self._require_open(txn_id)
+        require_worker(entry, txn)
+        self._sql.run(
+            "start_compaction",
+            id=compaction_id,
+            txn_id=txn_id,
+            highest_write_id=highest_write_id,
+        )
+        # Without it the transaction, if aborted, would be forgotten before its files are gone.
+        self._add_component(
+            TxnComponent(
+                txn_id,
+                entry.database,
+                entry.table,
+                entry.partition,
+                WriteOperation.COMPACT,
+                highest_write_id,
+            )
+        )
+
+    @writing
+    def mark_compacted(self, compaction_id: CompactionId) -> None:
+        entry = self._entry_to_change(compaction_id)
+        if entry.state in (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED):
+            return
+        require_compaction(entry, CompactionState.WORKING)
+        if entry.txn_id is None:
+            raise TxnError(f"Compaction {compaction_id} has not recorded its transaction")
+        self.commit_txn(entry.txn_id)
+        # Locked to the end: who opens later sees what was compacted, who opened before is waited
+        # for by the cleaner.
+        next_txn_id = self._sql.value("next_txn_id_to_change")
+        now_ms = self._sql.now_ms()
+        self._sql.run("compacted", id=compaction_id, next_txn_id=next_txn_id, now_ms=now_ms)
+
+    def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:
+        self._finish(compaction_id, CompactionState.REFUSED, reason)
+
+    def mark_failed(self, compaction_id: CompactionId, reason: str) -> None:
+        self._finish(compaction_id, CompactionState.FAILED, reason)
+
+    @writing
+    def _finish(self, compaction_id: CompactionId, state: CompactionState, reason: str) -> None:
+        entry = self._entry_to_change(compaction_id)
+        if entry.state in (CompactionState.REFUSED, CompactionState.FAILED):
+            return
+        require_compaction(entry, CompactionState.INITIATED, CompactionState.WORKING)
+        self._archive(compaction_id, state, reason)
+
+    @reading
+    def ready_to_clean(self) -> list[Compaction]:
+        return [self._entry(i) for (i,) in self._sql.rows("ready_to_clean")]
+
+    @writing
+    def mark_cleaned(self, compaction_id: CompactionId) -> None:
+        entry = self._entry_to_change(compaction_id)
+        if entry.state is CompactionState.SUCCEEDED:
+            return
+        require_compaction(entry, CompactionState.READY_FOR_CLEANING)
+        self._archive(compaction_id, CompactionState.SUCCEEDED, None)
+        for query in ("clean_completed_components", "clean_aborted_components"):
+            self._sql.run(
+                query,
+                database=entry.database,
+                table=entry.table,
+                partition=entry.partition,
+                highest_write_id=entry.highest_write_id,
+            )
+
+    @reading
+    def show_compactions(self) -> list[Compaction]:
+        return [_compaction(row) for row in self._sql.rows("show_compactions", id=None)]
+
+    def _archive(
+        self, compaction_id: CompactionId, state: CompactionState, reason: str | None
+    ) -> None:
+        self._sql.run(
+            "archive_compaction",
+            id=compaction_id,
+            state=state.value,
+            reason=reason,
+            now_ms=self._sql.now_ms(),
+        )
+        self._sql.run("dequeue_compaction", id=compaction_id)
+
+    def _entry_to_change(self, compaction_id: CompactionId) -> Compaction:
+        self._sql.row("compaction_to_change", id=compaction_id)
+        return self._entry(compaction_id)
+
+    def _entry(self, compaction_id: CompactionId) -> Compaction:
+        row = self._sql.row("show_compactions", id=compaction_id)
+        if row is None:
+            raise no_such_compaction(compaction_id)
+        return _compaction(row)
+
+
+def _compaction(row: Row) -> Compaction:
+    compaction_id, database, table, partition, kind, state, worker_id, *rest = row
+    enqueued_ms, started_ms, ended_ms, error_message, txn_id, *rest = rest
+    next_txn_id, commit_ms, highest_write_id, initiator, initiator_host = rest
+    return Compaction(
+        CompactionId(compaction_id),
+        database,
+        table,
+        partition,
+        CompactionType(kind),
+        CompactionState(state),
+        worker_id=worker_id,
+        enqueued_ms=enqueued_ms,
+        started_ms=started_ms,
+        ended_ms=ended_ms,
+        error_message=error_message,
+        txn_id=txn_id,
+        next_txn_id=next_txn_id,
+        commit_ms=commit_ms,
+        highest_write_id=highest_write_id,
+        initiator=initiator,
+        initiator_host=initiator_host,
+    )

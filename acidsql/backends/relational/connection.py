@@ -1,0 +1,111 @@
+"""What the verbs need of a database, and how a verb becomes one store transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from enum import Enum, auto
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+
+Row = tuple[Any, ...]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Mode(Enum):
+    """What one store transaction does to others of its time."""
+
+    READING = auto()
+    """All queries see the same state, that of one moment; nothing is changed."""
+    WRITING = auto()
+    """Rows that decide something are locked by the queries that say so in their names."""
+    ALONE = auto()
+    """No other one writes meanwhile."""
+
+
+class SqlConnection(Protocol):
+    """Named statements and store transactions of one database. Thread-safe.
+
+    Every statement belongs to the store transaction that its thread has begun. StorageError for
+    whatever the database refuses.
+    """
+
+    def run(self, query: str, /, **parameters: object) -> None:
+        """Carry out a named statement."""
+        ...
+
+    def rows(self, query: str, /, **parameters: object) -> list[Row]:
+        """All rows of a named query."""
+        ...
+
+    def row(self, query: str, /, **parameters: object) -> Row | None:
+        """The first row of a named query, or None."""
+        ...
+
+    def value(self, query: str, /, **parameters: object) -> Any:
+        """The first column of the first row, or None."""
+        ...
+
+    def now_ms(self) -> int:
+        """The time of the store, which all its users share."""
+        ...
+
+    def transaction(self, mode: Mode) -> AbstractContextManager[None]:
+        """One store transaction for a block; inside another one of its thread, a part of that."""
+        ...
+
+    def carry_out(self, mode: Mode, work: Callable[[], T], *, repeatable: bool) -> T:
+        """The same for a piece of work that may be carried out again if it is known to be undone.
+
+        ``repeatable``: also if it is not known, because the answer to the commit was lost.
+        """
+        ...
+
+    def close(self) -> None:
+        """Release what is open. Idempotent."""
+        ...
+
+
+class OverSql:
+    """The base of what is made of verbs over a connection."""
+
+    _sql: SqlConnection
+
+
+S = TypeVar("S", bound=OverSql)
+
+
+def reading(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A verb that changes nothing."""
+    return _one_transaction(verb, Mode.READING, repeatable=True)
+
+
+def writing(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A verb that is idempotent or safe to retry; it locks the rows that it decides by."""
+    return _one_transaction(verb, Mode.WRITING, repeatable=True)
+
+
+def writing_once(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A verb whose caller has to know if its answer was lost."""
+    return _one_transaction(verb, Mode.WRITING, repeatable=False)
+
+
+def alone(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """An idempotent verb that decides by more than a few rows."""
+    return _one_transaction(verb, Mode.ALONE, repeatable=True)
+
+
+def alone_once(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A definition: after a lost answer, a repetition would be refused."""
+    return _one_transaction(verb, Mode.ALONE, repeatable=False)
+
+
+def _one_transaction(
+    verb: Callable[Concatenate[S, P], T], mode: Mode, *, repeatable: bool
+) -> Callable[Concatenate[S, P], T]:
+    @wraps(verb)
+    def carried_out(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._sql.carry_out(mode, lambda: verb(self, *args, **kwargs), repeatable=repeatable)
+
+    return carried_out

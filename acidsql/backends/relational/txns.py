@@ -1,0 +1,300 @@
+"""Transactions and write ids."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.backends.relational.connection import (
+    OverSql,
+    Row,
+    SqlConnection,
+    alone,
+    reading,
+    writing,
+    writing_once,
+)
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.components import CHANGES, TxnComponent
+from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
+from acidsql.txn.entities import Txn, TxnState, TxnType, WriteOperation, WriteSetEntry
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.state import TIMED_OUT, require_open, require_room, write_id_refused
+from acidsql.txn.write_ids import write_id_list
+
+
+class RelationalTxns(OverSql):
+    """The verbs of `TxnManager` about transactions and write ids.
+
+    Where several processes write at once, a verb first locks its transaction's row, so that of
+    commit, abort and time-out one comes first. Next it locks the counter it takes an id from, until
+    its end: so ids become visible in their order, and no snapshot misses one below its mark.
+    """
+
+    def __init__(self, sql: SqlConnection, policy: TxnPolicy) -> None:
+        self._sql = sql
+        self._policy = policy
+
+    @writing
+    def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
+        txn_id = TxnId(self._sql.value("next_txn_id_to_change"))
+        require_room(self._sql.value("count_open"), self._policy.max_open_txns)
+        min_open = self._sql.value("min_open") or txn_id
+        self._sql.run("bump_next_txn_id")
+        self._sql.run(
+            "insert_txn",
+            txn_id=txn_id,
+            now_ms=self._sql.now_ms(),
+            user=user,
+            host=host,
+            type=type.value,
+        )
+        self._sql.run("insert_min_history", txn_id=txn_id, min_open=min_open)
+        return txn_id
+
+    @writing
+    def heartbeat(self, txn_id: TxnId) -> None:
+        self._require_open(txn_id)
+        self._sql.run("heartbeat", txn_id=txn_id, now_ms=self._sql.now_ms())
+
+    def commit_txn(self, txn_id: TxnId) -> None:
+        conflict = self._commit(txn_id)
+        # Raised outside, so that the abort it tells of is kept.
+        if conflict is not None:
+            raise conflict.error()
+
+    @writing_once
+    def _commit(self, txn_id: TxnId) -> Conflict | None:
+        txn = self._txn("txn_to_change", txn_id)
+        if txn is not None and txn.state is TxnState.COMMITTED:
+            return None
+        txn = _open(txn_id, txn)
+        now_ms = self._sql.now_ms()
+        if txn.type is TxnType.DEFAULT:
+            conflict = self._record_write_set(txn_id)
+            if conflict is not None:
+                self._abort(txn_id, str(conflict))
+                return conflict
+            self._sql.run("complete_components", txn_id=txn_id, now_ms=now_ms)
+        self._sql.run("delete_components", txn_id=txn_id)
+        self._sql.run("commit_txn", txn_id=txn_id, now_ms=now_ms)
+        self._release(txn_id)
+        return None
+
+    def _record_write_set(self, txn_id: TxnId) -> Conflict | None:
+        changes = [c for c in self._components(txn_id) if c.operation in CHANGES]
+        if not changes:
+            return None
+        # Locked to the end: such commits are numbered and compared one after the other, and who
+        # opens later begins after this one.
+        commit_id = TxnId(self._sql.value("next_txn_id_to_change") - 1)
+        # Several write ids may stand for one place after a drop; the write set knows places.
+        own = {
+            WriteSetEntry(c.database, c.table, c.partition, txn_id, commit_id, c.operation)
+            for c in changes
+        }
+        conflict = first_conflict(own, self._write_set_since(txn_id))
+        for entry in own if conflict is None else ():
+            self._sql.run(
+                "insert_write_set",
+                database=entry.database,
+                table=entry.table,
+                partition=entry.partition,
+                txn_id=txn_id,
+                commit_id=commit_id,
+                operation=entry.operation.value,
+            )
+        return conflict
+
+    @writing
+    def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
+        txn = self._txn("txn_to_change", txn_id)
+        if txn is not None and txn.state is TxnState.ABORTED:
+            return
+        _open(txn_id, txn)
+        self._abort(txn_id, reason)
+
+    def _abort(self, txn_id: TxnId, reason: str) -> None:
+        # The components stay, until the cleaner has removed what the transaction wrote.
+        self._sql.run("abort_txn", txn_id=txn_id, reason=reason)
+        self._release(txn_id)
+
+    def _release(self, txn_id: TxnId) -> None:
+        self._sql.run("delete_locks_of_txn", txn_id=txn_id)
+        self._sql.run("delete_min_history", txn_id=txn_id)
+
+    @reading
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        newest = TxnId(self._sql.value("next_txn_id") - 1)
+        mark = newest if txn_id is None else min(txn_id, newest)
+        listed = self._sql.rows(
+            "listed_txns",
+            high_watermark=mark,
+            txn_id=txn_id,
+            read_only=TxnType.READ_ONLY.value,
+        )
+        return ValidTxnList(
+            mark,
+            frozenset(TxnId(i) for i, state in listed if state == TxnState.OPEN.value),
+            frozenset(TxnId(i) for i, state in listed if state == TxnState.ABORTED.value),
+        )
+
+    @reading
+    def show_txns(self) -> list[Txn]:
+        return [_txn(row) for row in self._sql.rows("show_txns")]
+
+    @reading
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+        _open(txn_id, self._txn("txn", txn_id))
+        return latest_conflict(txn_id, self._components(txn_id), self._write_set_since(txn_id))
+
+    def time_out_txns(self) -> list[TxnId]:
+        # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
+        return self._time_out() if self._is_late() else []
+
+    @reading
+    def _is_late(self) -> bool:
+        oldest_ms = self._sql.now_ms() - self._policy.timeout_ms
+        return self._sql.row("anything_late", oldest_ms=oldest_ms) is not None
+
+    @alone
+    def _time_out(self) -> list[TxnId]:
+        oldest_ms = self._sql.now_ms() - self._policy.timeout_ms
+        late = [TxnId(i) for (i,) in self._sql.rows("late_txns", oldest_ms=oldest_ms)]
+        for txn_id in late:
+            self._abort(txn_id, TIMED_OUT)
+        self._sql.run("give_back_compactions", oldest_ms=oldest_ms)
+        return late
+
+    @alone
+    def trim(self) -> None:
+        least = self._sql.value("min_open") or self._sql.value("next_txn_id")
+        self._sql.run("trim_write_set", least=least)
+        oldest_ms = self._sql.now_ms() - self._policy.retention_ms
+        self._sql.run("trim_txns", oldest_ms=oldest_ms)
+        self._sql.run("trim_write_ids", floor=self._sql.value("min_needed"))
+
+    # -- write ids ------------------------------------------------------------------------------
+
+    @writing
+    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        place = {"database": table.database, "table": table.table}
+        txn = self._require_open(txn_id)
+        if txn.type is TxnType.READ_ONLY:
+            raise write_id_refused(table)
+        known = self._sql.value("write_id", txn_id=txn_id, **place)
+        if known is not None:
+            return WriteId(known)
+        # Counted first: that locks the row, be it new.
+        self._sql.run("bump_next_write_id", **place)
+        write_id = WriteId(self._next_write_id(table) - 1)
+        self._sql.run("insert_write_id", txn_id=txn_id, write_id=write_id, **place)
+        return write_id
+
+    @writing
+    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
+        self._sql.run("seed_write_id", database=table.database, table=table.table, next=highest + 1)
+
+    @writing
+    def seed_txn_id(self, highest: TxnId) -> None:
+        self._sql.run("seed_txn_id", next=highest + 1)
+
+    @reading
+    def valid_write_ids(
+        self, tables: Sequence[TableName], txns: ValidTxnList
+    ) -> dict[TableName, ValidWriteIdList]:
+        return {
+            table: write_id_list(table, txns, self._write_ids(table), self._next_write_id(table))
+            for table in tables
+        }
+
+    @writing
+    def add_dynamic_partitions(
+        self,
+        txn_id: TxnId,
+        write_id: WriteId,
+        table: TableName,
+        partitions: Sequence[str],
+        operation: WriteOperation,
+    ) -> None:
+        self._require_open(txn_id)
+        self._sql.run(
+            "delete_unknown_partition",
+            txn_id=txn_id,
+            database=table.database,
+            table=table.table,
+        )
+        for name in partitions:
+            self._add_component(
+                TxnComponent(txn_id, table.database, table.table, name, operation, write_id)
+            )
+
+    def _next_write_id(self, table: TableName) -> WriteId:
+        next_id = self._sql.value("next_write_id", database=table.database, table=table.table)
+        return WriteId(next_id or 1)
+
+    def _write_ids(self, table: TableName) -> dict[TxnId, WriteId]:
+        rows = self._sql.rows("write_ids_of_table", database=table.database, table=table.table)
+        return {TxnId(txn_id): WriteId(write_id) for txn_id, write_id in rows}
+
+    # -- what several verbs need ----------------------------------------------------------------
+
+    def _txn(self, query: str, txn_id: TxnId) -> Txn | None:
+        row = self._sql.row(query, txn_id=txn_id)
+        return _txn(row) if row is not None else None
+
+    def _require_open(self, txn_id: TxnId) -> Txn:
+        """The transaction, locked to the end of the verb."""
+        return _open(txn_id, self._txn("txn_to_change", txn_id))
+
+    def _components(self, txn_id: TxnId) -> list[TxnComponent]:
+        return [
+            TxnComponent(
+                TxnId(txn), database, table, partition, WriteOperation(operation), write_id
+            )
+            for txn, database, table, partition, operation, write_id in self._sql.rows(
+                "components", txn_id=txn_id
+            )
+        ]
+
+    def _add_component(self, component: TxnComponent) -> None:
+        self._sql.run(
+            "insert_component",
+            txn_id=component.txn_id,
+            database=component.database,
+            table=component.table,
+            partition=component.partition,
+            operation=component.operation.value,
+            write_id=component.write_id,
+        )
+
+    def _write_set_since(self, txn_id: TxnId) -> list[WriteSetEntry]:
+        return [
+            WriteSetEntry(
+                database, table, partition, TxnId(other), TxnId(commit), WriteOperation(operation)
+            )
+            for database, table, partition, other, commit, operation in self._sql.rows(
+                "write_set_since", txn_id=txn_id
+            )
+        ]
+
+
+def _open(txn_id: TxnId, txn: Txn | None) -> Txn:
+    require_open(txn_id, txn.state if txn else None, txn.meta_info if txn else "")
+    assert txn is not None
+    return txn
+
+
+def _txn(row: Row) -> Txn:
+    txn_id, state, type_number, started_ms, heartbeat_ms, user, host, meta_info = row
+    return Txn(
+        TxnId(txn_id),
+        TxnState(state),
+        TxnType(type_number),
+        started_ms,
+        heartbeat_ms,
+        user,
+        host,
+        meta_info,
+    )

@@ -1,0 +1,29 @@
+-- What SQLite says in its own way. Each statement is named by the line before it. A writer holds
+-- the lock of the whole file, so what is read to be changed needs no lock of its own.
+
+-- name: now_ms
+-- Without 'subsec', which SQLite knows from 3.42 on only.
+SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
+
+-- name: txn_to_change
+SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
+  TXN_META_INFO
+FROM TXNS WHERE TXN_ID = :txn_id;
+
+-- name: next_txn_id_to_change
+SELECT NTXN_NEXT FROM NEXT_TXN_ID;
+
+-- name: next_lock_id_to_change
+SELECT NL_NEXT FROM NEXT_LOCK_ID;
+
+-- name: lock_to_change
+SELECT HL_TXNID, HL_LOCK_STATE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id;
+
+-- name: next_compaction_id_to_change
+SELECT NCQ_NEXT FROM NEXT_COMPACTION_QUEUE_ID;
+
+-- name: oldest_initiated_to_change
+SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_STATE = 'i' ORDER BY CQ_ID LIMIT 1;
+
+-- name: compaction_to_change
+SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
