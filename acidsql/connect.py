@@ -38,6 +38,9 @@ def connect(
         max_open_txns=settings.max_open_txns,
         lock_retries=settings.lock_retries,
         lock_sleep_s=settings.lock_sleep_s,
+        xlock_iow=settings.xlock_iow,
+        write_xlock=settings.write_xlock,
+        strict_locking=settings.strict_locking,
     )
     return Session(
         store=_store(settings, storage, policy),

@@ -17,8 +17,9 @@
     │   ├── CorruptFileError
     │   └── MissingFileError
     ├── TxnError                      the transaction manager refused
-    │   ├── NoSuchTxnError, TxnAbortedError, NoSuchLockError, TooManyOpenTxnsError
-    │   ├── WriteConflictError, LockTimeoutError
+    │   ├── NoSuchTxnError, NoSuchLockError, TooManyOpenTxnsError, TxnAbortedError
+    │   │   └── WriteConflictError, DeadlockError
+    │   ├── LockTimeoutError
     │   └── CommitStateUnknownError
     ├── CompactionRefusedError
     ├── ConfigError                   a setting, URL or option is at fault
@@ -157,7 +158,10 @@ class TooManyOpenTxnsError(TxnError):
 
 
 class WriteConflictError(TxnAbortedError):
-    """Another transaction committed a write to the same table or partition first."""
+    """Another transaction committed a write to the same table or partition first.
+
+    ``other_user`` and ``other_host`` are None when the store has forgotten them.
+    """
 
     def __init__(
         self,
@@ -167,6 +171,8 @@ class WriteConflictError(TxnAbortedError):
         partition: str | None = None,
         txn_id: int | None = None,
         other_txn_id: int | None = None,
+        other_user: str | None = None,
+        other_host: str | None = None,
         detail: str | None = None,
         hint: str | None = "Run the statement again.",
     ) -> None:
@@ -175,6 +181,12 @@ class WriteConflictError(TxnAbortedError):
         self.partition = partition
         self.txn_id = txn_id
         self.other_txn_id = other_txn_id
+        self.other_user = other_user
+        self.other_host = other_host
+
+
+class DeadlockError(TxnAbortedError):
+    """The transaction waited in a circle with others and was the youngest of them."""
 
 
 class LockTimeoutError(TxnError):

@@ -29,16 +29,16 @@ from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine
-from acidsql.plans.explain import explain
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.reading import Reading
-from acidsql.result import Result, text_rows
+from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.script import run_script
 from acidsql.services.abort import abort_transactions
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
+from acidsql.services.explain import explain
 from acidsql.services.housekeeper import run_housekeeper
 from acidsql.services.request import compaction_result, request_compaction
 from acidsql.services.worker import run_worker
@@ -309,8 +309,7 @@ class Session:
             case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return self._write(statement, self._scope(arguments), block)
             case Explain():
-                plan = make_plan(statement.statement, self, arguments)
-                return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
+                return explain(statement, self._scope(arguments), self._policy)
             case Compact():
                 return self._compact(statement, arguments)
             case Check():

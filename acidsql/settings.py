@@ -28,7 +28,12 @@ _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 _TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
 _COUNTS = {"hive.max.open.txns": "max_open_txns", "hive.lock.numretries": "lock_retries"}
-_FLAGS = {POSITIONAL_EVOLUTION: "positional_evolution"}
+_FLAGS = {
+    POSITIONAL_EVOLUTION: "positional_evolution",
+    "hive.txn.xlock.iow": "xlock_iow",
+    "hive.txn.write.xlock": "write_xlock",
+    "hive.txn.strict.locking.mode": "strict_locking",
+}
 KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS)
 """The properties of Hive that have a meaning here."""
 
@@ -47,6 +52,9 @@ class Settings(BaseModel):
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
     positional_evolution: bool = True
+    xlock_iow: bool = True
+    write_xlock: bool = True
+    strict_locking: bool = True
     spark: Mapping[str, str] = Field(default_factory=dict)
 
     @classmethod

@@ -73,7 +73,7 @@ def run_write(
 
 
 def _lock(plan: WritePlan, target: Table, block: TransactionBlock, scope: Scope) -> None:
-    components = lock_components(write_accesses(plan, target))
+    components = lock_components(write_accesses(plan, target), block.txn.policy)
     if any(c.type is LockType.EXCLUSIVE for c in components):
         # Our own lazy frames would be waited for in vain. They stay readable until the cleaner
         # comes, so that one of them may even be what the table is overwritten with.

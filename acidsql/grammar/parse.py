@@ -117,6 +117,7 @@ def _creates_other(cursor: Cursor) -> bool:
 
 def _explain(cursor: Cursor) -> Explain:
     cursor.expect("EXPLAIN")
+    locks = cursor.accept("LOCKS")
     if not cursor.sees_any(*_EXPLAINED_WORDS) and not starts_query(cursor):
         word = cursor.peek().text.upper()
         if not word:
@@ -128,7 +129,7 @@ def _explain(cursor: Cursor) -> Explain:
         )
     statement = _statement(cursor)
     assert isinstance(statement, WriteStatement | Query)
-    return Explain(statement)
+    return Explain(statement, locks)
 
 
 def _with(cursor: Cursor) -> Statement:

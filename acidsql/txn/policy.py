@@ -14,6 +14,12 @@ class TxnPolicy:
     ``timeout_s`` is hive.txn.timeout, ``max_open_txns`` hive.max.open.txns, ``lock_retries``
     hive.lock.numretries and ``lock_sleep_s`` hive.lock.sleep.between.retries, the longest pause
     between two looks at a waiting lock. ``lock_start_s`` is fixed in Hive.
+
+    ``xlock_iow`` (hive.txn.xlock.iow): INSERT OVERWRITE keeps readers out. ``write_xlock``
+    (hive.txn.write.xlock): UPDATE, DELETE and MERGE wait for each other, instead of finding a
+    conflict at the commit. Without either, inserts wait for overwrites, and a read that would have
+    to wait fails at once. ``strict_locking`` (hive.txn.strict.locking.mode): a write to a plain
+    table keeps everybody else out. Sessions that share tables must agree on these three.
     """
 
     timeout_s: float = 300.0
@@ -21,10 +27,18 @@ class TxnPolicy:
     lock_retries: int = 100
     lock_start_s: float = 0.05
     lock_sleep_s: float = 60.0
+    xlock_iow: bool = True
+    write_xlock: bool = True
+    strict_locking: bool = True
 
     def __post_init__(self) -> None:
         if self.timeout_s <= 0 or self.max_open_txns < 1 or self.lock_retries < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
+
+    @property
+    def zero_wait_reads(self) -> bool:
+        """Whether a read that meets an exclusive lock fails at once (Hive: zeroWaitReadEnabled)."""
+        return not (self.xlock_iow and self.write_xlock)
 
     @property
     def timeout_ms(self) -> int:
@@ -44,6 +58,10 @@ class TxnPolicy:
         happened instead of "no such transaction".
         """
         return 2 * self.timeout_ms
+
+
+DEFAULT_POLICY = TxnPolicy()
+"""Hive's defaults."""
 
 
 def lock_waits(policy: TxnPolicy) -> Iterator[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acidsql.errors import (
     CompactionRefusedError,
+    DeadlockError,
     NoSuchLockError,
     NoSuchTxnError,
     TooManyOpenTxnsError,
@@ -24,7 +25,8 @@ def require_open(txn_id: TxnId, state: TxnState | None, reason: str = "") -> Non
         case TxnState.OPEN:
             return
         case TxnState.ABORTED:
-            raise TxnAbortedError(
+            kind = DeadlockError if reason.startswith("deadlock") else TxnAbortedError
+            raise kind(
                 f"Transaction txnid:{txn_id} already aborted",
                 detail=f"Reason: {reason}." if reason else None,
                 code=10263,

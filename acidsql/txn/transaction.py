@@ -21,7 +21,7 @@ from acidsql.errors import (
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.txn.entities import LockComponent, LockResponse, LockState, TxnType
+from acidsql.txn.entities import LockComponent, LockResponse, LockState, LockType, TxnType
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy, lock_waits
 
@@ -45,7 +45,7 @@ class OpenTxn:
         self._manager = manager
         self._user, self._host, self._agent_info = user, host, agent_info
         self.type = type
-        self._policy = policy or TxnPolicy()
+        self.policy = policy or TxnPolicy()
         self._sleep = sleep
         self._guard = threading.RLock()
         self._ended = False
@@ -55,7 +55,7 @@ class OpenTxn:
         self._txns: ValidTxnList | None = None
         self._write_ids: dict[TableName, WriteId] = {}
         self.txn_id: TxnId = manager.open_txn(user, host, type)
-        self._heart = _Heart(self._beat, self._policy.heartbeat_s, f"heartbeat txn {self.txn_id}")
+        self._heart = _Heart(self._beat, self.policy.heartbeat_s, f"heartbeat txn {self.txn_id}")
         self._heart.start()
 
     # -- what a statement needs -----------------------------------------------------------------
@@ -63,8 +63,9 @@ class OpenTxn:
     def lock(self, components: Sequence[LockComponent]) -> None:
         """Wait until all components are granted.
 
-        LockTimeoutError after the last retry. However it fails, the request is withdrawn, so that
-        nobody queues behind a statement that has given up.
+        LockTimeoutError after the last retry, DeadlockError if this transaction has to give way.
+        However it fails, the request is withdrawn, so that nobody queues behind a statement that
+        has given up.
         """
         if not components:
             return
@@ -72,7 +73,9 @@ class OpenTxn:
             self.txn_id, components, self._user, self._host, self._agent_info
         )
         try:
-            waits = lock_waits(self._policy)
+            if response.state is LockState.WAITING and self._reads_without_wait(components):
+                raise _not_waiting(response)
+            waits = lock_waits(self.policy)
             while response.state is not LockState.ACQUIRED:
                 response = self._look_again(response, waits)
         except BaseException:
@@ -80,9 +83,13 @@ class OpenTxn:
                 self._manager.unlock(response.lock_id)
             raise
 
+    def _reads_without_wait(self, components: Sequence[LockComponent]) -> bool:
+        reads = all(c.type is LockType.SHARED_READ for c in components)
+        return reads and self.policy.zero_wait_reads
+
     def _look_again(self, response: LockResponse, waits: Iterator[float]) -> LockResponse:
         wait_s = next(waits, None)
-        if wait_s is None or response.state is LockState.NOT_ACQUIRED:
+        if wait_s is None:
             raise LockTimeoutError(
                 f"lockid:{response.lock_id} was not granted in time",
                 detail=f"It waits for {response.blocked_by}." if response.blocked_by else None,
@@ -93,6 +100,7 @@ class OpenTxn:
         self.check()
         # Whoever holds the lock may be dead, and there need not be a service that notices.
         self._manager.time_out_txns()
+        self._manager.resolve_deadlocks()
         try:
             return self._manager.check_lock(response.lock_id)
         except NoSuchLockError:
@@ -228,6 +236,15 @@ def transaction(
     except BaseException as error:
         txn.abort_after(error)
         raise
+
+
+def _not_waiting(response: LockResponse) -> LockTimeoutError:
+    return LockTimeoutError(
+        "Unable to acquire read lock due to an existing exclusive lock",
+        detail=f"It is {response.blocked_by}.",
+        hint="Try again; with hive.txn.xlock.iow and hive.txn.write.xlock reads would wait.",
+        code=10307,
+    )
 
 
 class _Heart:
