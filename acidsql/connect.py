@@ -33,15 +33,7 @@ def connect(
 
     settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
     storage = storage_for(settings.warehouse)
-    policy = TxnPolicy(
-        timeout_s=settings.txn_timeout_s,
-        max_open_txns=settings.max_open_txns,
-        lock_retries=settings.lock_retries,
-        lock_sleep_s=settings.lock_sleep_s,
-        xlock_iow=settings.xlock_iow,
-        write_xlock=settings.write_xlock,
-        strict_locking=settings.strict_locking,
-    )
+    policy = settings.policy
     return Session(
         store=_store(settings, storage, policy),
         engine=SparkEngine(

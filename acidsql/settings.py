@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acidsql.errors import ConfigError
 from acidsql.model.table import POSITIONAL_EVOLUTION
+from acidsql.txn.policy import TxnPolicy
 
 _UNITS = {
     "": 1.0,
@@ -95,6 +96,19 @@ class Settings(BaseModel):
             field = first["loc"][0]
             names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS}.items()}
             raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
+
+    @property
+    def policy(self) -> TxnPolicy:
+        """What the transaction manager needs to know of it."""
+        return TxnPolicy(
+            timeout_s=self.txn_timeout_s,
+            max_open_txns=self.max_open_txns,
+            lock_retries=self.lock_retries,
+            lock_sleep_s=self.lock_sleep_s,
+            xlock_iow=self.xlock_iow,
+            write_xlock=self.write_xlock,
+            strict_locking=self.strict_locking,
+        )
 
 
 def duration_s(key: str, text: str) -> float:
