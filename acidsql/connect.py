@@ -13,6 +13,7 @@ from acidsql.session import Session
 from acidsql.settings import Settings
 from acidsql.storage import Storage
 from acidsql.store import Store
+from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 
 STORE_FILE = ".acidsql.db"
@@ -41,6 +42,7 @@ def connect(
         ),
         storage=storage,
         policy=policy,
+        heartbeats=Heartbeats(settings.heartbeat_threads),
         warehouse=settings.warehouse,
         user=settings.user,
         host=settings.host,

@@ -16,6 +16,7 @@
     ├── StorageError                  a file or directory cannot be read or written
     │   ├── CorruptFileError
     │   └── MissingFileError
+    │       └── SnapshotExpiredError
     ├── TxnError                      the transaction manager refused
     │   ├── NoSuchTxnError, NoSuchLockError, TooManyOpenTxnsError, TxnAbortedError
     │   │   └── WriteConflictError, DeadlockError
@@ -133,6 +134,10 @@ class CorruptFileError(StorageError):
 
 class MissingFileError(StorageError):
     """A file or directory that must exist does not."""
+
+
+class SnapshotExpiredError(MissingFileError):
+    """A file that a snapshot reads was removed before it was read."""
 
 
 class TxnError(AcidSqlError):

@@ -68,6 +68,7 @@ from acidsql.store import Store
 from acidsql.transaction_block import TransactionBlock
 from acidsql.transaction_control import TransactionControl
 from acidsql.txn.entities import TxnType
+from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.policy import TxnPolicy, conflict_waits
 from acidsql.txn.transaction import OpenTxn, transaction
 from acidsql.write import OutdatedError, altered, run_write
@@ -97,11 +98,13 @@ class Session:
         warehouse: str,
         user: str,
         host: str,
+        heartbeats: Heartbeats = HEARTBEATS,
     ) -> None:
         self._store = store
         self._engine = engine
         self._storage = storage
         self._policy = policy
+        self._heartbeats = heartbeats
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._database = DEFAULT_DATABASE
@@ -411,12 +414,13 @@ class Session:
     # -- transactions ------------------------------------------------------------------------------
 
     def _transaction(self) -> Any:
-        return transaction(self._store, user=self._user, host=self._host, policy=self._policy)
+        return transaction(self._open_txn())
 
     def _open_txn(self, type: TxnType = TxnType.DEFAULT) -> OpenTxn:
         return OpenTxn(
-            self._store, user=self._user, host=self._host, type=type, policy=self._policy
-        )
+            self._store, user=self._user, host=self._host, type=type, policy=self._policy,
+            heartbeats=self._heartbeats,
+        )  # fmt: skip
 
     def _begin_reading(self, accesses: Sequence[Access], block: TransactionBlock | None) -> Reading:
         return Reading.begin(accesses, self._store, block, self._open_txn)

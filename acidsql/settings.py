@@ -28,7 +28,11 @@ _UNITS = {
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 _TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
-_COUNTS = {"hive.max.open.txns": "max_open_txns", "hive.lock.numretries": "lock_retries"}
+_COUNTS = {
+    "hive.max.open.txns": "max_open_txns",
+    "hive.lock.numretries": "lock_retries",
+    "hive.txn.heartbeat.threadpool.size": "heartbeat_threads",
+}
 _FLAGS = {
     POSITIONAL_EVOLUTION: "positional_evolution",
     "hive.txn.xlock.iow": "xlock_iow",
@@ -52,6 +56,7 @@ class Settings(BaseModel):
     max_open_txns: int = Field(default=100_000, gt=0)
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
+    heartbeat_threads: int = Field(default=5, gt=0)
     positional_evolution: bool = True
     xlock_iow: bool = True
     write_xlock: bool = True

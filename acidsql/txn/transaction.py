@@ -22,6 +22,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.entities import LockComponent, LockResponse, LockState, LockType, TxnType
+from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy, lock_waits
 
@@ -41,6 +42,7 @@ class OpenTxn:
         policy: TxnPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
         agent_info: str = "",
+        heartbeats: Heartbeats = HEARTBEATS,
     ) -> None:
         self._manager = manager
         self._user, self._host, self._agent_info = user, host, agent_info
@@ -55,8 +57,7 @@ class OpenTxn:
         self._txns: ValidTxnList | None = None
         self._write_ids: dict[TableName, WriteId] = {}
         self.txn_id: TxnId = manager.open_txn(user, host, type)
-        self._heart = _Heart(self._beat, self.policy.heartbeat_s, f"heartbeat txn {self.txn_id}")
-        self._heart.start()
+        self._heartbeat = heartbeats.start(self._beat, self.policy.heartbeat_s)
 
     # -- what a statement needs -----------------------------------------------------------------
 
@@ -149,7 +150,7 @@ class OpenTxn:
         with self._guard:
             if self._ended:
                 return
-            self._heart.stop()
+            self._heartbeat.stop()
             try:
                 self._commit(step or self._manager.commit_txn)
             except AcidSqlError as error:
@@ -181,7 +182,7 @@ class OpenTxn:
         with self._guard:
             if self._ended:
                 return
-            self._heart.stop()
+            self._heartbeat.stop()
             self._manager.abort_txn(self.txn_id, reason)
             self._ended = self.aborted = True
             _log.info("aborted", extra={"txn_id": self.txn_id, "reason": reason})
@@ -210,26 +211,8 @@ class OpenTxn:
 
 
 @contextmanager
-def transaction(
-    manager: TxnManager,
-    *,
-    user: str,
-    host: str,
-    type: TxnType = TxnType.DEFAULT,
-    policy: TxnPolicy | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    agent_info: str = "",
-) -> Iterator[OpenTxn]:
+def transaction(txn: OpenTxn) -> Iterator[OpenTxn]:
     """A transaction for a block: leaving it commits, any exception aborts and is the one raised."""
-    txn = OpenTxn(
-        manager,
-        user=user,
-        host=host,
-        type=type,
-        policy=policy,
-        sleep=sleep,
-        agent_info=agent_info,
-    )
     try:
         yield txn
         txn.commit()
@@ -245,27 +228,6 @@ def _not_waiting(response: LockResponse) -> LockTimeoutError:
         hint="Try again; with hive.txn.xlock.iow and hive.txn.write.xlock reads would wait.",
         code=10307,
     )
-
-
-class _Heart:
-    """Calls ``beat`` at an interval from a thread of its own, until it says False or is stopped."""
-
-    def __init__(self, beat: Callable[[], bool], interval_s: float, name: str) -> None:
-        self._stopped = threading.Event()
-        self._beat, self._interval_s = beat, interval_s
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(self._interval_s):
-            if not self._beat():
-                return
 
 
 @contextmanager
