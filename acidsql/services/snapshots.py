@@ -29,7 +29,9 @@ def read_context(
             known = {place.name for place in places}
             own = uncommitted.new_partitions(table.name)
             places += [place for place in own if place.name not in known]
-        snapshots[table.name] = TableSnapshot(table, tuple(places), write_ids[table.name])
+        snapshots[table.name] = TableSnapshot(
+            table, tuple(places), write_ids[table.name], txn.require_open
+        )
     return ReadContext(txn.valid_txns, snapshots, arguments)
 
 

@@ -128,6 +128,10 @@ class OpenTxn:
         """The write ids each table shows to this transaction, its own included."""
         return self._manager.valid_write_ids(tables, self.valid_txns)
 
+    def require_open(self) -> None:
+        """Raise, after asking the store, unless the transaction is open."""
+        self._manager.heartbeat(self.txn_id)
+
     def check(self) -> None:
         """Raise what the heartbeat was told, if the transaction is lost."""
         if self._error is not None:
