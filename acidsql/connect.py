@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import unquote
 
-from acidsql.errors import ConfigError, UnsupportedStatementError
+from acidsql.errors import ConfigError, DependencyError, UnsupportedStatementError
 from acidsql.filesystems import storage_for
 from acidsql.session import Session
 from acidsql.settings import Settings
@@ -67,15 +67,39 @@ def _store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store:
         return MemoryStore(lambda: time.time_ns() // 1_000_000, policy, settings.warehouse)
     if scheme == "sqlite" and rest.startswith("///"):
         return _sqlite(unquote(rest[2:]), settings, policy)
-    if scheme in ("postgresql", "thrift"):
+    if scheme in ("postgresql", "postgres") and rest.startswith("//"):
+        return _postgres(url, settings, policy)
+    if scheme == "thrift":
         raise UnsupportedStatementError(
-            f"metastore URLs of {scheme} are not supported yet",
-            hint="Use sqlite:///PATH; it may be shared by the processes of one machine.",
+            "metastore URLs of thrift are not supported yet",
+            hint="Use sqlite:///PATH on one machine, postgresql://user@host/database on several.",
         )
-    raise ConfigError(f'"{url}" is not a metastore URL', hint="Write sqlite:///PATH or memory:.")
+    raise ConfigError(
+        f'"{_without_credentials(url)}" is not a metastore URL',
+        hint="Write sqlite:///PATH, postgresql://user@host/database or memory:.",
+    )
 
 
 def _sqlite(path: str, settings: Settings, policy: TxnPolicy) -> Store:
     from acidsql.backends.sqlite.store import SqliteStore  # noqa: PLC0415
 
     return SqliteStore(path, warehouse=settings.warehouse, policy=policy)
+
+
+def _postgres(url: str, settings: Settings, policy: TxnPolicy) -> Store:
+    try:
+        from acidsql.backends.postgres.store import PostgresStore  # noqa: PLC0415
+    except ImportError as error:
+        raise DependencyError(
+            "a PostgreSQL metastore needs psycopg, which cannot be imported",
+            detail=f"{error}.",
+            hint="pip install 'acidsql[postgres]'",
+        ) from error
+    return PostgresStore(url, warehouse=settings.warehouse, policy=policy)
+
+
+def _without_credentials(url: str) -> str:
+    """A URL, in full only if nobody can have meant a part of it as a password."""
+    before, at, after = url.rpartition("@")
+    scheme, slashes, _ = before.rpartition("//")
+    return f"{scheme}{slashes}…@{after}" if at else url

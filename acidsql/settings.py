@@ -49,7 +49,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     warehouse: str
-    metastore: str | None = None
+    metastore: str | None = Field(default=None, repr=False)
+    """May hold a password."""
     user: str
     host: str
     txn_timeout_s: float = Field(default=300.0, gt=0)

@@ -12,6 +12,7 @@ import acidsql
 
 if TYPE_CHECKING:
     from acidsql.session import Session
+    from tests.postgres import Postgres
 
 SPARK_CONF = {
     "spark.master": "local[2]",
@@ -29,6 +30,15 @@ def spark() -> Iterator[Any]:
     holder = SparkHolder(None, SPARK_CONF)
     yield holder.get()
     holder.close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """The one server, started by the first test that asks for it."""
+    from tests.postgres import running
+
+    with running() as server:
+        yield server
 
 
 @pytest.fixture

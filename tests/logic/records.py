@@ -1,8 +1,8 @@
 """Logic test files: text ↔ records.
 
-The first line is ``# backends: memory sqlite``. A record is a directive, the lines of its SQL and,
-after ``----``, the lines it expects; a blank line ends it. Lines that start with ``#`` before a
-directive say why the record exists.
+The first line is ``# backends: memory sqlite postgres``, or some of them. A record is a directive,
+the lines of its SQL and, after ``----``, the lines it expects; a blank line ends it. Lines that
+start with ``#`` before a directive say why the record exists.
 """
 
 from __future__ import annotations

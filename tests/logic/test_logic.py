@@ -28,7 +28,6 @@ from tests.logic.records import Record, backends, read_records, rewrite
 HERE = Path(__file__).parent
 REWRITE = os.environ.get("ACIDSQL_REWRITE_GOLDENS") == "1"
 WAREHOUSE = "<warehouse>"
-STORES = {"memory": "memory:", "sqlite": None}
 TYPES: dict[str, type | tuple[type, ...]] = {
     "I": int,
     "R": (float, Decimal),
@@ -47,10 +46,24 @@ FILES = [
 ]
 
 
+@pytest.fixture
+def metastore(request: pytest.FixtureRequest, backend: str) -> str | None:
+    """The URL of an empty store."""
+    match backend:
+        case "memory":
+            return "memory:"
+        case "sqlite":
+            return None
+        case "postgres":
+            url: str = request.getfixturevalue("postgres").fresh()
+            return url
+    raise AssertionError(backend)
+
+
 @pytest.mark.parametrize(("path", "backend"), FILES)
-def test_file(path: Path, backend: str, warehouse: Path, spark: Any) -> None:
+def test_file(path: Path, metastore: str | None, warehouse: Path, spark: Any) -> None:
     answers = {}
-    with acidsql.connect(warehouse, metastore=STORES[backend], spark=spark) as session:
+    with acidsql.connect(warehouse, metastore=metastore, spark=spark) as session:
         runner = Runner(session, warehouse)
         for record in read_records(path):
             before = file_sizes(warehouse)

@@ -1,4 +1,4 @@
-"""Random verbs on both stores: the answers and the errors are always the same."""
+"""Random verbs on every store: the answers and the errors are always the same."""
 
 from __future__ import annotations
 
@@ -8,9 +8,15 @@ from pathlib import Path
 
 import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
 from acidsql.catalog import Partition
 from acidsql.errors import AcidSqlError
@@ -56,27 +62,23 @@ def answer(store, verb, *arguments):
 
 
 class Stores(RuleBasedStateMachine):
-    """The SQLite store against the model. Ids are counted back from the newest one."""
+    """A store against the model. Ids are counted back from the newest one."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now_ms = 1_000_000
-        self.directory = tempfile.mkdtemp()
         self.model = MemoryStore(lambda: self.now_ms, POLICY, "/w")
-        self.store = SqliteStore(
-            str(Path(self.directory) / "store.db"),
-            warehouse="/w",
-            policy=POLICY,
-            clock_ms=lambda: self.now_ms,
-        )
+        self.store = self.make_store()
         self.txns = self.locks = self.compactions = 1
         self.snapshots = [self.model.valid_txns()]
         self.written = {}
         self.ended = {}
 
+    def make_store(self):
+        raise NotImplementedError
+
     def teardown(self) -> None:
         self.store.close()
-        shutil.rmtree(self.directory)
 
     def both(self, verb, *arguments):
         expected = answer(self.model, verb, *arguments)
@@ -248,10 +250,37 @@ class Stores(RuleBasedStateMachine):
                 assert a.txn_id == b.txn_id or not blocks(a, b)
 
 
-TestStores = Stores.TestCase
-TestStores.settings = settings(
-    max_examples=60,
-    stateful_step_count=40,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-)
+class SqliteStores(Stores):
+    def make_store(self):
+        self.directory = tempfile.mkdtemp()
+        path = str(Path(self.directory) / "store.db")
+        return SqliteStore(path, warehouse="/w", policy=POLICY, clock_ms=lambda: self.now_ms)
+
+    def teardown(self) -> None:
+        super().teardown()
+        shutil.rmtree(self.directory)
+
+
+def settings_of(max_examples):
+    return settings(
+        max_examples=max_examples,
+        stateful_step_count=40,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+def test_sqlite():
+    run_state_machine_as_test(SqliteStores, settings=settings_of(60))
+
+
+def test_postgres(postgres):
+    """Fewer examples: each verb goes to a server and back several times."""
+
+    class PostgresStores(Stores):
+        def make_store(self):
+            return PostgresStore(
+                postgres.fresh(), warehouse="/w", policy=POLICY, clock_ms=lambda: self.now_ms
+            )
+
+    run_state_machine_as_test(PostgresStores, settings=settings_of(15))

@@ -31,8 +31,9 @@ WHERE HL_LOCK_EXT_ID = :lock_id;
 -- name: block_lock
 -- One component names its blocker; the others forget theirs.
 UPDATE HIVE_LOCKS
-SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN :by_lock_id END,
-  HL_BLOCKEDBY_INT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN :by_internal_id END
+SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_lock_id AS BIGINT) END,
+  HL_BLOCKEDBY_INT_ID =
+    CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_internal_id AS BIGINT) END
 WHERE HL_LOCK_EXT_ID = :lock_id;
 
 -- name: delete_lock

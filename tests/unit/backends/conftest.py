@@ -1,4 +1,4 @@
-"""Both stores, driven by the same tests."""
+"""All stores, driven by the same tests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from acidsql.backends.memory import MemoryStore
+from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
 from acidsql.txn.policy import TxnPolicy
 
-Store = MemoryStore | SqliteStore
+Store = MemoryStore | SqliteStore | PostgresStore
 
 
 @dataclass
@@ -33,18 +34,23 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def make_store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
 ) -> Iterator[Callable[[TxnPolicy], Store]]:
     opened: list[Store] = []
 
     def make(policy: TxnPolicy) -> Store:
-        if request.param == "memory":
-            store: Store = MemoryStore(clock, policy, "/warehouse")
-        else:
-            path = str(tmp_path / "store.db")
-            store = SqliteStore(path, warehouse="/warehouse", policy=policy, clock_ms=clock)
+        store: Store
+        match request.param:
+            case "memory":
+                store = MemoryStore(clock, policy, "/warehouse")
+            case "sqlite":
+                path = str(tmp_path / "store.db")
+                store = SqliteStore(path, warehouse="/warehouse", policy=policy, clock_ms=clock)
+            case _:
+                url = request.getfixturevalue("postgres").fresh()
+                store = PostgresStore(url, warehouse="/warehouse", policy=policy, clock_ms=clock)
         opened.append(store)
         return store
 

@@ -1,0 +1,75 @@
+-- What PostgreSQL says in its own way. Each statement is named by the line before it.
+
+-- sessions and store transactions -----------------------------------------------------------------
+
+-- name: prepare_session
+-- A commit that was answered survives the loss of power, and a client that vanished is noticed
+-- while others wait for its locks.
+SELECT set_config('search_path', quote_ident(CAST(:schema AS TEXT)), false),
+  set_config('lock_timeout', CAST(:lock_timeout AS TEXT), false),
+  set_config('tcp_keepalives_idle', '30', false),
+  set_config('tcp_keepalives_interval', '10', false),
+  set_config('tcp_keepalives_count', '3', false),
+  CASE current_setting('synchronous_commit')
+    WHEN 'off' THEN set_config('synchronous_commit', 'on', false)
+  END;
+
+-- name: begin_reading
+BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+
+-- name: begin_writing
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+LOCK TABLE TXN_LOCK_TBL IN SHARE MODE;
+
+-- name: begin_alone
+BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+LOCK TABLE TXN_LOCK_TBL IN EXCLUSIVE MODE;
+
+-- name: now_ms
+SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT);
+
+-- schema ------------------------------------------------------------------------------------------
+
+-- name: lock_schema
+-- Held to the end of the migration.
+SELECT pg_advisory_xact_lock(hashtextextended('acidsql ' || CAST(:schema AS TEXT), 0));
+
+-- name: schema_exists
+SELECT 1 FROM pg_namespace WHERE nspname = :schema;
+
+-- name: version_table
+SELECT to_regclass('version');
+
+-- name: schema_version
+SELECT SCHEMA_VERSION FROM VERSION;
+
+-- name: set_schema_version
+UPDATE VERSION SET SCHEMA_VERSION = :version;
+
+-- rows that decide something, locked to the end of the verb ---------------------------------------
+
+-- name: txn_to_change
+SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
+  TXN_META_INFO
+FROM TXNS WHERE TXN_ID = :txn_id FOR UPDATE;
+
+-- name: next_txn_id_to_change
+SELECT NTXN_NEXT FROM NEXT_TXN_ID FOR UPDATE;
+
+-- name: next_lock_id_to_change
+SELECT NL_NEXT FROM NEXT_LOCK_ID FOR UPDATE;
+
+-- name: lock_to_change
+SELECT HL_TXNID, HL_LOCK_STATE FROM HIVE_LOCKS
+WHERE HL_LOCK_EXT_ID = :lock_id ORDER BY HL_LOCK_INT_ID FOR UPDATE;
+
+-- name: next_compaction_id_to_change
+SELECT NCQ_NEXT FROM NEXT_COMPACTION_QUEUE_ID FOR UPDATE;
+
+-- name: oldest_initiated_to_change
+-- Passes over entries that other workers are taking.
+SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_STATE = 'i'
+ORDER BY CQ_ID LIMIT 1 FOR UPDATE SKIP LOCKED;
+
+-- name: compaction_to_change
+SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_ID = :id FOR UPDATE;

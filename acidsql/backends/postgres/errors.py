@@ -1,0 +1,63 @@
+"""What the driver raises, in our words."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors
+
+from acidsql.backends.postgres.url import Place
+from acidsql.errors import StorageError
+
+_NOT_ALLOWED = (errors.InsufficientPrivilege, errors.InvalidSchemaName)
+_UNDONE = (errors.DeadlockDetected, errors.SerializationFailure)
+_CONNECT_HINTS = {
+    "does not exist": "Create the database, or the user, or correct the URL.",
+    "password": "The password may stand in the URL, in PGPASSWORD or in ~/.pgpass.",
+    "Connection refused": "A server must be listening there.",
+}
+
+
+class NoConnectionError(StorageError):
+    """No connection could be made, so nothing has happened."""
+
+
+def is_undone(error: psycopg.Error) -> bool:
+    """Whether the server has rolled back for the sake of another store transaction."""
+    return isinstance(error, _UNDONE)
+
+
+def no_connection(error: psycopg.Error, place: Place) -> NoConnectionError:
+    """The error with the server's reason as its detail."""
+    text = _text(error, place)
+    hint = next((hint for sign, hint in _CONNECT_HINTS.items() if sign in text), None)
+    return NoConnectionError(
+        f"cannot connect to the transaction store {place.name}",
+        detail=text,
+        hint=hint or "Server, database, user and password of the URL must be right.",
+    )
+
+
+def storage_error(error: psycopg.Error, place: Place, *, lost_commit: bool) -> StorageError:
+    """A store transaction failed; with ``lost_commit`` it is not known whether it did."""
+    text = _text(error, place)
+    if lost_commit:
+        return StorageError(
+            f"the transaction store {place.name} did not answer to a commit", detail=text
+        )
+    if isinstance(error, errors.LockNotAvailable):
+        return StorageError(
+            f"the transaction store {place.name} is busy",
+            detail=text,
+            hint="Try again; if it stays busy, look for a session that hangs in pg_stat_activity.",
+        )
+    hint = None
+    if isinstance(error, _NOT_ALLOWED):
+        hint = f"The user must own the schema {place.schema}, or be allowed to use and create it."
+    return StorageError(f"cannot use the transaction store {place.name}", detail=text, hint=hint)
+
+
+def _text(error: psycopg.Error, place: Place) -> str:
+    """The driver's words as one sentence, without the password should they have it."""
+    text = " ".join(str(error).split())
+    password = place.parameters.get("password")
+    return (text.replace(password, "***") if password else text).rstrip(".") + "."

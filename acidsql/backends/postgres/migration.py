@@ -1,0 +1,47 @@
+"""The schema of a store: made and brought up to date by whoever comes first."""
+
+from __future__ import annotations
+
+from psycopg import Connection, sql
+
+from acidsql.backends.postgres.queries import execute
+from acidsql.backends.postgres.url import Place
+from acidsql.backends.relational.connection import Row
+from acidsql.backends.relational.queries import load_migrations
+from acidsql.errors import StorageError
+
+DIALECT = "acidsql.backends.postgres"
+
+
+def migrate(connection: Connection[Row], place: Place) -> None:
+    """Carry out the migrations that the schema does not have yet. StorageError if it is newer."""
+    migrations = load_migrations(DIALECT)
+    newest = migrations[-1][0]
+    if _version(connection) == newest:
+        # Who may not create anything can still use what is there.
+        return
+    with connection.transaction():
+        execute(connection, "lock_schema", {"schema": place.schema})
+        # Asked again: another process may have migrated while this one waited.
+        version = _version(connection)
+        if version > newest:
+            raise StorageError(
+                f"the transaction store {place.name} has schema version {version}",
+                detail=f"This release knows versions up to {newest}.",
+                hint="Use a newer release.",
+            )
+        if not execute(connection, "schema_exists", {"schema": place.schema}).fetchone():
+            connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(place.schema)))
+        for number, statements in migrations:
+            for statement in statements if number > version else ():
+                connection.execute(statement.encode())
+        execute(connection, "set_schema_version", {"version": newest})
+
+
+def _version(connection: Connection[Row]) -> int:
+    """0 where there is none. Only our own schema is searched."""
+    row = execute(connection, "version_table").fetchone()
+    if row is None or row[0] is None:
+        return 0
+    row = execute(connection, "schema_version").fetchone()
+    return int(row[0]) if row is not None else 0

@@ -1,0 +1,32 @@
+"""The store on a server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from acidsql.backends.postgres.connection import PostgresServer
+from acidsql.backends.relational import RelationalStore
+from acidsql.txn.policy import TxnPolicy
+
+
+class PostgresStore(RelationalStore):
+    """Catalog and transaction manager in a PostgreSQL database, shared by machines.
+
+    ``url`` is a libpq URL, with the option ``schema`` added; ConfigError if it is none.
+    ``clock_ms`` and ``sleep`` replace the server's clock, and the waits before a verb is tried
+    again, in tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        warehouse: str = "",
+        policy: TxnPolicy | None = None,
+        clock_ms: Callable[[], int] | None = None,
+        lock_timeout_s: float = 30.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        server = PostgresServer(url, lock_timeout_s, clock_ms, sleep)
+        super().__init__(server, warehouse=warehouse, policy=policy)

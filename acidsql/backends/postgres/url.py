@@ -1,0 +1,66 @@
+"""Where a store is: a libpq URL, with a schema."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from acidsql.errors import ConfigError
+
+DEFAULT_SCHEMA = "acidsql"
+_SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """``parameters`` are libpq's; ``name`` is what errors and logs may say, without credentials."""
+
+    parameters: dict[str, Any] = field(repr=False)
+    schema: str
+    name: str
+
+    @classmethod
+    def of(cls, url: str) -> Place:
+        """From ``postgresql://user@host:port/database?schema=name&…``. ConfigError.
+
+        >>> Place.of("postgresql://ann:secret@db.example:5433/meta?schema=sales").name
+        'postgresql://ann@db.example:5433/meta?schema=sales'
+        """
+        rest, schema = _take_schema(url)
+        try:
+            parameters = {k: v for k, v in conninfo_to_dict(rest).items() if v is not None}
+        except psycopg.Error:
+            # Not chained, and not quoted: libpq's text would show what it could not read.
+            raise ConfigError(
+                "the metastore URL cannot be read as a PostgreSQL URL",
+                hint="Write postgresql://user@host:port/database; encode special characters "
+                "of a password like %40.",
+            ) from None
+        if not _SCHEMA.fullmatch(schema):
+            raise ConfigError(
+                f'"{schema}" is not usable as the schema of a metastore',
+                hint="Letters, digits and underscores, at most 63.",
+            )
+        return cls(parameters, schema, _name(parameters, schema))
+
+
+def _take_schema(url: str) -> tuple[str, str]:
+    """The URL without our own option, which libpq does not know, and its value."""
+    base, _, query = url.partition("?")
+    options = [option for option in query.split("&") if option]
+    ours = [option for option in options if option.startswith("schema=")]
+    rest = "&".join(option for option in options if option not in ours)
+    schema = ours[-1].removeprefix("schema=") if ours else DEFAULT_SCHEMA
+    return (f"{base}?{rest}" if rest else base), schema
+
+
+def _name(parameters: dict[str, Any], schema: str) -> str:
+    user = f"{parameters['user']}@" if "user" in parameters else ""
+    host = parameters.get("host") or parameters.get("hostaddr") or ""
+    port = f":{parameters['port']}" if "port" in parameters else ""
+    suffix = "" if schema == DEFAULT_SCHEMA else f"?schema={schema}"
+    return f"postgresql://{user}{host}{port}/{parameters.get('dbname', '')}{suffix}"

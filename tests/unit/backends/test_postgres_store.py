@@ -1,0 +1,427 @@
+"""What only the PostgreSQL store has: connections that break, processes, a schema, a clock."""
+
+import re
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+
+import psycopg
+import pytest
+
+import acidsql
+from acidsql.backends.postgres import PostgresStore
+from acidsql.backends.postgres.queries import to_driver
+from acidsql.backends.postgres.url import Place
+from acidsql.backends.relational.connection import Mode
+from acidsql.backends.relational.queries import load_migrations, load_queries
+from acidsql.errors import ConfigError, DependencyError, NoSuchTxnError, StorageError
+from acidsql.model.names import TableName
+from acidsql.settings import Settings
+from acidsql.txn.entities import CompactionType, LockComponent, LockType, WriteOperation
+from acidsql.txn.transaction import OpenTxn, transaction
+
+DIALECT = "acidsql.backends.postgres"
+T = TableName("default", "t")
+UPDATE_T = [LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)]
+OPEN = """
+import sys
+from acidsql.backends.postgres import PostgresStore
+
+store = PostgresStore(sys.argv[1])
+print(store.open_txn("ann", "host1"))
+store.close()
+"""
+
+
+@pytest.fixture
+def url(postgres):
+    return postgres.fresh()
+
+
+@pytest.fixture
+def store(url):
+    waits = []
+    with closing(PostgresStore(url, warehouse="/warehouse", sleep=waits.append)) as store:
+        store.waits = waits
+        yield store
+
+
+@pytest.fixture
+def kill(postgres):
+    """Ends the server's side of every connection that waits for its client."""
+
+    def kill():
+        query = (
+            "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity"
+            " WHERE application_name = 'acidsql' AND state LIKE 'idle%'"
+        )
+        return postgres.execute(query)[0][0]
+
+    return kill
+
+
+# -- threads and processes --------------------------------------------------------------------
+
+
+def test_one_store_serves_many_threads(store):
+    def work(_):
+        with transaction(store, user="ann", host="host1") as txn:
+            return txn.txn_id, txn.write_id(T)
+
+    with ThreadPoolExecutor(12) as pool:
+        done = list(pool.map(work, range(36)))
+    assert store.show_txns() == []
+    assert sorted(t for t, _ in done) == sorted(w for _, w in done) == list(range(1, 37))
+
+
+def test_processes_make_the_store_together(postgres):
+    url = postgres.create_database("together")
+    command = [sys.executable, "-c", OPEN, url]
+    workers = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    answers = [worker.communicate() for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0, 0], answers
+    assert sorted(int(out) for out, _ in answers) == [1, 2, 3]
+
+
+def test_a_verb_shut_out_for_too_long_is_told(url, store):
+    with closing(PostgresStore(url, lock_timeout_s=0.05)) as other:
+        txn = store.open_txn("ann", "host1")
+        with store.committing(txn):
+            with pytest.raises(StorageError, match="is busy") as caught:
+                other.open_txn("ann", "host1")
+            assert caught.value.hint is not None
+            assert [t.txn_id for t in other.show_txns()] == [txn]
+        assert other.open_txn("ann", "host1") == txn + 1
+
+
+def test_a_deadlock_is_tried_again(url, store):
+    """One takes entry and transaction, the other transaction and entry."""
+    queued = store.compact(T, None, CompactionType.MAJOR)
+    txn = store.open_txn("ann", "host1")
+    tried = []
+    both_hold_one = threading.Barrier(2)
+
+    def work(first, second):
+        def attempt():
+            sql = store._sql
+            tried.append(first[0])
+            sql.row(first[0], **first[1])
+            if len(tried) <= 2:
+                both_hold_one.wait()
+            return sql.row(second[0], **second[1]) is not None
+
+        return store._sql.carry_out(Mode.WRITING, attempt, repeatable=True)
+
+    entry_row = ("compaction_to_change", {"id": queued})
+    txn_row = ("txn_to_change", {"txn_id": txn})
+    with ThreadPoolExecutor(2) as pool:
+        done = [pool.submit(work, entry_row, txn_row), pool.submit(work, txn_row, entry_row)]
+        assert [d.result() for d in done] == [True, True]
+    assert len(tried) > 2
+
+
+# -- connections that break -------------------------------------------------------------------
+
+
+def test_what_was_idle_and_is_gone_is_replaced(store, kill):
+    txn = store.open_txn("ann", "host1")
+    assert kill() > 0
+    store.heartbeat(txn)
+    assert kill() > 0
+    with store.committing(txn):
+        pass
+    assert store.valid_txns().is_valid(txn)
+    assert store.waits == []
+
+
+def test_a_verb_goes_on_after_a_restart(store, postgres):
+    txn = store.open_txn("ann", "host1")
+    postgres.restart()
+    assert store.allocate_write_id(txn, T) == 1
+    store.commit_txn(txn)
+
+
+def break_once(store, kill, after):
+    """The connection breaks after a statement of that name, and before the next one."""
+    sql, run = store._sql, store._sql.run
+
+    def broken(query, /, **parameters):
+        run(query, **parameters)
+        if query == after:
+            sql.run = run
+            kill()
+
+    sql.run = broken
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "statement"),
+    [
+        ("open_txn", ("ann", "host1"), "bump_next_txn_id"),
+        ("allocate_write_id", (1, T), "bump_next_write_id"),
+        ("lock", (1, UPDATE_T, "ann", "host1"), "insert_lock"),
+        ("abort_txn", (1,), "abort_txn"),
+    ],
+)
+def test_a_verb_that_breaks_off_is_carried_out_once(store, kill, verb, arguments, statement):
+    """Whether its commit arrived is not asked by the ids: it had not been sent, or does no harm."""
+    store.open_txn("ann", "host1")
+    break_once(store, kill, statement)
+    getattr(store, verb)(*arguments)
+    assert len(store.waits) == 1
+    state = (len(store.show_txns()), store.valid_write_ids([T], store.valid_txns())[T])
+    assert len(store.show_locks()) == (verb == "lock")
+    assert state[0] == (2 if verb == "open_txn" else 1)
+    assert state[1].high_watermark == (verb == "allocate_write_id")
+
+
+class LostAnswer:
+    """A connection whose COMMIT is carried out, or not, before it breaks."""
+
+    def __init__(self, connection, arrives):
+        self._connection, self._arrives = connection, arrives
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def execute(self, query, *args, **kwargs):
+        if query != "COMMIT":
+            return self._connection.execute(query, *args, **kwargs)
+        if self._arrives:
+            self._connection.execute(query)
+        pid = self._connection.info.backend_pid
+        parameters = self._connection.info.get_parameters()
+        with psycopg.connect(**parameters, autocommit=True) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [pid])
+        return self._connection.execute(query)
+
+
+def lose_answer(store, arrives):
+    sql, begin = store._sql, store._sql._begin
+
+    def begin_once(mode):
+        sql._begin = begin
+        return LostAnswer(begin(mode), arrives)
+
+    sql._begin = begin_once
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_commit_whose_answer_is_lost_is_asked_for_again(store, arrives):
+    txn = OpenTxn(store, user="ann", host="host1")
+    lose_answer(store, arrives)
+    with pytest.raises(StorageError, match="did not answer to a commit"):
+        store.commit_txn(txn.txn_id)
+    assert [t.txn_id for t in store.show_txns()] == ([] if arrives else [txn.txn_id])
+    txn.commit()
+    assert store.valid_txns().is_valid(txn.txn_id)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_definition_whose_answer_is_lost_is_told(store, arrives):
+    txn = store.open_txn("ann", "host1")
+    lose_answer(store, arrives)
+    with pytest.raises(StorageError, match="did not answer to a commit"), store.committing(txn):
+        store.create_database(acidsql.catalog.Database("sales", "/s"))
+    assert store.databases() == (["default", "sales"] if arrives else ["default"])
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_idempotent_verb_whose_answer_is_lost_is_repeated(store, arrives):
+    txn = store.open_txn("ann", "host1")
+    lose_answer(store, arrives)
+    assert store.allocate_write_id(txn, T) == 1
+    assert store.allocate_write_id(store.open_txn("ann", "host1"), T) == 2
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_a_compaction_whose_answer_is_lost_is_told(store, arrives):
+    lose_answer(store, arrives)
+    with pytest.raises(StorageError, match="did not answer to a commit"):
+        store.compact(T, None, CompactionType.MAJOR)
+    assert len(store.show_compactions()) == int(arrives)
+
+
+def test_an_error_inside_leaves_a_connection_that_works(store):
+    with pytest.raises(NoSuchTxnError):
+        store.heartbeat(99)
+    with suppress(ZeroDivisionError), store.committing(store.open_txn("ann", "host1")):
+        raise ZeroDivisionError
+    with pytest.raises(StorageError, match="cannot use the transaction store"):
+        store.open_txn("a\0b", "host1")
+    assert store.open_txn("ann", "host1") == 2
+
+
+def test_a_closed_store_says_so(store):
+    store.close()
+    store.close()
+    with pytest.raises(StorageError, match="is closed"):
+        store.open_txn("ann", "host1")
+
+
+# -- URLs and what cannot be reached ----------------------------------------------------------
+
+
+def test_a_password_is_nowhere_to_be_seen():
+    secret = "s3cret%40word"
+    place = Place.of(f"postgresql://ann:{secret}@db.example/meta?sslmode=require&schema=sales")
+    assert place.parameters["password"] == "s3cret@word"
+    assert place.parameters["sslmode"] == "require"
+    assert (place.schema, place.name) == (
+        "sales",
+        "postgresql://ann@db.example/meta?schema=sales",
+    )
+    assert "s3cret" not in repr(place)
+    assert "s3cret" not in repr(Settings.of("/w", metastore=f"postgresql://ann:{secret}@h/d"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ann:s3cret%zz@localhost/meta",
+        "postgresql://ann:s3cret@localhost/meta?nothing=1",
+        "postgresql://ann:s3cret@localhost/meta?schema=pg_mine",
+        "postgresql://ann:s3cret@localhost/meta?schema=a;b",
+        "mysql://ann:s3cret@localhost/meta",
+        "postgresql:ann:s3cret@localhost/meta",
+    ],
+)
+def test_urls_that_are_none(url, tmp_path):
+    with pytest.raises(ConfigError) as caught:
+        acidsql.connect(tmp_path, metastore=url)
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.hint is not None
+    assert caught.value.__cause__ is None
+
+
+def test_a_database_that_is_missing(postgres):
+    with pytest.raises(StorageError, match=r"cannot connect .*/nothing") as caught:
+        PostgresStore(postgres.url_of("nothing"))
+    assert 'database "nothing" does not exist' in caught.value.detail
+    assert caught.value.hint == "Create the database, or the user, or correct the URL."
+
+
+def test_a_server_that_is_missing():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        with pytest.raises(StorageError, match=f"127.0.0.1:{port}/meta") as caught:
+            PostgresStore(f"postgresql://ann:s3cret@127.0.0.1:{port}/meta")
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.hint == "A server must be listening there."
+
+
+def test_a_server_that_stays_away_is_waited_for_a_while(store, postgres):
+    """And a wrong password is told as what it is."""
+    sql = store._sql
+    sql.close()
+    sql._closed = False
+    sql.place = Place.of(postgres.url_of("nothing"))
+    with pytest.raises(StorageError, match="cannot connect"):
+        store.show_txns()
+    assert len(store.waits) == 5
+
+
+def test_a_missing_driver_is_told_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "acidsql.backends.postgres.store", None)
+    with pytest.raises(DependencyError, match="needs psycopg") as caught:
+        acidsql.connect(tmp_path, metastore="postgresql://ann@localhost/meta")
+    assert caught.value.hint == "pip install 'acidsql[postgres]'"
+
+
+# -- the schema -------------------------------------------------------------------------------
+
+
+def test_a_schema_of_ones_own(postgres, url):
+    with closing(PostgresStore(f"{url}&schema=Team_a")) as store:
+        assert store.open_txn("ann", "host1") == 1
+        assert store.open_txn("ann", "host1") == 2
+    assert postgres.execute('SELECT ntxn_next FROM "Team_a".next_txn_id') == [(3,)]
+    assert postgres.execute("SELECT ntxn_next FROM acidsql.next_txn_id") == [(1,)]
+    tables = "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'"
+    assert postgres.execute(tables) == [(0,)]
+    postgres.execute('DROP SCHEMA "Team_a" CASCADE')
+
+
+def test_who_may_create_nothing_can_use_what_is_there(postgres, url):
+    postgres.execute("DROP ROLE IF EXISTS guest")
+    postgres.execute("CREATE ROLE guest LOGIN")
+    guest = postgres.url_of("store", "guest")
+    with pytest.raises(StorageError, match="cannot use the transaction store") as caught:
+        PostgresStore(guest)
+    assert "be allowed" in (caught.value.hint or "")
+    postgres.execute("GRANT USAGE ON SCHEMA acidsql TO guest")
+    postgres.execute("GRANT ALL ON ALL TABLES IN SCHEMA acidsql TO guest")
+    with closing(PostgresStore(guest)) as store:
+        assert store.open_txn("ann", "host1") == 1
+    postgres.execute("DROP OWNED BY guest")
+    postgres.execute("DROP ROLE guest")
+
+
+def test_a_newer_schema_is_refused(postgres):
+    url = postgres.create_database("newer")
+    PostgresStore(url).close()
+    postgres.execute("UPDATE acidsql.version SET schema_version = 99", "newer")
+    with pytest.raises(StorageError, match="schema version 99"):
+        PostgresStore(url)
+
+
+def test_the_clock_is_the_servers(store, postgres):
+    store.open_txn("ann", "host1")
+    (txn,) = store.show_txns()
+    now_s = float(postgres.execute("SELECT EXTRACT(EPOCH FROM clock_timestamp())")[0][0])
+    assert abs(txn.started_ms / 1000 - now_s) < 60
+
+
+def test_an_answered_commit_is_durable(store):
+    with store._sql.transaction(Mode.READING):
+        cursor = store._sql._current().execute("SHOW synchronous_commit")
+        assert cursor.fetchone() == ("on",)
+
+
+def test_everything_is_there_after_a_restart(url, store):
+    txn = store.open_txn("ann", "host1")
+    store.allocate_write_id(txn, T)
+    store.lock(txn, UPDATE_T, "ann", "host1")
+    with closing(PostgresStore(url, warehouse="/elsewhere")) as other:
+        assert other.show_locks() == store.show_locks()
+        assert other.show_txns() == store.show_txns()
+        assert other.database("default").location == "/warehouse"
+
+
+# -- the .sql files ---------------------------------------------------------------------------
+
+
+def test_every_named_statement_is_valid(postgres, url):
+    with psycopg.connect(url, options="-csearch_path=acidsql") as connection:
+        for name, text in load_queries(DIALECT).items():
+            statement = to_driver(text)
+            if statement.startswith(b"BEGIN"):
+                continue
+            parameters = dict.fromkeys(re.findall(r"%\((\w+)\)s", statement.decode()))
+            connection.execute(b"EXPLAIN " + statement, parameters or None, prepare=False)
+            assert statement.count(b";") == 1, name
+
+
+def test_dialects_name_the_same_statements():
+    ours, sqlite = (load_queries(d).keys() for d in (DIALECT, "acidsql.backends.sqlite"))
+    only_ours = {"prepare_session", "begin_reading", "begin_writing", "begin_alone"}
+    schema = {"lock_schema", "schema_exists", "version_table", "schema_version"}
+    assert ours - sqlite == only_ours | schema | {"set_schema_version"}
+    assert sqlite <= ours
+
+
+def test_migrations_are_numbered_from_one_without_gaps():
+    numbers = [number for number, _ in load_migrations(DIALECT)]
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_a_percent_sign_is_no_parameter():
+    with pytest.raises(ValueError, match="would take the %"):
+        to_driver("SELECT 1 % 2;")
