@@ -18,7 +18,7 @@ from acidsql.model.table import Table, TableKind
 from acidsql.plans.engine import Engine
 from acidsql.plans.plan import WritePlan, replaces, statement_count
 from acidsql.store import Store
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import OpenTxn, error_line
 
 
 class TransactionBlock:
@@ -46,7 +46,7 @@ class TransactionBlock:
             return
         raise TxnAbortedError(
             f"transaction {self.txn.txn_id} was rolled back",
-            detail=f"It was lost by: {str(self._loss).splitlines()[0]}",
+            detail=f"The cause: {error_line(self._loss)}",
             hint="ROLLBACK ends it; then start again.",
         )
 

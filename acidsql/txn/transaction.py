@@ -197,9 +197,8 @@ class OpenTxn:
 
     def abort_after(self, error: BaseException) -> None:
         """Roll back because of an error, which stays the one the caller sees."""
-        reason = type(error).__name__ if not str(error) else str(error).splitlines()[0]
         with _logged("aborting", self.txn_id):
-            self.abort(reason)
+            self.abort(error_line(error))
 
     def _beat(self) -> bool:
         """One heartbeat; False if there is nothing left to keep alive."""
@@ -212,6 +211,15 @@ class OpenTxn:
             # A store out of reach may come back before the time-out.
             _log.warning("heartbeat failed", extra={"txn_id": self.txn_id}, exc_info=True)
         return True
+
+
+def error_line(error: BaseException) -> str:
+    """An error in one line.
+
+    >>> error_line(KeyboardInterrupt())
+    'KeyboardInterrupt'
+    """
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 @contextmanager

@@ -6,6 +6,7 @@ session that an earlier lock blocks; nothing here depends on how long anything t
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -34,24 +35,36 @@ from tests.isolation.spec import Permutation, Spec, read_spec, rewrite
 SPECS = [read_spec(path) for path in sorted(Path(__file__).parent.glob("specs/*.spec"))]
 REWRITE = "ACIDSQL_REWRITE_GOLDENS" in os.environ
 LOOK_S = 0.02
+BACKENDS = ("memory", "sqlite", "postgres")
 IMPATIENT = {"hive.lock.sleep.between.retries": "100ms"}
 
 MakeStore = Callable[[Path], Store]
 
 
 def cases() -> Iterator[Any]:
+    """Every permutation on every store; the stores take turns in what is not `thorough`."""
+    numbers = itertools.count()
     for spec in SPECS:
         for permutation in spec.permutations:
-            name = f"{spec.path.stem}:{permutation.line}"
-            yield pytest.param(spec, permutation, id=name)
+            turn = next(numbers) % len(BACKENDS)
+            for backend in BACKENDS:
+                marks = () if backend == BACKENDS[turn] else (pytest.mark.thorough,)
+                name = f"{spec.path.stem}:{permutation.line}-{backend}"
+                yield pytest.param(spec, permutation, backend, id=name, marks=marks)
 
 
-@pytest.mark.parametrize("backend", ["memory", "sqlite"])
-@pytest.mark.parametrize(("spec", "permutation"), list(cases()))
+@pytest.mark.parametrize(("spec", "permutation", "backend"), list(cases()))
 def test_permutation(
-    spec: Spec, permutation: Permutation, backend: str, warehouse: Path, spark: Any
+    spec: Spec,
+    permutation: Permutation,
+    backend: str,
+    warehouse: Path,
+    spark: Any,
+    request: pytest.FixtureRequest,
 ) -> None:
-    with Stage(spec, backend, warehouse, spark) as stage:
+    url = request.getfixturevalue("postgres").fresh() if backend == "postgres" else None
+    memory = MemoryStore(_now_ms, _policy(spec), str(warehouse)) if backend == "memory" else None
+    with Stage(spec, warehouse, spark, url, memory) as stage:
         happened = tuple(stage.play(permutation))
     if REWRITE:
         now = read_spec(spec.path).permutations[spec.permutations.index(permutation)]
@@ -63,13 +76,14 @@ def test_permutation(
 class Stage:
     """The sessions of a spec over one warehouse and one store."""
 
-    def __init__(self, spec: Spec, backend: str, warehouse: Path, spark: Any) -> None:
+    def __init__(
+        self, spec: Spec, warehouse: Path, spark: Any, url: str | None, memory: MemoryStore | None
+    ) -> None:
         self.spec = spec
         self.warehouse = warehouse
         self.spark = spark
-        self.memory: MemoryStore | None = None
-        if backend == "memory":
-            self.memory = MemoryStore(_now_ms, _policy(spec), str(warehouse))
+        self.url = url
+        self.memory = memory
         self.exits = ExitStack()
         self.sessions: dict[str, Session] = {}
         self.threads: dict[str, ThreadPoolExecutor] = {}
@@ -95,7 +109,9 @@ class Stage:
     def _session(self, user: str) -> Session:
         config = {**IMPATIENT, **self.spec.config}
         if self.memory is None:
-            return acidsql.connect(str(self.warehouse), spark=self.spark, user=user, config=config)
+            return acidsql.connect(
+                str(self.warehouse), metastore=self.url, spark=self.spark, user=user, config=config
+            )
         storage = storage_for(str(self.warehouse))
         return Session(
             store=self.memory, engine=SparkEngine(storage, self.spark, {}), storage=storage,

@@ -62,7 +62,16 @@ def clear_errors() -> Iterator[None]:
     except AcidSqlError:
         raise
     except (PySparkException, Py4JError) as error:
+        if _is_interrupted(error):
+            raise KeyboardInterrupt from error
         raise clear_error(error) from error
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C came first: PySpark then cancels all jobs, and its clean-up meets that."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def clear_error(error: Exception) -> AcidSqlError:
