@@ -36,6 +36,7 @@ def connect(
     policy = TxnPolicy(
         timeout_s=settings.txn_timeout_s,
         max_open_txns=settings.max_open_txns,
+        max_open_batch=settings.max_open_batch,
         lock_retries=settings.lock_retries,
         lock_sleep_s=settings.lock_sleep_s,
     )

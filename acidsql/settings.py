@@ -27,7 +27,11 @@ _UNITS = {
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 _TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
-_COUNTS = {"hive.max.open.txns": "max_open_txns", "hive.lock.numretries": "lock_retries"}
+_COUNTS = {
+    "hive.max.open.txns": "max_open_txns",
+    "hive.txn.max.open.batch": "max_open_batch",
+    "hive.lock.numretries": "lock_retries",
+}
 _FLAGS = {POSITIONAL_EVOLUTION: "positional_evolution"}
 KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS)
 """The properties of Hive that have a meaning here."""
@@ -45,6 +49,7 @@ class Settings(BaseModel):
     host: str
     txn_timeout_s: float = Field(default=300.0, gt=0)
     max_open_txns: int = Field(default=100_000, gt=0)
+    max_open_batch: int = Field(default=1000, gt=0)
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
     positional_evolution: bool = True
