@@ -30,6 +30,7 @@ _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 _TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
 _COUNTS = {
     "hive.max.open.txns": "max_open_txns",
+    "hive.txn.max.open.batch": "max_open_batch",
     "hive.lock.numretries": "lock_retries",
     "hive.txn.heartbeat.threadpool.size": "heartbeat_threads",
 }
@@ -55,6 +56,7 @@ class Settings(BaseModel):
     host: str
     txn_timeout_s: float = Field(default=300.0, gt=0)
     max_open_txns: int = Field(default=100_000, gt=0)
+    max_open_batch: int = Field(default=1000, gt=0)
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
     heartbeat_threads: int = Field(default=5, gt=0)
@@ -109,6 +111,7 @@ class Settings(BaseModel):
         return TxnPolicy(
             timeout_s=self.txn_timeout_s,
             max_open_txns=self.max_open_txns,
+            max_open_batch=self.max_open_batch,
             lock_retries=self.lock_retries,
             lock_sleep_s=self.lock_sleep_s,
             xlock_iow=self.xlock_iow,

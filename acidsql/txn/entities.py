@@ -115,6 +115,30 @@ class Txn:
 
 
 @dataclass(frozen=True, slots=True)
+class TxnRangeResponse:
+    """The answer to heartbeat_txn_range: the transactions that are not open.
+
+    ``nosuch`` are those that were committed, and ids that are unknown (Hive's name).
+    """
+
+    aborted: frozenset[TxnId]
+    nosuch: frozenset[TxnId]
+
+    @classmethod
+    def of(cls, first: TxnId, last: TxnId, states: Mapping[TxnId, TxnState]) -> TxnRangeResponse:
+        """From the states of what is known in a range, both ends included.
+
+        >>> TxnRangeResponse.of(TxnId(1), TxnId(2), {TxnId(2): TxnState.ABORTED})
+        TxnRangeResponse(aborted=frozenset({2}), nosuch=frozenset({1}))
+        """
+        ids = {TxnId(i): states.get(TxnId(i)) for i in range(first, last + 1)}
+        return cls(
+            frozenset(i for i, state in ids.items() if state is TxnState.ABORTED),
+            frozenset(i for i, state in ids.items() if state in (TxnState.COMMITTED, None)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class WriteSetEntry:
     """One row of WRITE_SET: what a committed, or committing, transaction changed."""
 

@@ -21,6 +21,7 @@ from acidsql.txn.entities import (
     LockComponent,
     LockResponse,
     Txn,
+    TxnRangeResponse,
     TxnType,
     WriteOperation,
 )
@@ -37,8 +38,24 @@ class TxnManager(Protocol):
         """A new open transaction. Safe to retry. TooManyOpenTxnsError at hive.max.open.txns."""
         ...
 
+    def open_txns(
+        self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> list[TxnId]:
+        """Several new open transactions with consecutive ids, but no more than
+        hive.txn.max.open.batch. Safe to retry. TxnError if ``count`` is less than 1,
+        TooManyOpenTxnsError if not all of them would be within hive.max.open.txns.
+        """
+        ...
+
     def heartbeat(self, txn_id: TxnId) -> None:
         """Renew the transaction's sign of life. Idempotent."""
+        ...
+
+    def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
+        """Renew the signs of life of those that are open, and say of which there is none to renew.
+
+        Both ends are included. Idempotent.
+        """
         ...
 
     def commit_txn(self, txn_id: TxnId) -> None:
@@ -52,6 +69,13 @@ class TxnManager(Protocol):
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
         """Release the locks and make the write ids count as aborted. Idempotent."""
+        ...
+
+    def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
+        """Abort those that are open and pass over the others; the ids that this call aborted.
+
+        Idempotent, but a repetition has nothing to tell.
+        """
         ...
 
     def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:

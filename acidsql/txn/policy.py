@@ -11,9 +11,10 @@ from dataclasses import dataclass
 class TxnPolicy:
     """Hive's settings, with Hive's defaults.
 
-    ``timeout_s`` is hive.txn.timeout, ``max_open_txns`` hive.max.open.txns, ``lock_retries``
-    hive.lock.numretries and ``lock_sleep_s`` hive.lock.sleep.between.retries, the longest pause
-    between two looks at a waiting lock. ``lock_start_s`` is fixed in Hive.
+    ``timeout_s`` is hive.txn.timeout, ``max_open_txns`` hive.max.open.txns, ``max_open_batch``
+    hive.txn.max.open.batch, ``lock_retries`` hive.lock.numretries and ``lock_sleep_s``
+    hive.lock.sleep.between.retries, the longest pause between two looks at a waiting lock.
+    ``lock_start_s`` is fixed in Hive.
 
     ``xlock_iow`` (hive.txn.xlock.iow): INSERT OVERWRITE keeps readers out. ``write_xlock``
     (hive.txn.write.xlock): UPDATE, DELETE and MERGE wait for each other, instead of finding a
@@ -27,12 +28,14 @@ class TxnPolicy:
     lock_retries: int = 100
     lock_start_s: float = 0.05
     lock_sleep_s: float = 60.0
+    max_open_batch: int = 1000
     xlock_iow: bool = True
     write_xlock: bool = True
     strict_locking: bool = True
 
     def __post_init__(self) -> None:
-        if self.timeout_s <= 0 or self.max_open_txns < 1 or self.lock_retries < 0:
+        counts = (self.max_open_txns, self.max_open_batch)
+        if self.timeout_s <= 0 or min(counts) < 1 or self.lock_retries < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
 
     @property

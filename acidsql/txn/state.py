@@ -39,9 +39,16 @@ def require_open(txn_id: TxnId, state: TxnState | None, reason: str = "") -> Non
             raise NoSuchTxnError(f"No such transaction txnid:{txn_id}", code=10262)
 
 
-def require_room(open_txns: int, max_open_txns: int) -> None:
-    """Raise at the limit of open transactions."""
-    if open_txns >= max_open_txns:
+def batch_size(count: int, max_open_batch: int) -> int:
+    """How many transactions a request for ``count`` opens. TxnError if it asks for none."""
+    if count < 1:
+        raise TxnError(f"Invalid input for number of txns: {count}")
+    return min(count, max_open_batch)
+
+
+def require_room(open_txns: int, max_open_txns: int, wanted: int) -> None:
+    """Raise if that many more would be above the limit of open transactions."""
+    if open_txns + wanted > max_open_txns:
         raise TooManyOpenTxnsError(
             "Maximum allowed number of open transactions has been reached. See hive.max.open.txns.",
             detail=f"{open_txns} transactions are open.",

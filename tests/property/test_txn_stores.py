@@ -35,7 +35,7 @@ from acidsql.txn.locks import blocks
 from acidsql.txn.policy import TxnPolicy
 
 TABLES = [TableName("default", "a"), TableName("default", "b")]
-POLICY = TxnPolicy(timeout_s=10, max_open_txns=6)
+POLICY = TxnPolicy(timeout_s=10, max_open_txns=6, max_open_batch=3)
 
 ids = st.integers(0, 4)
 tables = st.sampled_from(TABLES)
@@ -92,6 +92,20 @@ class Stores(RuleBasedStateMachine):
     def open_txn(self, type):
         txn_id = self.both("open_txn", "ann", "host1", type)
         self.txns = txn_id if isinstance(txn_id, int) else self.txns
+
+    @rule(count=st.integers(0, 4))
+    def open_txns(self, count):
+        opened = self.both("open_txns", count, "bob", "host2", TxnType.DEFAULT)
+        self.txns = opened[-1] if isinstance(opened, list) else self.txns
+
+    @rule(back=ids, length=st.integers(-1, 4))
+    def touch_range(self, back, length):
+        self.both("heartbeat_txn_range", self.txn(back), self.txn(back) + length)
+
+    @rule(backs=st.lists(ids, max_size=3))
+    def abort_some(self, backs):
+        for txn_id in self.both("abort_txns", [self.txn(back) for back in backs], "all"):
+            self.ended[txn_id] = "aborted"
 
     @rule(back=ids, verb=st.sampled_from(["heartbeat", "latest_txn_in_conflict"]))
     def touch(self, back, verb):

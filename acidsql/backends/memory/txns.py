@@ -11,8 +11,15 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
-from acidsql.txn.entities import Txn, TxnState, TxnType, WriteOperation, WriteSetEntry
-from acidsql.txn.state import TIMED_OUT, require_room, write_id_refused
+from acidsql.txn.entities import (
+    Txn,
+    TxnRangeResponse,
+    TxnState,
+    TxnType,
+    WriteOperation,
+    WriteSetEntry,
+)
+from acidsql.txn.state import TIMED_OUT, batch_size, require_room, write_id_refused
 from acidsql.txn.write_ids import write_id_list
 
 
@@ -20,19 +27,35 @@ class MemoryTxns(MemoryState):
     """The verbs of `TxnManager` about transactions and write ids."""
 
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
+        return self.open_txns(1, user, host, type)[0]
+
+    def open_txns(
+        self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> list[TxnId]:
         with self.guard:
+            count = batch_size(count, self.policy.max_open_batch)
             opened = self.open_txn_ids()
-            require_room(len(opened), self.policy.max_open_txns)
-            txn_id, now_ms = self.next_txn_id, self.now_ms()
-            self.next_txn_id = TxnId(txn_id + 1)
-            self.txns[txn_id] = Txn(txn_id, TxnState.OPEN, type, now_ms, now_ms, user, host)
-            self.min_history[txn_id] = min(opened, default=txn_id)
-            return txn_id
+            require_room(len(opened), self.policy.max_open_txns, count)
+            first, now_ms = self.next_txn_id, self.now_ms()
+            self.next_txn_id = TxnId(first + count)
+            batch = [TxnId(first + i) for i in range(count)]
+            for txn_id in batch:
+                self.txns[txn_id] = Txn(txn_id, TxnState.OPEN, type, now_ms, now_ms, user, host)
+                self.min_history[txn_id] = min(opened, default=first)
+            return batch
 
     def heartbeat(self, txn_id: TxnId) -> None:
         with self.guard:
             txn = self.require_open(txn_id)
             self.txns[txn_id] = replace(txn, last_heartbeat_ms=self.now_ms())
+
+    def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
+        with self.guard:
+            found = {t.txn_id: t for t in self.txns.values() if first <= t.txn_id <= last}
+            for txn in found.values():
+                if txn.state is TxnState.OPEN:
+                    self.heartbeat(txn.txn_id)
+            return TxnRangeResponse.of(first, last, {i: t.state for i, t in found.items()})
 
     def commit_txn(self, txn_id: TxnId) -> None:
         with self.guard:
@@ -74,6 +97,13 @@ class MemoryTxns(MemoryState):
                 return
             self.require_open(txn_id)
             self.end(txn_id, TxnState.ABORTED, reason)
+
+    def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
+        with self.guard:
+            aborted = sorted(set(txn_ids) & set(self.open_txn_ids()))
+            for txn_id in aborted:
+                self.end(txn_id, TxnState.ABORTED, reason)
+            return aborted
 
     def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
         with self.guard:

@@ -18,9 +18,22 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
-from acidsql.txn.entities import Txn, TxnState, TxnType, WriteOperation, WriteSetEntry
+from acidsql.txn.entities import (
+    Txn,
+    TxnRangeResponse,
+    TxnState,
+    TxnType,
+    WriteOperation,
+    WriteSetEntry,
+)
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import TIMED_OUT, require_open, require_room, write_id_refused
+from acidsql.txn.state import (
+    TIMED_OUT,
+    batch_size,
+    require_open,
+    require_room,
+    write_id_refused,
+)
 from acidsql.txn.write_ids import write_id_list
 
 
@@ -36,27 +49,40 @@ class RelationalTxns(OverSql):
         self._sql = sql
         self._policy = policy
 
-    @writing
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
-        txn_id = TxnId(self._sql.value("next_txn_id_to_change"))
-        require_room(self._sql.value("count_open"), self._policy.max_open_txns)
-        min_open = self._sql.value("min_open") or txn_id
-        self._sql.run("bump_next_txn_id")
+        return self.open_txns(1, user, host, type)[0]
+
+    @writing
+    def open_txns(
+        self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> list[TxnId]:
+        count = batch_size(count, self._policy.max_open_batch)
+        first = TxnId(self._sql.value("next_txn_id_to_change"))
+        require_room(self._sql.value("count_open"), self._policy.max_open_txns, count)
+        min_open = self._sql.value("min_open") or first
+        batch = {"first": first, "last": first + count - 1}
+        self._sql.run("set_next_txn_id", next=first + count)
         self._sql.run(
-            "insert_txn",
-            txn_id=txn_id,
+            "insert_txns",
             now_ms=self._sql.now_ms(),
             user=user,
             host=host,
             type=type.value,
+            **batch,
         )
-        self._sql.run("insert_min_history", txn_id=txn_id, min_open=min_open)
-        return txn_id
+        self._sql.run("insert_min_history", min_open=min_open, **batch)
+        return [TxnId(first + i) for i in range(count)]
 
     @writing
     def heartbeat(self, txn_id: TxnId) -> None:
         self._require_open(txn_id)
         self._sql.run("heartbeat", txn_id=txn_id, now_ms=self._sql.now_ms())
+
+    @writing
+    def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
+        rows = self._sql.rows("txn_range_to_change", first=first, last=last)
+        self._sql.run("heartbeat_range", first=first, last=last, now_ms=self._sql.now_ms())
+        return TxnRangeResponse.of(first, last, {TxnId(i): TxnState(s) for i, s in rows})
 
     def commit_txn(self, txn_id: TxnId) -> None:
         conflict = self._commit(txn_id)
@@ -118,6 +144,17 @@ class RelationalTxns(OverSql):
             return
         _open(txn_id, txn)
         self._abort(txn_id, reason)
+
+    @writing
+    def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
+        aborted = []
+        # In one order everywhere, so that two who abort the same ones do not wait for each other.
+        for txn_id in sorted(set(txn_ids)):
+            txn = self._txn("txn_to_change", txn_id)
+            if txn is not None and txn.state is TxnState.OPEN:
+                self._abort(txn_id, reason)
+                aborted.append(txn_id)
+        return aborted
 
     def _abort(self, txn_id: TxnId, reason: str) -> None:
         # The components stay, until the cleaner has removed what the transaction wrote.

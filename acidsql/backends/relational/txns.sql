@@ -6,8 +6,8 @@
 -- name: next_txn_id
 SELECT NTXN_NEXT FROM NEXT_TXN_ID;
 
--- name: bump_next_txn_id
-UPDATE NEXT_TXN_ID SET NTXN_NEXT = NTXN_NEXT + 1;
+-- name: set_next_txn_id
+UPDATE NEXT_TXN_ID SET NTXN_NEXT = :next;
 
 -- name: seed_txn_id
 UPDATE NEXT_TXN_ID SET NTXN_NEXT = :next WHERE NTXN_NEXT < :next;
@@ -18,12 +18,18 @@ SELECT COUNT(*) FROM TXNS WHERE TXN_STATE = 'o';
 -- name: min_open
 SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o';
 
--- name: insert_txn
+-- name: insert_txns
+WITH RECURSIVE IDS (ID) AS (
+  SELECT CAST(:first AS BIGINT) UNION ALL SELECT ID + 1 FROM IDS WHERE ID < :last
+)
 INSERT INTO TXNS (TXN_ID, TXN_STATE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_TYPE)
-VALUES (:txn_id, 'o', :now_ms, :now_ms, :user, :host, :type);
+SELECT ID, 'o', CAST(:now_ms AS BIGINT), CAST(:now_ms AS BIGINT), CAST(:user AS TEXT),
+  CAST(:host AS TEXT), CAST(:type AS BIGINT)
+FROM IDS;
 
 -- name: insert_min_history
-INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID) VALUES (:txn_id, :min_open);
+INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID)
+SELECT TXN_ID, CAST(:min_open AS BIGINT) FROM TXNS WHERE TXN_ID BETWEEN :first AND :last;
 
 -- name: txn
 SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
@@ -37,6 +43,10 @@ FROM TXNS WHERE TXN_STATE <> 'c' ORDER BY TXN_ID;
 
 -- name: heartbeat
 UPDATE TXNS SET TXN_LAST_HEARTBEAT = :now_ms WHERE TXN_ID = :txn_id AND TXN_STATE = 'o';
+
+-- name: heartbeat_range
+UPDATE TXNS SET TXN_LAST_HEARTBEAT = :now_ms
+WHERE TXN_ID BETWEEN :first AND :last AND TXN_STATE = 'o';
 
 -- name: abort_txn
 UPDATE TXNS SET TXN_STATE = 'a', TXN_META_INFO = :reason WHERE TXN_ID = :txn_id AND TXN_STATE = 'o';

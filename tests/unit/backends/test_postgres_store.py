@@ -163,7 +163,7 @@ def break_once(store, kill, after):
 @pytest.mark.parametrize(
     ("verb", "arguments", "statement"),
     [
-        ("open_txn", ("ann", "host1"), "bump_next_txn_id"),
+        ("open_txn", ("ann", "host1"), "set_next_txn_id"),
         ("allocate_write_id", (1, T), "bump_next_write_id"),
         ("lock", (1, UPDATE_T, "ann", "host1"), "insert_lock"),
         ("abort_txn", (1,), "abort_txn"),

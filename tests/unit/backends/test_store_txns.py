@@ -6,6 +6,7 @@ from acidsql.errors import (
     NoSuchTxnError,
     TooManyOpenTxnsError,
     TxnAbortedError,
+    TxnError,
     WriteConflictError,
 )
 from acidsql.model.ids import TxnId, WriteId
@@ -53,6 +54,69 @@ def test_the_limit_of_open_txns_counts_open_ones_only(make_store):
         begin(store)
     store.abort_txn(first)
     assert begin(store) == 3
+
+
+def test_a_batch_has_consecutive_ids_and_one_beginning(store):
+    begin(store)
+    assert store.open_txns(3, "ann", "host1") == [2, 3, 4]
+    assert store.open_txns(2, "ann", "host1", TxnType.READ_ONLY) == [5, 6]
+    assert begin(store) == 7
+    assert [t.type for t in store.show_txns()][3:6] == [
+        TxnType.DEFAULT,
+        TxnType.READ_ONLY,
+        TxnType.READ_ONLY,
+    ]
+    assert str(store.valid_txns(TxnId(3))) == "3:1:1,2:"
+
+
+def test_a_batch_is_bounded(make_store):
+    store = make_store(TxnPolicy(max_open_batch=3, max_open_txns=5))
+    assert store.open_txns(100, "ann", "host1") == [1, 2, 3]
+    with pytest.raises(TooManyOpenTxnsError):
+        store.open_txns(3, "ann", "host1")
+    assert store.open_txns(2, "ann", "host1") == [4, 5]
+    for count in (0, -1):
+        with pytest.raises(TxnError, match=f"Invalid input for number of txns: {count}"):
+            store.open_txns(count, "ann", "host1")
+
+
+def test_a_thousand_at_once(store):
+    assert store.open_txns(5000, "ann", "host1") == list(range(1, 1001))
+    assert len(store.valid_txns().open) == 1000
+    assert store.heartbeat_txn_range(TxnId(1), TxnId(1000)).nosuch == frozenset()
+    assert len(store.abort_txns(range(1, 1001))) == 1000
+
+
+def test_heartbeat_of_a_range(store, clock):
+    for _ in range(4):
+        begin(store)
+    store.commit_txn(TxnId(2))
+    store.abort_txn(TxnId(3))
+    clock.pass_s(200)
+    answer = store.heartbeat_txn_range(TxnId(1), TxnId(5))
+    assert (answer.aborted, answer.nosuch) == ({3}, {2, 5})
+    clock.pass_s(200)
+    assert store.time_out_txns() == []
+    assert store.heartbeat_txn_range(TxnId(2), TxnId(1)).nosuch == frozenset()
+    clock.pass_s(200)
+    assert store.time_out_txns() == [1, 4]
+
+
+def test_aborting_several(store):
+    for _ in range(4):
+        begin(store)
+    store.commit_txn(TxnId(2))
+    store.abort_txn(TxnId(3), "first")
+    change(store, TxnId(4))
+    assert store.abort_txns([TxnId(i) for i in (4, 9, 2, 3, 4)], "all") == [4]
+    assert store.show_locks() == []
+    shown = {t.txn_id: (t.state, t.meta_info) for t in store.show_txns()}
+    assert shown == {
+        1: (TxnState.OPEN, ""),
+        3: (TxnState.ABORTED, "first"),
+        4: (TxnState.ABORTED, "all"),
+    }
+    assert store.abort_txns([], "none") == []
 
 
 def test_heartbeat_renews(store, clock):

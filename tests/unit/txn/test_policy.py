@@ -19,7 +19,9 @@ def test_the_back_off_doubles_up_to_the_longest_pause():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"timeout_s": 0}, {"max_open_txns": 0}, {"lock_retries": -1}], ids=str
+    "wrong",
+    [{"timeout_s": 0}, {"max_open_txns": 0}, {"max_open_batch": 0}, {"lock_retries": -1}],
+    ids=str,
 )
 def test_unusable_policies(wrong):
     with pytest.raises(ValueError, match="not a usable transaction policy"):

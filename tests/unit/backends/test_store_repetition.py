@@ -1,0 +1,149 @@
+"""What a verb does that is called twice, because its first answer was lost."""
+
+import inspect
+from dataclasses import dataclass
+
+import pytest
+
+from acidsql.errors import CompactionRefusedError
+from acidsql.model.names import TableName
+from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnType, WriteOperation
+from acidsql.txn.manager import TxnManager
+
+T = TableName("default", "t")
+UPDATE_T = [LockComponent(LockType.EXCLUSIVE, "default", "t", None, WriteOperation.UPDATE)]
+INSERT_T = [LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.INSERT)]
+
+
+@pytest.fixture
+def played(store):
+    """Two writers, of which the second waits, and three compactions in three states.
+
+    Transactions: 1 holds lock 1, 2 waits with lock 2; 3 works on entry 2, 4 has done entry 1.
+    """
+    for _ in range(2):
+        store.allocate_write_id(store.open_txn("ann", "host1"), T)
+    store.lock(1, UPDATE_T, "ann", "host1")
+    store.lock(2, INSERT_T, "ann", "host1")
+    for partition in ("p=1", "p=2", "p=3"):
+        store.compact(T, partition, CompactionType.MAJOR)
+    store.next_compaction("w"), store.next_compaction("w")
+    for txn in (3, 4):
+        assert store.open_txn("ann", "host1", TxnType.COMPACTION) == txn
+    store.compaction_started(2, 3, 1)
+    store.compaction_started(1, 4, 1)
+    return store
+
+
+@dataclass(frozen=True)
+class Call:
+    verb: str
+    arguments: tuple = ()
+    before: tuple = ()
+
+
+def state(store):
+    txns = store.valid_txns()
+    shown = (store.show_txns(), store.show_locks(), store.show_compactions())
+    return str(txns), str(store.valid_write_ids([T], txns)[T]), shown
+
+
+SAME = [
+    Call("heartbeat", (1,)),
+    Call("heartbeat_txn_range", (1, 9)),
+    Call("commit_txn", (1,)),
+    Call("abort_txn", (1, "why")),
+    Call("valid_txns", (2,)),
+    Call("show_txns"),
+    Call("latest_txn_in_conflict", (2,)),
+    Call("trim"),
+    Call("allocate_write_id", (1, T)),
+    Call("allocate_write_id", (3, T)),
+    Call("seed_write_id", (T, 9)),
+    Call("seed_txn_id", (9,)),
+    Call("valid_write_ids", ([T], None)),
+    Call("add_dynamic_partitions", (1, 1, T, ["p=1"], WriteOperation.UPDATE)),
+    Call("check_lock", (1,)),
+    Call("check_lock", (2,)),
+    Call("unlock", (2,)),
+    Call("show_locks"),
+    Call("compaction_started", (2, 3, 1)),
+    Call("mark_compacted", (1,)),
+    Call("mark_refused", (2, "why")),
+    Call("mark_failed", (2, "why")),
+    Call("ready_to_clean"),
+    Call("mark_cleaned", (1,), ("mark_compacted", 1)),
+    Call("show_compactions"),
+]
+"""Idempotent and read-only verbs: the answer is the same, and the store as it was."""
+
+OTHERS = {
+    "open_txn", "open_txns", "abort_txns", "time_out_txns", "lock", "compact", "next_compaction",
+    "close",
+}  # fmt: skip
+"""Those that a test below is about."""
+
+
+def test_every_verb_is_here():
+    verbs = {name for name, _ in inspect.getmembers(TxnManager, inspect.isfunction)}
+    assert {v for v in verbs if not v.startswith("_")} == {c.verb for c in SAME} | OTHERS
+
+
+@pytest.mark.parametrize("call", SAME, ids=lambda c: f"{c.verb}-{c.arguments[:1]}")
+def test_a_repetition_changes_nothing(played, call):
+    arguments = call.arguments
+    if call.verb == "valid_write_ids":
+        arguments = ([T], played.valid_txns(2))
+    if call.before:
+        verb, *rest = call.before
+        getattr(played, verb)(*rest)
+    first = getattr(played, call.verb)(*arguments)
+    after = state(played)
+    assert getattr(played, call.verb)(*arguments) == first
+    assert state(played) == after
+
+
+def test_a_txn_opened_again_times_out(played, clock):
+    lost = [played.open_txn("ann", "host1"), *played.open_txns(2, "ann", "host1")]
+    again = played.open_txns(2, "ann", "host1")
+    clock.pass_s(200)
+    played.heartbeat_txn_range(again[0], again[-1])
+    played.heartbeat_txn_range(1, 4)
+    clock.pass_s(200)
+    assert played.time_out_txns() == lost
+    assert played.time_out_txns() == []
+
+
+def test_aborting_again_has_nothing_to_tell(played):
+    assert played.abort_txns([1, 2]) == [1, 2]
+    after = state(played)
+    assert played.abort_txns([1, 2]) == []
+    assert state(played) == after
+
+
+def test_a_lock_asked_for_again_does_not_wait_for_itself(played):
+    played.abort_txn(2)
+    again = played.lock(1, UPDATE_T, "ann", "host1")
+    assert again.state.name == "ACQUIRED"
+    played.commit_txn(1)
+    assert played.show_locks() == []
+
+
+def test_a_compaction_queued_again_is_refused(played):
+    after = state(played)
+    with pytest.raises(CompactionRefusedError):
+        played.compact(T, "p=3", CompactionType.MAJOR)
+    assert state(played) == after
+
+
+def test_an_entry_taken_and_lost_is_given_back(played, clock):
+    assert played.next_compaction("w").compaction_id == 3
+    assert played.next_compaction("w") is None
+    clock.pass_s(301)
+    played.time_out_txns()
+    assert played.next_compaction("w").compaction_id in (1, 2, 3)
+
+
+def test_closing_again_is_silent(store):
+    store.close()
+    store.close()
