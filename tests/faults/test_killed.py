@@ -1,4 +1,4 @@
-"""A process is killed in the middle of a write: nothing of it is ever seen, and it is cleaned up."""
+"""A process is killed in the middle of a write: nothing of it is ever seen, all is cleaned up."""
 
 from __future__ import annotations
 
