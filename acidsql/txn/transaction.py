@@ -192,8 +192,15 @@ class OpenTxn:
             _log.info("aborted", extra={"txn_id": self.txn_id, "reason": reason})
 
     def close(self) -> None:
-        """End a transaction that only read: its commit cannot lose anything. Idempotent."""
-        self.commit()
+        """End a transaction that only read: its commit cannot lose anything. Idempotent.
+
+        If it was timed out meanwhile, it has ended already: what it had read was right, and what
+        was removed since cannot be read at all.
+        """
+        try:
+            self.commit()
+        except (NoSuchTxnError, TxnAbortedError):
+            _log.info("closed after its end", extra={"txn_id": self.txn_id}, exc_info=True)
 
     def abort_after(self, error: BaseException) -> None:
         """Roll back because of an error, which stays the one the caller sees."""

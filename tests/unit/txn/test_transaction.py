@@ -172,6 +172,16 @@ def test_a_reader_is_closed_by_its_owner_from_many_threads(store):
     assert store.show_locks() == []
 
 
+@pytest.mark.parametrize("trimmed", [False, True])
+def test_a_reader_that_was_timed_out_is_closed_without_an_error(store, trimmed):
+    reader = OpenTxn(store, **WHO, type=TxnType.READ_ONLY)
+    store.abort_txn(reader.txn_id, "timed out")
+    if trimmed:
+        del store.txns[reader.txn_id]
+    reader.close()
+    assert reader.ended
+
+
 def test_the_snapshot_is_fixed_at_first_use(store):
     writer = store.open_txn(**WHO)
     store.allocate_write_id(writer, T)
