@@ -21,7 +21,7 @@ from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Table
+from acidsql.model.table import FIELD_DELIMITER, Table
 from acidsql.parameters import Args, check_text, named_arguments
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.check import plan_check
@@ -195,18 +195,23 @@ class Session:
         valid_write_ids: str | None = None,
         valid_txns: str | None = None,
         row_id: bool = False,
+        stored_as: str | None = None,
+        field_delimiter: str = FIELD_DELIMITER,
     ) -> Any:
         """The rows of an ACID table's directory, which no catalog need know, as a DataFrame.
 
         ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
         Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
-        table); None sees everything. ``row_id`` puts ``row__id`` first. Insert-only files
-        must be ORC. Nothing keeps a cleaner from the files. Raises AcidSqlError.
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Files of an insert-only
+        table may be ORC, PARQUET or TEXTFILE, of which ``field_delimiter`` parts the fields; with
+        ``stored_as`` None their first bytes tell, else it must say which. Nothing keeps a cleaner
+        from the files. Raises AcidSqlError.
         """
         self._check_open()
         snapshot = directory_snapshot(
-            path, schema, partitioned_by, valid_write_ids, self._storage, row_id=row_id
-        )
+            path, schema, partitioned_by, valid_write_ids, self._storage,
+            row_id=row_id, stored_as=stored_as, field_delimiter=field_delimiter,
+        )  # fmt: skip
         txns = directory_txns(valid_txns)
         return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 

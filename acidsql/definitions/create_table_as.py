@@ -17,7 +17,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.table import Table
-from acidsql.model.types import parse_type
+from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, table_name
 from acidsql.planner.query import plan_query
@@ -122,16 +122,25 @@ def _column(number: int, text: str, kind: str, name: Identifier) -> ColumnDefini
             line=name.line,
             column=name.column,
         )
-    try:
-        parse_type(kind)
-    except ValueError as error:
+    why = _refusal(kind)
+    if why is not None:
         raise UnsupportedStatementError(
-            f'column "{text}" of the query is {kind}: {error}',
+            f'column "{text}" of the query is {kind}: {why}',
             hint=f"Write CAST(… AS type) AS {text}.",
+            code=10305 if kind == str(VOID) else None,
             line=name.line,
             column=name.column,
-        ) from None
+        )
     return ColumnDefinition(name, kind, None)
+
+
+def _refusal(kind: str) -> str | None:
+    """Why no column can be of this type."""
+    try:
+        parsed = parse_type(kind)
+    except ValueError as error:
+        return str(error)
+    return "void columns cannot be declared" if parsed == VOID else None
 
 
 def _write(
