@@ -11,12 +11,12 @@ import random
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from acidsql.connect import _store
-from acidsql.errors import CompactionRefusedError, TxnAbortedError, TxnError
+from acidsql.errors import CompactionRefusedError, TxnAbortedError
 from acidsql.filesystems import storage_for
 from acidsql.model.names import TableName
 from acidsql.settings import Settings
@@ -45,27 +45,48 @@ class Racer:
         self.witnesses = witnesses
         self.random = random.Random(seed)
 
-    def round(self) -> dict[str, Any]:
-        """One transaction from its beginning to its end, and what was seen meanwhile."""
+    def round(self) -> Iterator[dict[str, Any]]:
+        """Two transactions from their beginning to their end, and what was seen meanwhile.
+
+        The second one holds no lock, so anybody may abort it.
+        """
+        prey = self.store.open_txn("ann", "host1")
+        written = {t.table: self.store.allocate_write_id(prey, t) for t in TABLES[:1]}
+        trace = self.witnesses / f"prey.{prey}"
+        trace.touch()
         txn = self.store.open_txn("ann", "host1")
-        done: dict[str, Any] = {"txn": txn, "snapshot": self.snapshot(), "write_ids": {}}
         try:
-            tables = [t for t in TABLES if self.random.random() < 0.7]
-            locks = [(t, self.random.choice(list(LockType))) for t in tables]
-            for table in tables:
-                done["write_ids"][table.table] = self.store.allocate_write_id(txn, table)
-            if locks:
-                self.lock(txn, locks)
-            done["changes"] = [
-                t.table for t, kind in locks if WRITES[kind] is not WriteOperation.INSERT
-            ]
-            with self.excluding(locks):
-                self.meddle(txn, done)
-            done["commit_start"] = time.monotonic_ns()
+            yield self.write(txn)
+        except BaseException:
+            # Nobody shall wait for a process that has failed.
+            self.store.abort_txns([txn])
+            raise
+        yield self.end({"txn": prey, "write_ids": written, "changes": []})
+        trace.unlink()
+
+    def write(self, txn: int) -> dict[str, Any]:
+        done: dict[str, Any] = {"txn": txn, "snapshot": self.snapshot(), "write_ids": {}}
+        tables = [t for t in TABLES if self.random.random() < 0.7]
+        locks = [(t, self.random.choice(list(LockType))) for t in tables]
+        for table in tables:
+            done["write_ids"][table.table] = self.store.allocate_write_id(txn, table)
+        if locks:
+            self.lock(txn, locks)
+        done["changes"] = [
+            t.table for t, kind in locks if WRITES[kind] is not WriteOperation.INSERT
+        ]
+        with self.excluding(locks):
+            self.meddle(done)
+        return self.end(done)
+
+    def end(self, done: dict[str, Any]) -> dict[str, Any]:
+        """Commit, or sometimes abort."""
+        done["commit_start"] = time.monotonic_ns()
+        try:
             if self.random.random() < 0.2:
-                self.store.abort_txn(txn)
+                self.store.abort_txn(done["txn"])
                 return {**done, "end": "aborted"}
-            self.store.commit_txn(txn)
+            self.store.commit_txn(done["txn"])
         except TxnAbortedError:
             return {**done, "end": "aborted"}
         return {**done, "end": "committed", "commit_end": time.monotonic_ns()}
@@ -90,13 +111,9 @@ class Racer:
             for table, kind in locks
         ]
         response = self.store.lock(txn, request, "ann", "host1")
-        try:
-            while response.state is not LockState.ACQUIRED:
-                time.sleep(0.002)
-                response = self.store.check_lock(response.lock_id)
-        except TxnError:
-            self.store.heartbeat(txn)
-            raise
+        while response.state is not LockState.ACQUIRED:
+            time.sleep(0.002)
+            response = self.store.check_lock(response.lock_id)
 
     @contextmanager
     def excluding(self, locks: list[tuple[TableName, LockType]]) -> Iterator[None]:
@@ -126,19 +143,16 @@ class Racer:
             for path in held:
                 path.unlink()
 
-    def meddle(self, txn: int, done: dict[str, Any]) -> None:
-        """Compact, or abort somebody else, while the locks are held."""
-        table = self.random.choice(TABLES)
+    def meddle(self, done: dict[str, Any]) -> None:
+        """Compact, clean up, or abort somebody's prey, while the locks are held."""
         match self.random.randrange(4):
             case 0:
-                try:
-                    self.store.compact(table, None, CompactionType.MINOR)
-                except CompactionRefusedError:
-                    done["refused"] = True
+                with suppress(CompactionRefusedError):
+                    self.store.compact(self.random.choice(TABLES), None, CompactionType.MINOR)
             case 1:
                 done["taken"] = self.work()
             case 2:
-                done["aborted"] = self.abort(txn - self.random.randrange(1, 4))
+                done["killed"] = self.hunt()
             case _:
                 self.store.time_out_txns()
                 self.store.trim()
@@ -152,16 +166,10 @@ class Racer:
         self.store.mark_compacted(entry.compaction_id)
         return int(entry.compaction_id)
 
-    def abort(self, other: int) -> int | None:
-        """Nothing it holds is witnessed any more: its owner may be at it, unless it only waits."""
-        waiting = {k.txn_id for k in self.store.show_locks() if k.state is LockState.WAITING}
-        if other not in waiting:
-            return None
-        try:
-            self.store.abort_txn(other, "meddled with")
-        except TxnError:
-            return None
-        return other
+    def hunt(self) -> list[int]:
+        """The ids of those that were open and are aborted now."""
+        prey = [int(path.suffix[1:]) for path in self.witnesses.glob("prey.*")]
+        return list(self.store.abort_txns(self.random.sample(prey, min(2, len(prey)))))
 
 
 def main(url: str, witnesses: str, seed: str, rounds: str) -> None:
@@ -169,7 +177,8 @@ def main(url: str, witnesses: str, seed: str, rounds: str) -> None:
     with closing(_store(settings, storage_for(witnesses), TxnPolicy())) as store:
         racer = Racer(store, Path(witnesses), int(seed))
         for _ in range(int(rounds)):
-            sys.stdout.write(json.dumps(racer.round()) + "\n")
+            for done in racer.round():
+                sys.stdout.write(json.dumps(done) + "\n")
 
 
 if __name__ == "__main__":

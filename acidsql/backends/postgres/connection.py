@@ -102,7 +102,7 @@ class PostgresServer:
 
     def carry_out(self, mode: Mode, work: Callable[[], T], *, repeatable: bool) -> T:
         if self._is_inside():
-            return work()
+            return self._carry_out_inside(work)
         waits = iter(_WAITS_S)
         while True:
             attempt = _Attempt()
@@ -119,6 +119,15 @@ class PostgresServer:
                     raise self._told(error, attempt) from error
             self._sleep(wait_s)
 
+    def _carry_out_inside(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except psycopg.Error as error:
+            if not self._here.in_block:
+                # The verb it is a part of may be tried again.
+                raise
+            raise self._told(error, _Attempt()) from error
+
     @contextmanager
     def transaction(self, mode: Mode) -> Iterator[None]:
         if self._is_inside():
@@ -127,6 +136,7 @@ class PostgresServer:
         attempt = _Attempt()
         try:
             with self._transaction(mode, attempt):
+                self._here.in_block = True
                 yield
         except psycopg.Error as error:
             raise self._told(error, attempt) from error
@@ -135,7 +145,7 @@ class PostgresServer:
     def _transaction(self, mode: Mode, attempt: _Attempt) -> Iterator[None]:
         with self._room:
             connection = self._begin(mode)
-            self._here.connection = connection
+            self._here.connection, self._here.in_block = connection, False
             try:
                 yield
                 attempt.commit_sent = True

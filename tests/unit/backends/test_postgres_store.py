@@ -17,6 +17,7 @@ from acidsql.backends.postgres.queries import to_driver
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode
 from acidsql.backends.relational.queries import load_migrations, load_queries
+from acidsql.catalog import Database
 from acidsql.errors import ConfigError, DependencyError, NoSuchTxnError, StorageError
 from acidsql.model.names import TableName
 from acidsql.settings import Settings
@@ -228,7 +229,7 @@ def test_a_definition_whose_answer_is_lost_is_told(store, arrives):
     txn = store.open_txn("ann", "host1")
     lose_answer(store, arrives)
     with pytest.raises(StorageError, match="did not answer to a commit"), store.committing(txn):
-        store.create_database(acidsql.catalog.Database("sales", "/s"))
+        store.create_database(Database("sales", "/s"))
     assert store.databases() == (["default", "sales"] if arrives else ["default"])
 
 
@@ -256,6 +257,21 @@ def test_an_error_inside_leaves_a_connection_that_works(store):
     with pytest.raises(StorageError, match="cannot use the transaction store"):
         store.open_txn("a\0b", "host1")
     assert store.open_txn("ann", "host1") == 2
+
+
+def define_after_an_error(store, txn):
+    with store.committing(txn):
+        store.create_database(Database("sales", "/s"))
+        with pytest.raises(StorageError, match="cannot use the transaction store"):
+            store.create_database(Database("nowhere", None))
+
+
+def test_a_block_that_met_an_error_cannot_commit(store):
+    txn = store.open_txn("ann", "host1")
+    with pytest.raises(StorageError, match="transaction is aborted"):
+        define_after_an_error(store, txn)
+    assert store.databases() == ["default"]
+    store.heartbeat(txn)
 
 
 def test_a_closed_store_says_so(store):
