@@ -36,7 +36,7 @@ check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/lint-imports
 
 unit: .venv/.installed ## Run the tests that need neither Spark nor Java
-	$(BIN)/python -m pytest -q --hypothesis-profile=unit acidsql tests/unit grammar_tests
+	$(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres" acidsql tests/unit grammar_tests
 
 interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built ## Write and read tables in turns with Hive 4.0.1 and 3.1.3; needs Maven
 	$(BIN)/python -m pytest -q -m hive $(HIVE)

@@ -37,6 +37,8 @@ from acidsql.txn.entities import (
 from acidsql.txn.policy import TxnPolicy
 
 T, U = TableName("default", "t"), TableName("default", "u")
+pytestmark = pytest.mark.postgres
+
 MAJOR = CompactionType.MAJOR
 
 

@@ -24,6 +24,8 @@ from acidsql.settings import Settings
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, WriteOperation
 from acidsql.txn.transaction import OpenTxn, transaction
 
+pytestmark = pytest.mark.postgres
+
 DIALECT = "acidsql.backends.postgres"
 T = TableName("default", "t")
 UPDATE_T = [LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)]
@@ -69,7 +71,7 @@ def kill(postgres):
 
 def test_one_store_serves_many_threads(store):
     def work(_):
-        with transaction(store, user="ann", host="host1") as txn:
+        with transaction(OpenTxn(store, user="ann", host="host1")) as txn:
             return txn.txn_id, txn.write_id(T)
 
     with ThreadPoolExecutor(12) as pool:
