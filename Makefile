@@ -60,6 +60,7 @@ goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests
 
 soak: java .venv/.installed ## Run random DML against DuckDB for a long time
 	ACIDSQL_SOAK_STEPS=100 $(BIN)/python -m pytest -q tests/property/test_dml_machine.py
+	$(BIN)/python -m pytest -q -m thorough tests
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
 	$(BIN)/python benchmarks/bench.py

@@ -9,10 +9,11 @@ from typing import TypeVar
 from acidsql.errors import AnalysisError, ConfigError, MissingFileError, StorageError
 from acidsql.grammar.create_table import parse_columns
 from acidsql.layout.dir_names import is_hidden, parse_directory
+from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import NONE_OPEN, ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Column, Table
+from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import parse_type
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.storage import Storage
@@ -30,14 +31,18 @@ def directory_snapshot(
     storage: Storage,
     *,
     row_id: bool,
+    stored_as: str | None = None,
+    field_delimiter: str = FIELD_DELIMITER,
 ) -> TableSnapshot:
     """The directory as a table of these columns, under a valid write id list or, None, all of it.
 
     Partitions are found by the names of directories. Without ``row_id`` it may be that of an
-    insert-only table in ORC, which is told by its files' names. AnalysisError for columns that do
-    not fit together, ConfigError for a list that is none, StorageError for a directory that is
-    missing or does not look like its partition columns.
+    insert-only table, which is told by its files' names; ``stored_as`` None finds their format by
+    their first bytes. AnalysisError for columns that do not fit together, ConfigError for a list, a
+    format or a delimiter that is none, StorageError for a directory that is missing or does not
+    look like its partition columns or its format.
     """
+    given = _format(stored_as, field_delimiter, row_id=row_id)
     location = path.rstrip("/")
     columns = _columns(schema, "column")
     keys = _columns(partitioned_by, "partition column") if partitioned_by.strip() else ()
@@ -48,23 +53,71 @@ def directory_snapshot(
     if not storage.exists(location):
         raise MissingFileError(f"the directory {path} does not exist")
     partitions = tuple(_partitions(location, [k.name for k in keys], (), storage))
-    if not row_id and _is_insert_only(location, storage):
-        properties = {**table.parameters, "transactional_properties": "insert_only"}
-        table = replace(table, parameters=properties)
+    if not row_id:
+        files = [
+            f for f in storage.list_files(location) if not any(map(is_hidden, f.path.split("/")))
+        ]
+        if _is_insert_only(files) or given not in (None, FileFormat.ORC):
+            table = _insert_only(table, files, given, storage)
+            table = replace(table, field_delimiter=field_delimiter)
     return TableSnapshot(table, partitions, seen)
 
 
-def _is_insert_only(location: str, storage: Storage) -> bool:
+def _format(stored_as: str | None, field_delimiter: str, *, row_id: bool) -> FileFormat | None:
+    if len(field_delimiter) != 1 or not field_delimiter.isascii() or field_delimiter in "\r\n":
+        raise ConfigError("field_delimiter is one ASCII character, and no line break")
+    if stored_as is None:
+        return None
+    given = next((f for f in FileFormat if f.value == stored_as.upper()), None)
+    if given is None:
+        names = ", ".join(f.value for f in FileFormat)
+        raise ConfigError(f"stored_as is not one of {names}: {stored_as[:100]!r}")
+    if row_id and given is not FileFormat.ORC:
+        raise ConfigError(f"rows stored as {given.value} have no row ids")
+    return given
+
+
+def _is_insert_only(files: Sequence[ListedFile]) -> bool:
     """Whether all files lie in deltas and bases, and none of them is called as one of events.
 
     A full-ACID table may look so, too, if it holds nothing but loaded files: its rows are the same.
     """
-    files = [f.path.split("/") for f in storage.list_files(location)]
-    data = [parts for parts in files if not any(map(is_hidden, parts))]
+    data = [f.path.split("/") for f in files]
     return bool(data) and all(
         any(map(parse_directory, parts[:-1])) and not parts[-1].startswith("bucket_")
         for parts in data
     )
+
+
+def _insert_only(
+    table: Table, files: Sequence[ListedFile], given: FileFormat | None, storage: Storage
+) -> Table:
+    if files and not _is_insert_only(files):
+        raise StorageError(
+            f"{table.location} is no directory of an insert-only table",
+            detail="Some of its files lie in no base or delta, or are called like those of events.",
+        )
+    properties = {**table.parameters, "transactional_properties": "insert_only"}
+    paths = [f"{table.location}/{f.path}" for f in files if f.size]
+    # Each file is asked: lines of text would come of anything.
+    found = {} if given else {_file_format(path, storage): path for path in paths}
+    if len(found) > 1:
+        raise StorageError(
+            f"files in {table.location} differ in their format",
+            detail=" ".join(f"{path} is {f.value}." for f, path in found.items()),
+            hint="Read the partitions of each format apart. A text that begins like another format"
+            " needs stored_as.",
+        )
+    return replace(table, parameters=properties, format=given or next(iter(found), FileFormat.ORC))
+
+
+def _file_format(path: str, storage: Storage) -> FileFormat:
+    """By the file's first bytes: those of ORC and Parquet begin with signs, others are text."""
+    with storage.open_input(path) as source:
+        start = source.read(4)
+    if start == b"PAR1":
+        return FileFormat.PARQUET
+    return FileFormat.ORC if start.startswith(b"ORC") else FileFormat.TEXT
 
 
 def directory_txns(txns: str | None) -> ValidTxnList:

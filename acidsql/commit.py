@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
 from acidsql.catalog import Partition
 from acidsql.errors import AcidSqlError
 from acidsql.model.access import Operation
-from acidsql.model.ids import NO_WRITE_ID
+from acidsql.model.ids import NO_WRITE_ID, TxnId
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
-from acidsql.plans.engine import Engine, JobResult, WriteContext
+from acidsql.plans.engine import Engine, JobResult, PartitionLocation, WriteContext
 from acidsql.plans.plan import WritePlan
 from acidsql.result import Result
 from acidsql.store import Store
@@ -15,51 +19,101 @@ from acidsql.txn.locks import write_operation
 from acidsql.txn.transaction import OpenTxn
 
 
-def write_and_commit(
-    plan: WritePlan, context: WriteContext, txn: OpenTxn, store: Store, engine: Engine
+@dataclass(slots=True)
+class Uncommitted:
+    """What the statements of a transaction have written so far.
+
+    ``partitions`` enter the catalog with the commit. ``paths`` go with an abort, ``moved`` with the
+    commit.
+    """
+
+    partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
+    paths: list[str] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
+
+    def new_partitions(self, table: TableName) -> list[PartitionLocation]:
+        """Partitions that only this transaction knows."""
+        return [
+            PartitionLocation(p.name, p.location) for p in self.partitions.get(table, {}).values()
+        ]
+
+    def add(self, table: TableName, job: JobResult, known: Sequence[PartitionLocation]) -> None:
+        """Note what a statement has written; ``known`` are the partitions it found."""
+        self.paths.extend(job.paths)
+        self.moved.extend(job.moved)
+        names = {p.name for p in known}
+        for touched in job.touched:
+            if touched.partition is not None and touched.partition not in names:
+                fresh = Partition(touched.partition, touched.location)
+                self.partitions.setdefault(table, {})[touched.partition] = fresh
+
+
+def write(
+    plan: WritePlan,
+    context: WriteContext,
+    txn: OpenTxn,
+    store: Store,
+    engine: Engine,
+    uncommitted: Uncommitted,
 ) -> JobResult:
-    """Write, record what was reached, and commit; an aborted write leaves no files."""
+    """Run a statement's job and record what it reached."""
     job = engine.write(plan, context)
+    snapshot = context.read.tables[plan.table]
     try:
         txn.check()
-        _record(plan, context, job, txn, store)
-        txn.commit()
-    except AcidSqlError as error:
-        txn.abort_after(error)
-        if txn.aborted:
-            engine.discard(job.paths)
+        if snapshot.table.partition_columns and snapshot.table.kind is not TableKind.PLAIN:
+            _record_partitions(plan, context, job, txn, store)
+    except BaseException:
+        engine.discard(job.paths)
         raise
-    if job.moved:
-        engine.discard(job.moved)
+    uncommitted.add(plan.table, job, snapshot.partitions)
     return job
 
 
-def _record(
+def _record_partitions(
     plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn, store: Store
 ) -> None:
-    """New partitions into the catalog, and every partition reached into the write set."""
-    table = context.read.tables[plan.table].table
-    if not table.partition_columns:
-        return
-    reached: dict[Operation, list[str]] = {}
-    new = {t.partition: Partition(t.partition, t.location) for t in job.touched if t.partition}
-    known = {p.name for p in context.read.tables[plan.table].partitions}
-    fresh = [p for name, p in new.items() if name not in known]
-    if fresh:
-        store.add_partitions(plan.table, fresh)
-    if table.kind is TableKind.PLAIN:
-        return
+    """Every partition reached, into what will be the write set."""
+    reached: dict[Operation, set[str]] = {}
     for touched in job.touched:
-        reached.setdefault(touched.operation, []).append(str(touched.partition))
+        reached.setdefault(touched.operation, set()).add(str(touched.partition))
     for operation, partitions in reached.items():
         store.add_dynamic_partitions(
-            txn.txn_id, context.write_id, plan.table, sorted(set(partitions)),
+            txn.txn_id, context.write_id, plan.table, sorted(partitions),
             write_operation(operation),
         )  # fmt: skip
 
 
+def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine) -> None:
+    """Make what was written visible, and new partitions known, in one step of the store.
+
+    If that fails the transaction is rolled back, and its files removed where that is certain.
+    """
+
+    def step(txn_id: TxnId) -> None:
+        with store.committing(txn_id):
+            for table, partitions in uncommitted.partitions.items():
+                store.add_partitions(table, list(partitions.values()))
+
+    try:
+        txn.check()
+        txn.commit(step if uncommitted.partitions else None)
+    except AcidSqlError as error:
+        roll_back(txn, error, uncommitted, engine)
+        raise
+    if uncommitted.moved:
+        engine.discard(uncommitted.moved)
+
+
+def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engine: Engine) -> None:
+    """Abort because of an error, which stays the one the caller sees. Never raises."""
+    txn.abort_after(error)
+    if txn.aborted:
+        engine.discard(uncommitted.paths)
+
+
 def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
-    """The counts and ids of a write that was committed."""
+    """The counts and ids of a write."""
     return Result(
         plan.kind,
         rows_inserted=job.rows_inserted,

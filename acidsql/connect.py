@@ -13,6 +13,7 @@ from acidsql.session import Session
 from acidsql.settings import Settings
 from acidsql.storage import Storage
 from acidsql.store import Store
+from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 
 STORE_FILE = ".acidsql.db"
@@ -33,13 +34,7 @@ def connect(
 
     settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
     storage = storage_for(settings.warehouse)
-    policy = TxnPolicy(
-        timeout_s=settings.txn_timeout_s,
-        max_open_txns=settings.max_open_txns,
-        max_open_batch=settings.max_open_batch,
-        lock_retries=settings.lock_retries,
-        lock_sleep_s=settings.lock_sleep_s,
-    )
+    policy = settings.policy
     return Session(
         store=_store(settings, storage, policy),
         engine=SparkEngine(
@@ -47,6 +42,7 @@ def connect(
         ),
         storage=storage,
         policy=policy,
+        heartbeats=Heartbeats(settings.heartbeat_threads),
         warehouse=settings.warehouse,
         user=settings.user,
         host=settings.host,

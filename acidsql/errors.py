@@ -16,9 +16,11 @@
     ├── StorageError                  a file or directory cannot be read or written
     │   ├── CorruptFileError
     │   └── MissingFileError
+    │       └── SnapshotExpiredError
     ├── TxnError                      the transaction manager refused
-    │   ├── NoSuchTxnError, TxnAbortedError, NoSuchLockError, TooManyOpenTxnsError
-    │   ├── WriteConflictError, LockTimeoutError
+    │   ├── NoSuchTxnError, NoSuchLockError, TooManyOpenTxnsError, TxnAbortedError
+    │   │   └── WriteConflictError, DeadlockError
+    │   ├── LockTimeoutError
     │   └── CommitStateUnknownError
     ├── CompactionRefusedError
     ├── ConfigError                   a setting, URL or option is at fault
@@ -134,12 +136,18 @@ class MissingFileError(StorageError):
     """A file or directory that must exist does not."""
 
 
+class SnapshotExpiredError(MissingFileError):
+    """A file that a snapshot reads was removed before it was read."""
+
+
 class TxnError(AcidSqlError):
     """The transaction manager refused a request."""
 
 
 class NoSuchTxnError(TxnError):
-    """The transaction is unknown, or has already ended in a commit."""
+    """The transaction is unknown, or has already ended in a commit: then ``committed``."""
+
+    committed = False
 
 
 class TxnAbortedError(TxnError):
@@ -155,7 +163,10 @@ class TooManyOpenTxnsError(TxnError):
 
 
 class WriteConflictError(TxnAbortedError):
-    """Another transaction committed a write to the same table or partition first."""
+    """Another transaction committed a write to the same table or partition first.
+
+    ``other_user`` and ``other_host`` are None when the store has forgotten them.
+    """
 
     def __init__(
         self,
@@ -165,6 +176,8 @@ class WriteConflictError(TxnAbortedError):
         partition: str | None = None,
         txn_id: int | None = None,
         other_txn_id: int | None = None,
+        other_user: str | None = None,
+        other_host: str | None = None,
         detail: str | None = None,
         hint: str | None = "Run the statement again.",
     ) -> None:
@@ -173,6 +186,12 @@ class WriteConflictError(TxnAbortedError):
         self.partition = partition
         self.txn_id = txn_id
         self.other_txn_id = other_txn_id
+        self.other_user = other_user
+        self.other_host = other_host
+
+
+class DeadlockError(TxnAbortedError):
+    """The transaction waited in a circle with others and was the youngest of them."""
 
 
 class LockTimeoutError(TxnError):

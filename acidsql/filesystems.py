@@ -55,7 +55,12 @@ def _clear_errors(action: str, path: str) -> Iterator[None]:
 
 
 class LocalStorage:
-    """Files of this machine, or of a file system mounted on it."""
+    """Files of this machine, or of a file system mounted on it.
+
+    Hadoop keeps a checksum ``.NAME.crc`` beside each file it writes there, and fails to read a file
+    that is not the one summed up. As in its ChecksumFileSystem, a checksum is not listed and goes
+    where its file goes. Files written here have none, which Hadoop takes as they are.
+    """
 
     def list_files(self, directory: str) -> list[ListedFile]:
         root = self._path(directory)
@@ -72,7 +77,7 @@ class LocalStorage:
                 with contextlib.suppress(FileNotFoundError):
                     if entry.is_dir():
                         self._list(Path(entry.path), f"{prefix}{entry.name}/", found)
-                    else:
+                    elif not _is_checksum(entry.name):
                         found.append(ListedFile(f"{prefix}{entry.name}", entry.stat().st_size))
 
     def list_directories(self, directory: str) -> list[str]:
@@ -95,6 +100,7 @@ class LocalStorage:
         target = self._path(path)
         with _clear_errors("write", path):
             target.parent.mkdir(parents=True, exist_ok=True)
+            _checksum(target).unlink(missing_ok=True)
             with target.open("wb") as stream:
                 stream.write(data)
                 stream.flush()
@@ -103,6 +109,7 @@ class LocalStorage:
     def put_file(self, source: str, path: str) -> None:
         target = self._path(path)
         with _clear_errors("write", path):
+            _checksum(target).unlink(missing_ok=True)
             if Path(source) != target:
                 shutil.move(source, target)
             with target.open("rb") as stream:
@@ -114,7 +121,11 @@ class LocalStorage:
             if new.exists():
                 raise StorageError(f"cannot rename {source} to {target}: the target exists")
             new.parent.mkdir(parents=True, exist_ok=True)
+            # An old one must not be there when the file is.
+            _checksum(new).unlink(missing_ok=True)
             old.rename(new)
+            with contextlib.suppress(FileNotFoundError):
+                _checksum(old).rename(_checksum(new))
             self._sync_directory(new.parent)
 
     def remove(self, path: str) -> None:
@@ -124,6 +135,7 @@ class LocalStorage:
                 shutil.rmtree(target)
             else:
                 target.unlink(missing_ok=True)
+                _checksum(target).unlink(missing_ok=True)
 
     def local_path(self, path: str) -> str | None:
         return str(self._path(path))
@@ -141,6 +153,14 @@ class LocalStorage:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _checksum(file: Path) -> Path:
+    return file.with_name(f".{file.name}.crc")
+
+
+def _is_checksum(name: str) -> bool:
+    return name.startswith(".") and name.endswith(".crc")
 
 
 class ArrowStorage:

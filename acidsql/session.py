@@ -3,52 +3,48 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
 from acidsql.acid_directory import directory_snapshot, directory_txns
-from acidsql.commit import write_and_commit, write_result
+from acidsql.commit import write_result
 from acidsql.definitions import Definition, define
-from acidsql.definitions.create_table_as import Reading, create_table_as
-from acidsql.errors import (
-    AnalysisError,
-    ColumnNotFoundError,
-    ConfigError,
-    SqlError,
-)
+from acidsql.definitions.create_table_as import create_table_as
+from acidsql.errors import ColumnNotFoundError, ConfigError, SqlError, WriteConflictError
 from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
-from acidsql.model.ids import NO_WRITE_ID
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import FIELD_DELIMITER, Table
 from acidsql.parameters import Args, check_text, named_arguments
-from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.accesses import query_accesses
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
-from acidsql.plans.engine import Engine, ReadContext, WriteContext
-from acidsql.plans.explain import explain
-from acidsql.plans.plan import WritePlan, tables_read
+from acidsql.plans.engine import Engine
+from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
-from acidsql.result import Result, text_rows
+from acidsql.reading import Reading
+from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.script import run_script
+from acidsql.services.abort import abort_transactions
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
+from acidsql.services.explain import explain
 from acidsql.services.housekeeper import run_housekeeper
-from acidsql.services.overtaking import is_overtaken, overtaken
 from acidsql.services.request import compaction_result, request_compaction
-from acidsql.services.snapshots import table_snapshots
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
+    AbortTransactions,
     Check,
     Compact,
     CreateTableAs,
@@ -57,8 +53,11 @@ from acidsql.statements import (
     Insert,
     Load,
     Merge,
+    OtherStatement,
     Query,
+    Show,
     Statement,
+    TransactionStatement,
     Truncate,
     Update,
     Use,
@@ -66,10 +65,15 @@ from acidsql.statements import (
 )
 from acidsql.storage import Storage
 from acidsql.store import Store
-from acidsql.txn.entities import LockType, TxnType
-from acidsql.txn.locks import lock_components
-from acidsql.txn.policy import TxnPolicy
+from acidsql.transaction_block import TransactionBlock
+from acidsql.transaction_control import TransactionControl
+from acidsql.txn.entities import TxnType
+from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
+from acidsql.txn.policy import TxnPolicy, conflict_waits
 from acidsql.txn.transaction import OpenTxn, transaction
+from acidsql.write import OutdatedError, altered, run_write
+
+_log = logging.getLogger(__name__)
 
 _SNAPSHOT_RETRIES = 5
 """hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
@@ -94,32 +98,39 @@ class Session:
         warehouse: str,
         user: str,
         host: str,
+        heartbeats: Heartbeats = HEARTBEATS,
     ) -> None:
         self._store = store
         self._engine = engine
         self._storage = storage
         self._policy = policy
+        self._heartbeats = heartbeats
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._database = DEFAULT_DATABASE
         self._leases = Leases()
+        self._transactions = TransactionControl(store, engine, self._open_txn)
         self._closed = False
         weakref.finalize(self, self._leases.close_soon)
 
     # -- statements --------------------------------------------------------------------------------
 
-    def execute(self, sql: str, args: Args = None, *, line: int = 1, column: int = 1) -> Result:
+    def execute(
+        self, sql: str, args: Args = None, *, retries: int = 0, line: int = 1, column: int = 1
+    ) -> Result:
         """Run one statement.
 
-        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. ``line`` and
-        ``column`` say where the statement begins in a script. Raises AcidSqlError.
+        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. A statement that loses
+        a write conflict runs again up to ``retries`` times, each time on a new snapshot; not inside
+        a transaction. ``line`` and ``column`` say where the statement begins in a script. Raises
+        AcidSqlError.
         """
         self._check_open()
         started_s = time.perf_counter()
         try:
             check_text(sql, "the statement")
             statement = parse(sql, line, column)
-            result = self._run(statement, named_arguments(args))
+            result = self._try(statement, named_arguments(args), retries)
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, ColumnNotFoundError) else ()
@@ -129,29 +140,50 @@ class Session:
         result.elapsed_s = time.perf_counter() - started_s
         return result
 
-    def execute_script(self, text: str) -> Iterator[Result]:
-        """Run many statements, each when its result is asked for; the first error ends it."""
-        return run_script(
-            text, lambda sql, line, column: self.execute(sql, line=line, column=column)
-        )
+    def execute_script(self, text: str, *, single_transaction: bool = False) -> Iterator[Result]:
+        """Run many statements, each when its result is asked for; the first error ends it.
+
+        With ``single_transaction`` all of them are committed at the end, or none.
+        """
+        with self.transaction() if single_transaction else nullcontext():
+            yield from run_script(
+                text, lambda sql, line, column: self.execute(sql, line=line, column=column)
+            )
+
+    @contextmanager
+    def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
+        """A transaction over the statements of a block: leaving it commits, an error rolls back.
+
+        The same as BEGIN and COMMIT. TxnError if one is open.
+        """
+        self._check_open()
+        begun = self._transactions.begin(read_only=read_only)
+        try:
+            yield self
+            self._transactions.commit_if(begun)
+        except BaseException:
+            self._transactions.rollback_if(begun)
+            raise
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction of several statements is open."""
+        return self._transactions.in_block
 
     def table(self, name: str) -> Any:
-        """A table as a lazy Spark DataFrame under one snapshot.
+        """A table as a lazy Spark DataFrame under one snapshot: a transaction's, if one is open.
 
         The snapshot is kept, and its files with it, until the session is closed.
         """
         self._check_open()
         full_name = TableName.parse(name, self._database)
         self._store.table(full_name)
-        txn = self._read_txn([Access.of(full_name, Operation.SELECT)])
-        try:
-            table = self._store.table(full_name)
-            context = self._read_context(txn, [table], {})
-            frame = self._engine.table(context.tables[full_name], context.txns).data_frame
-        except BaseException as error:
-            txn.abort_after(error)
-            raise
-        self._leases.keep(txn, [full_name])
+        with self._transactions.statement() as block:
+            reading = self._begin_reading([Access.of(full_name, Operation.SELECT)], block)
+            with reading.released_on_error():
+                context = reading.context([self._store.table(full_name)], {})
+                frame = self._engine.table(context.tables[full_name], context.txns).data_frame
+            self._leases.keep(reading.pin, [full_name])
         return frame
 
     def read_acid(
@@ -163,18 +195,23 @@ class Session:
         valid_write_ids: str | None = None,
         valid_txns: str | None = None,
         row_id: bool = False,
+        stored_as: str | None = None,
+        field_delimiter: str = FIELD_DELIMITER,
     ) -> Any:
         """The rows of an ACID table's directory, which no catalog need know, as a DataFrame.
 
         ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
         Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
-        table); None sees everything. ``row_id`` puts ``row__id`` first. Insert-only files
-        must be ORC. Nothing keeps a cleaner from the files. Raises AcidSqlError.
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Files of an insert-only
+        table may be ORC, PARQUET or TEXTFILE, of which ``field_delimiter`` parts the fields; with
+        ``stored_as`` None their first bytes tell, else it must say which. Nothing keeps a cleaner
+        from the files. Raises AcidSqlError.
         """
         self._check_open()
         snapshot = directory_snapshot(
-            path, schema, partitioned_by, valid_write_ids, self._storage, row_id=row_id
-        )
+            path, schema, partitioned_by, valid_write_ids, self._storage,
+            row_id=row_id, stored_as=stored_as, field_delimiter=field_delimiter,
+        )  # fmt: skip
         txns = directory_txns(valid_txns)
         return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 
@@ -208,6 +245,7 @@ class Session:
             return
         self._closed = True
         try:
+            self._transactions.close()
             self._leases.close()
         finally:
             self._engine.close()
@@ -249,110 +287,118 @@ class Session:
 
     # -- one match over statements -----------------------------------------------------------------
 
+    def _try(self, statement: Statement, arguments: dict[str, Any], retries: int) -> Result:
+        if retries and self._transactions.in_block:
+            raise ConfigError(
+                "a single statement of a transaction cannot be retried",
+                hint="Run the whole transaction again, on a new snapshot.",
+            )
+        waits = conflict_waits()
+        for _ in range(retries):
+            try:
+                return self._run(statement, arguments)
+            except WriteConflictError as conflict:
+                _log.info("retrying after %s", conflict.message)
+                time.sleep(next(waits))
+        return self._run(statement, arguments)
+
     def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
+        if isinstance(statement, TransactionStatement):
+            return self._transactions.run(statement)
+        with self._transactions.statement(statement) as block:
+            return self._dispatch(statement, arguments, block)
+
+    def _dispatch(
+        self, statement: OtherStatement, arguments: dict[str, Any], block: TransactionBlock | None
+    ) -> Result:
         match statement:
             case Query():
-                return self._query(statement, arguments)
+                return self._query(statement, arguments, block)
             case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
-                return self._write(statement, arguments)
+                return self._write(statement, self._scope(arguments), block)
             case Explain():
-                plan = make_plan(statement.statement, self, arguments)
-                return text_rows("explain", ["plan"], [(t,) for t in explain(plan).splitlines()])
+                return explain(statement, self._scope(arguments), self._policy)
             case Compact():
                 return self._compact(statement, arguments)
             case Check():
-                return self._check_table(statement, arguments)
+                return self._check_table(statement, arguments, block)
             case Use():
                 self._database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
-            case CreateTableAs():
-                reading = Reading(self._engine, partial(self._read_context, arguments=arguments))
-                return create_table_as(statement, self._scope(arguments), reading)
-            case _ if isinstance(statement, Definition):
-                result = define(statement, self._scope(arguments))
-                if self._database not in self._store.databases():
-                    self._database = DEFAULT_DATABASE
-                return result
-            case _:
+            case AbortTransactions():
+                return abort_transactions(statement, self._store)
+            case _ if isinstance(statement, Show):
                 return show(statement, self._scope(arguments))
+            case _:
+                return self._define(statement, self._scope(arguments))
 
-    def _query(self, statement: Query, arguments: dict[str, Any]) -> Result:
+    def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
+        if isinstance(statement, CreateTableAs):
+            return create_table_as(statement, scope, self._engine)
+        result = define(statement, scope)
+        if self._database not in self._store.databases():
+            self._database = DEFAULT_DATABASE
+        return result
+
+    def _query(
+        self, statement: Query, arguments: dict[str, Any], block: TransactionBlock | None
+    ) -> Result:
         for _ in range(_SNAPSHOT_RETRIES):
             seen = SeenNames(self)
             plan = make_plan(statement, seen, arguments)
             assert isinstance(plan, QueryPlan)
-            txn = self._read_txn(query_accesses(plan))
+            reading = self._begin_reading(query_accesses(plan), block)
             if seen.still_hold():
                 break
-            txn.close()
+            reading.close()
         else:
-            raise _altered()
+            raise altered()
         names = tables_read(plan)
-        try:
-            context = self._read_context(txn, [self._store.table(n) for n in names], arguments)
-            frame = self._engine.query(plan, context)
-        except BaseException as error:
-            txn.abort_after(error)
-            raise
-        self._leases.keep(txn, names)
+        with reading.released_on_error():
+            tables = [self._store.table(n) for n in names]
+            frame = self._engine.query(plan, reading.context(tables, arguments))
+        self._leases.keep(reading.pin, names)
         result = Result(
-            "select", frame, txn_id=txn.txn_id, release=lambda: self._leases.release(txn)
-        )
-        self._leases.release_with(result, txn)
+            "select", frame, txn_id=reading.txn.txn_id,
+            release=lambda: self._leases.release(reading.pin),
+        )  # fmt: skip
+        self._leases.release_with(result, reading.pin)
         return result
 
-    def _write(self, statement: WriteStatement, arguments: dict[str, Any]) -> Result:
+    def _write(
+        self, statement: WriteStatement, scope: Scope, block: TransactionBlock | None
+    ) -> Result:
         for attempt in itertools.count(1):
-            seen = SeenNames(self)
-            plan = make_plan(statement, seen, arguments)
-            assert not isinstance(plan, QueryPlan)
-            target = seen.tables[plan.table]
-            assert target is not None
-            with self._transaction() as txn:
-                transactional = target.kind is not TableKind.PLAIN
-                write_id = txn.write_id(target.name) if transactional else NO_WRITE_ID
-                self._lock_target(txn, plan, target)
-                # Who waited for a lock may have been overtaken: its snapshot could never commit,
-                # or its plan is one for columns that are others now.
-                altered = not seen.still_hold()
-                if altered and attempt == _SNAPSHOT_RETRIES:
-                    raise _altered()
-                stale = self._store.latest_txn_in_conflict(txn.txn_id) is not None
-                if altered or (stale and attempt < _SNAPSHOT_RETRIES):
-                    txn.abort("snapshot was outdated when locks were acquired")
-                    continue
-                tables = [
-                    self._store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))
-                ]
-                context = WriteContext(self._read_context(txn, tables, arguments), write_id)
-                if is_overtaken(plan, context, self._store, self._storage):
-                    if attempt == _SNAPSHOT_RETRIES:
-                        raise overtaken(plan.table, txn.txn_id)
-                    txn.abort("a later write id was committed before locks were acquired")
-                    continue
-                job = write_and_commit(plan, context, txn, self._store, self._engine)
-            return write_result(plan, job, txn, write_id)
+            own = block or TransactionBlock(self._open_txn(), explicit=False)
+            try:
+                written = run_write(statement, own, scope, self._engine)
+                if block is None:
+                    own.commit(self._store, self._engine)
+                return write_result(written.plan, written.job, own.txn, written.write_id)
+            except OutdatedError as outdated:
+                if attempt == _SNAPSHOT_RETRIES or (block is not None and outdated.lost):
+                    own.lose(outdated.error, self._engine)
+                    raise outdated.error from None
+                if block is None:
+                    own.txn.abort(outdated.reason)
+            except BaseException as error:
+                if block is None:
+                    own.lose(error, self._engine)
+                raise
         raise AssertionError("the loop ends by returning or raising")
 
-    def _lock_target(self, txn: OpenTxn, plan: WritePlan, target: Table) -> None:
-        components = lock_components(write_accesses(plan, target))
-        if any(c.type is LockType.EXCLUSIVE for c in components):
-            # Our own lazy frames would be waited for in vain. They stay readable until the cleaner
-            # comes, so that one of them may even be what the table is overwritten with.
-            self._leases.release_table(lambda held: held == target.name)
-        txn.lock(components)
-
-    def _check_table(self, statement: Check, arguments: dict[str, Any]) -> Result:
+    def _check_table(
+        self, statement: Check, arguments: dict[str, Any], block: TransactionBlock | None
+    ) -> Result:
         plan = plan_check(statement, self, arguments)
-        txn = self._read_txn([Access.of(plan.table, Operation.SELECT)])
-        try:
+        reading = self._begin_reading([Access.of(plan.table, Operation.SELECT)], block)
+        with reading.released_on_error():
             table = self._store.table(plan.table)
-            snapshot = self._read_context(txn, [table], {}).tables[plan.table]
-            found = check_table(plan, snapshot, txn, self._store, self._storage, self._engine)
-        except BaseException as error:
-            txn.abort_after(error)
-            raise
-        txn.close()
+            snapshot = reading.context([table], {}).tables[plan.table]
+            found = check_table(
+                plan, snapshot, reading.txn, self._store, self._storage, self._engine
+            )
+        reading.close()
         return problem_rows(plan, found)
 
     # -- compaction --------------------------------------------------------------------------------
@@ -373,37 +419,17 @@ class Session:
     # -- transactions ------------------------------------------------------------------------------
 
     def _transaction(self) -> Any:
-        return transaction(self._store, user=self._user, host=self._host, policy=self._policy)
+        return transaction(self._open_txn())
 
-    def _read_txn(self, accesses: Sequence[Access]) -> OpenTxn:
-        txn = OpenTxn(
-            self._store,
-            user=self._user,
-            host=self._host,
-            type=TxnType.READ_ONLY,
-            policy=self._policy,
-        )
-        try:
-            txn.lock(lock_components(accesses))
-        except BaseException as error:
-            txn.abort_after(error)
-            raise
-        return txn
+    def _open_txn(self, type: TxnType = TxnType.DEFAULT) -> OpenTxn:
+        return OpenTxn(
+            self._store, user=self._user, host=self._host, type=type, policy=self._policy,
+            heartbeats=self._heartbeats,
+        )  # fmt: skip
 
-    def _read_context(
-        self, txn: OpenTxn, tables: Sequence[Table], arguments: Mapping[str, Any]
-    ) -> ReadContext:
-        write_ids = txn.snapshot([t.name for t in tables])
-        snapshots = table_snapshots(self._store, tables, write_ids)
-        return ReadContext(txn.valid_txns, snapshots, arguments)
+    def _begin_reading(self, accesses: Sequence[Access], block: TransactionBlock | None) -> Reading:
+        return Reading.begin(accesses, self._store, block, self._open_txn)
 
     def _check_open(self) -> None:
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
-
-
-def _altered() -> AnalysisError:
-    return AnalysisError(
-        "a table of the statement was altered again and again while it waited",
-        hint="Run the statement again.",
-    )

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acidsql.errors import ConfigError
 from acidsql.model.table import POSITIONAL_EVOLUTION
+from acidsql.txn.policy import TxnPolicy
 
 _UNITS = {
     "": 1.0,
@@ -31,8 +32,14 @@ _COUNTS = {
     "hive.max.open.txns": "max_open_txns",
     "hive.txn.max.open.batch": "max_open_batch",
     "hive.lock.numretries": "lock_retries",
+    "hive.txn.heartbeat.threadpool.size": "heartbeat_threads",
 }
-_FLAGS = {POSITIONAL_EVOLUTION: "positional_evolution"}
+_FLAGS = {
+    POSITIONAL_EVOLUTION: "positional_evolution",
+    "hive.txn.xlock.iow": "xlock_iow",
+    "hive.txn.write.xlock": "write_xlock",
+    "hive.txn.strict.locking.mode": "strict_locking",
+}
 KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS)
 """The properties of Hive that have a meaning here."""
 
@@ -52,7 +59,11 @@ class Settings(BaseModel):
     max_open_batch: int = Field(default=1000, gt=0)
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
+    heartbeat_threads: int = Field(default=5, gt=0)
     positional_evolution: bool = True
+    xlock_iow: bool = True
+    write_xlock: bool = True
+    strict_locking: bool = True
     spark: Mapping[str, str] = Field(default_factory=dict)
 
     @classmethod
@@ -93,6 +104,20 @@ class Settings(BaseModel):
             field = first["loc"][0]
             names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS}.items()}
             raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
+
+    @property
+    def policy(self) -> TxnPolicy:
+        """What the transaction manager needs to know of it."""
+        return TxnPolicy(
+            timeout_s=self.txn_timeout_s,
+            max_open_txns=self.max_open_txns,
+            max_open_batch=self.max_open_batch,
+            lock_retries=self.lock_retries,
+            lock_sleep_s=self.lock_sleep_s,
+            xlock_iow=self.xlock_iow,
+            write_xlock=self.write_xlock,
+            strict_locking=self.strict_locking,
+        )
 
 
 def duration_s(key: str, text: str) -> float:

@@ -8,16 +8,18 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
-from acidsql.catalog import Catalog
+from acidsql.catalog import Catalog, partition_not_found
 from acidsql.errors import AnalysisError
-from acidsql.model.names import TableName
+from acidsql.model.names import DEFAULT_PARTITION_VALUE, TableName
 from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.planner.names import find_target
+from acidsql.planner.partition import whole_partition
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
 from acidsql.statements import (
     Describe,
+    Show,
     ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
@@ -56,24 +58,14 @@ _TEXT_CLASSES = (
 )
 
 
-Show = (
-    Describe
-    | ShowTables
-    | ShowDatabases
-    | ShowPartitions
-    | ShowCreateTable
-    | ShowCompactions
-    | ShowTransactions
-    | ShowLocks
-)
-
-
 def show(statement: Show, scope: Scope) -> Result:
     """The rows that the statement asks for."""
     names, store = scope.names, scope.store
     match statement:
         case Describe():
             table = find_target(statement.target, names)
+            if statement.partition:
+                return describe_partition(statement, table, scope)
             return describe_formatted(table) if statement.formatted else describe(table)
         case ShowTables():
             database = statement.database.name.lower() if statement.database else names.database
@@ -194,16 +186,38 @@ def describe(table: Table) -> Result:
     return text_rows("describe", ["col_name", "data_type", "comment"], rows)
 
 
+def describe_partition(statement: Describe, table: Table, scope: Scope) -> Result:
+    """The columns a partition has, which are the table's; FORMATTED, also where it is.
+
+    Raises what `whole_partition` does, and PartitionNotFoundError.
+    """
+    target = statement.target
+    name = whole_partition(statement.partition, table, target, scope.arguments)
+    found = next((p for p in scope.store.partitions(table.name) if p.name == name), None)
+    if found is None:
+        raise partition_not_found(table.name, name)
+    if not statement.formatted:
+        return describe(table)
+    values = [DEFAULT_PARTITION_VALUE if v is None else v for v in name.values]
+    rows = [
+        *_column_rows(table),
+        ("", "", ""),
+        ("# Detailed Partition Information", "", ""),
+        ("Partition Value:", f"[{', '.join(values)}]", ""),
+        ("Database:", table.name.database, ""),
+        ("Table:", table.name.table, ""),
+        ("Location:", found.location, ""),
+        ("", "", ""),
+        *_storage_rows(table),
+    ]
+    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+
+
 def describe_formatted(table: Table) -> Result:
     """Everything, in the sections of Hive's DESCRIBE FORMATTED."""
-    head = ("# col_name", "data_type", "comment")
-    rows: list[tuple[str, str, str]] = [head]
-    rows += [(c.name, str(c.type), c.comment or "") for c in table.columns]
-    if table.partition_columns:
-        rows += [("", "", ""), ("# Partition Information", "", ""), head]
-        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
     created = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(table.created_s))
-    rows += [
+    rows = [
+        *_column_rows(table),
         ("", "", ""),
         ("# Detailed Table Information", "", ""),
         ("Database:", table.name.database, ""),
@@ -219,6 +233,15 @@ def describe_formatted(table: Table) -> Result:
         *_storage_rows(table),
     ]
     return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+
+
+def _column_rows(table: Table) -> list[tuple[str, str, str]]:
+    head = ("# col_name", "data_type", "comment")
+    rows = [head, *((c.name, str(c.type), c.comment or "") for c in table.columns)]
+    if table.partition_columns:
+        rows += [("", "", ""), ("# Partition Information", "", ""), head]
+        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
+    return rows
 
 
 def _storage_rows(table: Table) -> list[tuple[str, str, str]]:

@@ -13,7 +13,7 @@ import click
 from acidsql.cli.connection import FAILED_STATUS, connected, connection_options, fail
 from acidsql.cli.layout import LayoutWatch, local_directory
 from acidsql.cli.output import FORMATS, Format, Printer
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, TxnError
 from acidsql.script import run_script
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ class Script:
 )
 @click.option("-q", "--quiet", is_flag=True, help="No summaries, rows only.")
 @click.option(
+    "-1",
+    "--single-transaction",
+    is_flag=True,
+    help="Commit everything at the end, or nothing.",
+)
+@click.option(
     "--show-layout",
     is_flag=True,
     help="Print each statement, and the directories and rows of the tables whose files it changed.",
@@ -77,6 +83,7 @@ def run_command(
     format: str,
     properties: tuple[str, ...],
     quiet: bool,
+    single_transaction: bool,
     show_layout: bool,
 ) -> None:
     """Run SQL from files, standard input (-) and -e, in the order given.
@@ -90,8 +97,26 @@ def run_command(
             watch = LayoutWatch(local_directory(warehouse)) if show_layout else None
         except AcidSqlError as error:
             fail(error)
+        if single_transaction:
+            session.execute("BEGIN")
         for script in scripts:
             _run(session, script, printer, watch)
+        _end(session, commit=single_transaction)
+
+
+def _end(session: Session, *, commit: bool) -> None:
+    """Commit what was begun for the scripts; what they began themselves is theirs to end."""
+    if not session.in_transaction:
+        return
+    try:
+        if not commit:
+            raise TxnError(
+                "the script ended inside a transaction, which is rolled back",
+                hint="End it with COMMIT, or run everything with --single-transaction.",
+            )
+        session.execute("COMMIT")
+    except AcidSqlError as error:
+        fail(error, status=FAILED_STATUS)
 
 
 def _run(session: Session, script: Script, printer: Printer, watch: LayoutWatch | None) -> None:

@@ -1,7 +1,8 @@
 """ALTER TABLE … ADD, CHANGE, RENAME and REPLACE COLUMNS.
 
 Files keep the columns they were written with. So a table's columns may grow at the end, get other
-names, and take types that hold every value of the old ones; nothing is dropped or moved.
+names, and take types that hold every value of the old ones; nothing is moved. Only columns of
+Parquet and text are dropped, as in Hive.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
+from typing_extensions import assert_never
 
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
@@ -53,23 +56,16 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
     _refuse_change(table.name, old, new, statement.name)
     _refuse_bucket_column(table, old, new, statement.column)
     columns = tuple(new if c == old else c for c in table.columns)
-    return _alter(table, columns, scope)
+    return _alter(table, columns, scope, renames=new.name != old.name)
 
 
 def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
-    """The same columns, perhaps wider, and perhaps more behind them."""
+    """The same columns, perhaps wider, and perhaps more behind them; fewer of Parquet and text."""
     table = find_target(statement.target, scope.names)
     new = [column_of(definition) for definition in statement.columns]
     refuse_bad_columns(statement.columns, new, table.partition_columns)
-    if len(new) < len(table.columns):
-        raise UnsupportedStatementError(
-            f"Replacing columns cannot drop columns for table {table.name}. "
-            "SerDe may be incompatible",
-            code=10313,
-            line=statement.target.line,
-            column=statement.target.column,
-        )
-    for old, column, definition in zip(table.columns, new, statement.columns, strict=False):
+    kept = _kept(table, new, statement)
+    for old, column, definition in zip(kept, new, statement.columns, strict=False):
         if column.name != old.name:
             raise _at(
                 definition.name,
@@ -81,11 +77,48 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
     return _alter(table, tuple(new), scope)
 
 
-def _alter(table: Table, columns: Sequence[Column], scope: Scope) -> Result:
+def _kept(table: Table, new: Sequence[Column], statement: ReplaceColumns) -> Sequence[Column]:
+    """The columns that are not dropped. A file's fields are found by name in Parquet, so any may
+    go; by their place in text, so the last may.
+    """
+    names = {c.name for c in new}
+    match table.format:
+        case FileFormat.ORC:
+            kept = table.columns
+        case FileFormat.PARQUET:
+            kept = tuple(c for c in table.columns if c.name in names)
+        case FileFormat.TEXT:
+            kept = table.columns[: len(new)]
+        case _:
+            assert_never(table.format)
+    place = statement.target
+    if len(new) < len(kept):
+        raise UnsupportedStatementError(
+            f"Replacing columns cannot drop columns for table {table.name}. "
+            "SerDe may be incompatible",
+            detail="Its ORC files keep them, for the next column in their place or of their name.",
+            hint="CREATE TABLE … AS SELECT leaves columns out.",
+            code=10313,
+            line=place.line,
+            column=place.column,
+        )
+    for column in table.columns:
+        bucketed = table.bucketing is not None and column.name in table.bucketing.columns
+        if bucketed and column not in kept:
+            raise UnsupportedStatementError(
+                f'"{column.name}" is a bucket column and stays as it is',
+                line=place.line,
+                column=place.column,
+            )
+    return kept
+
+
+def _alter(
+    table: Table, columns: Sequence[Column], scope: Scope, *, renames: bool = False
+) -> Result:
     with altering(table, scope) as (txn, now):
         parameters = now.noted
-        old_names = [c.name for c in now.columns]
-        if [c.name for c in columns[: len(old_names)]] != old_names:
+        if renames:
             _refuse_by_name(now)
             parameters[POSITIONAL_EVOLUTION] = "true"
         with scope.store.committing(txn.txn_id):

@@ -23,7 +23,7 @@ from acidsql.model.table import (
     Table,
     TableKind,
 )
-from acidsql.model.types import CharType, DecimalType, PrimitiveType, parse_type
+from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
 from acidsql.result import Result
@@ -178,6 +178,12 @@ def column_of(definition: ColumnDefinition) -> Column:
         kind = parse_type(definition.type)
     except ValueError as error:
         raise _at(definition, str(error)) from None
+    if kind == VOID:
+        raise _at(
+            definition,
+            "void columns cannot be declared",
+            hint="Hive refuses it too. A column of any type can be NULL in every row.",
+        )
     return Column(definition.name.name.lower(), kind, definition.comment)
 
 
@@ -191,9 +197,12 @@ def _partition_column(definition: ColumnDefinition) -> Column:
     return column
 
 
-def _at(definition: ColumnDefinition, message: str) -> UnsupportedStatementError:
+def _at(
+    definition: ColumnDefinition, message: str, hint: str | None = None
+) -> UnsupportedStatementError:
     return UnsupportedStatementError(
         f'column "{definition.name.name}": {message}',
+        hint=hint,
         line=definition.name.line,
         column=definition.name.column,
     )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from acidsql.catalog import Partition, table_exists
 from acidsql.definitions.create_table import (
@@ -18,7 +17,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.table import Table
-from acidsql.model.types import parse_type
+from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, table_name
 from acidsql.planner.query import plan_query
@@ -36,6 +35,7 @@ from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result
 from acidsql.scope import Scope
+from acidsql.services.snapshots import read_context
 from acidsql.statements.create_table import ColumnDefinition, CreateTableAs
 from acidsql.statements.fragment import Identifier
 from acidsql.txn.entities import WriteOperation
@@ -46,15 +46,7 @@ _NAME = re.compile(r"[^\W\d][\w ]*")
 """What Spark calls a column after its expression is no such word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """An engine, and how to read tables under a transaction's snapshot."""
-
-    engine: Engine
-    context: Callable[[OpenTxn, Sequence[Table]], ReadContext]
-
-
-def create_table_as(statement: CreateTableAs, scope: Scope, reading: Reading) -> Result:
+def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> Result:
     """Write the query's rows into a new directory, then make it a table with the commit."""
     name = table_name(statement.table.target, scope.names)
     if statement.table.if_not_exists and scope.store.find_table(name) is not None:
@@ -72,8 +64,8 @@ def create_table_as(statement: CreateTableAs, scope: Scope, reading: Reading) ->
         if not seen.still_hold():
             raise AnalysisError("a table of the query was altered", hint="Run it again.")
         sources = [scope.store.table(n) for n in tables_read(plan)]
-        context = reading.context(txn, sources)
-        frame = reading.engine.query(plan, context)
+        context = read_context(scope.store, txn, sources, scope.arguments)
+        frame = engine.query(plan, context)
         table = _table(statement, name, frame, scope)
         if not adopt_location(table, scope, txn, chosen=_chosen(statement)).is_empty:
             raise AnalysisError(
@@ -81,7 +73,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, reading: Reading) ->
                 detail=f"{table.location} is not empty.",
                 code=10304,
             )
-        job = _write(table, plan, frame, context, write_id, scope, reading.engine, txn)
+        job = _write(table, plan, frame, context, write_id, scope, engine, txn)
     return Result(
         "create",
         rows_inserted=job.rows_inserted,
@@ -130,16 +122,25 @@ def _column(number: int, text: str, kind: str, name: Identifier) -> ColumnDefini
             line=name.line,
             column=name.column,
         )
-    try:
-        parse_type(kind)
-    except ValueError as error:
+    why = _refusal(kind)
+    if why is not None:
         raise UnsupportedStatementError(
-            f'column "{text}" of the query is {kind}: {error}',
+            f'column "{text}" of the query is {kind}: {why}',
             hint=f"Write CAST(… AS type) AS {text}.",
+            code=10305 if kind == str(VOID) else None,
             line=name.line,
             column=name.column,
-        ) from None
+        )
     return ColumnDefinition(name, kind, None)
+
+
+def _refusal(kind: str) -> str | None:
+    """Why no column can be of this type."""
+    try:
+        parsed = parse_type(kind)
+    except ValueError as error:
+        return str(error)
+    return "void columns cannot be declared" if parsed == VOID else None
 
 
 def _write(

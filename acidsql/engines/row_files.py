@@ -20,7 +20,7 @@ from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
-from acidsql.model.types import CharType, ColumnType
+from acidsql.model.types import VOID, CharType, ColumnType
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
@@ -194,7 +194,7 @@ def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
     schema = row_schema(columns)
     arrays = [
         _cut(settled(batch.column(found[c.name])), c.type)
-        if c.name in found
+        if c.name in found and c.type != VOID
         else pa.nulls(batch.num_rows, schema.field(c.name).type)
         for c in columns
     ]

@@ -24,6 +24,13 @@ from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
 from acidsql.grammar.show import parse_describe, parse_show
+from acidsql.grammar.transaction import (
+    parse_abort,
+    parse_begin,
+    parse_commit,
+    parse_rollback,
+    parse_set,
+)
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
 from acidsql.statements import Statement, WriteStatement
@@ -49,6 +56,12 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "DESC": parse_describe,
     "MSCK": parse_repair,
     "REPAIR": parse_repair,
+    "BEGIN": parse_begin,
+    "START": parse_begin,
+    "COMMIT": parse_commit,
+    "ROLLBACK": parse_rollback,
+    "SET": parse_set,
+    "ABORT": parse_abort,
 }
 
 
@@ -104,6 +117,7 @@ def _creates_other(cursor: Cursor) -> bool:
 
 def _explain(cursor: Cursor) -> Explain:
     cursor.expect("EXPLAIN")
+    locks = cursor.accept("LOCKS")
     if not cursor.sees_any(*_EXPLAINED_WORDS) and not starts_query(cursor):
         word = cursor.peek().text.upper()
         if not word:
@@ -115,7 +129,7 @@ def _explain(cursor: Cursor) -> Explain:
         )
     statement = _statement(cursor)
     assert isinstance(statement, WriteStatement | Query)
-    return Explain(statement)
+    return Explain(statement, locks)
 
 
 def _with(cursor: Cursor) -> Statement:

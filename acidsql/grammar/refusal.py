@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import NoReturn
 
 from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.transaction import SAVEPOINT_HINT
 
-_TXN = "Each statement is its own transaction; use MERGE to change a table in several ways at once."
 _SPARK = "Run it on the Spark session itself."
 _CREATE = "CREATE TABLE and CREATE DATABASE are supported."
 
 _REFUSED: dict[str, tuple[str, str]] = {
-    "BEGIN": ("transactions of several statements are not supported yet", _TXN),
-    "START": ("transactions of several statements are not supported yet", _TXN),
-    "COMMIT": ("transactions of several statements are not supported yet", _TXN),
-    "ROLLBACK": ("transactions of several statements are not supported yet", _TXN),
-    "SAVEPOINT": ("savepoints are not supported", _TXN),
-    "SET": ("SET is not supported", "Set options when connecting, or on the Spark session."),
+    "SAVEPOINT": ("savepoints are not supported", SAVEPOINT_HINT),
+    "RELEASE": ("savepoints are not supported", SAVEPOINT_HINT),
     "RESET": ("RESET is not supported", "Set options when connecting, or on the Spark session."),
     "CACHE": ("CACHE is not supported", "A cached table would not see later transactions."),
     "UNCACHE": ("UNCACHE is not supported", "Nothing is cached."),
@@ -26,10 +22,6 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "REVOKE": ("REVOKE is not supported", "Rights are those of the files and of the catalog."),
     "LOCK": ("LOCK TABLE is not supported", "Each statement takes the locks it needs."),
     "UNLOCK": ("UNLOCK TABLE is not supported", "Locks end with their statement; see SHOW LOCKS."),
-    "ABORT": (
-        "ABORT is not supported yet",
-        "A transaction without heartbeat is aborted after its time-out.",
-    ),
     "KILL": ("KILL is not supported", "Interrupt the session that runs the statement."),
     "ADD": ("ADD is not supported", _SPARK),
     "DECLARE": ("DECLARE is not supported", "Pass parameters: :name or ?."),

@@ -7,8 +7,10 @@ from typing import TypeVar
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import DATABASE_WORDS, database_name
 from acidsql.grammar.lexer import Kind
+from acidsql.grammar.partition import fixed_partition
 from acidsql.statements.show import (
     Describe,
+    Show,
     ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
@@ -19,16 +21,6 @@ from acidsql.statements.show import (
 )
 
 S = TypeVar("S")
-Show = (
-    ShowTables
-    | ShowDatabases
-    | ShowPartitions
-    | ShowCreateTable
-    | ShowCompactions
-    | ShowTransactions
-    | ShowLocks
-)
-
 _SHOWN = (
     "TABLES",
     "DATABASES",
@@ -90,13 +82,14 @@ def parse_describe(cursor: Cursor) -> Describe:
     if not cursor.done and cursor.sees("SELECT"):
         cursor.source.refuse("DESCRIBE of a query is not supported", start, hint="Use EXPLAIN.")
     target = cursor.table()
+    partition = fixed_partition(cursor, "DESCRIBE") if cursor.sees("PARTITION") else ()
     if not cursor.done:
         cursor.source.refuse(
-            "DESCRIBE of a column or partition is not supported",
+            "DESCRIBE of a column is not supported",
             cursor.offset,
-            hint="Write DESCRIBE [FORMATTED] and a table only.",
+            hint="Write DESCRIBE [FORMATTED] t [PARTITION (…)].",
         )
-    return Describe(target, formatted)
+    return Describe(target, formatted, partition)
 
 
 def _show_locks(cursor: Cursor) -> ShowLocks:

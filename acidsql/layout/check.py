@@ -25,14 +25,14 @@ from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import WriteId
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidWriteIdList
-from acidsql.model.table import TableKind
+from acidsql.model.table import FileFormat, TableKind
 
 _HARMLESS = frozenset({"_SUCCESS"})
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What names are judged by: the kind of table, and which write ids there can be.
+    """What names are judged by: the kind and format of the table, and which write ids there can be.
 
     ``write_ids`` is the snapshot; ``highest`` was asked for after the listing was made. Hidden
     names are fine where a transaction of the snapshot is open, and while ``compacting``.
@@ -42,6 +42,7 @@ class Names:
     write_ids: ValidWriteIdList
     highest: WriteId
     compacting: bool = False
+    format: FileFormat = FileFormat.ORC
 
 
 def name_problems(
@@ -79,7 +80,7 @@ def _loose_file(file: ListedFile, names: Names) -> Iterator[Problem]:
         if file.path not in _HARMLESS:
             yield Problem(file.path, ProblemKind.LEFT_BEHIND, "a hidden file that nobody reads")
     elif names.kind is TableKind.PLAIN:
-        yield from _empty(file.path, file)
+        yield from _empty(file.path, file, names)
     elif names.kind is TableKind.INSERT_ONLY:
         yield Problem(
             file.path, ProblemKind.UNKNOWN_NAME, "a file outside of every delta is not read"
@@ -134,7 +135,7 @@ def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iter
             yield Problem(name, ProblemKind.LEFT_BEHIND, "a hidden file that nobody reads")
         return
     if names.kind is TableKind.INSERT_ONLY:
-        yield from _empty(name, file)
+        yield from _empty(name, file, names)
         return
     if folder:
         yield Problem(
@@ -148,11 +149,12 @@ def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iter
         return
     if bucket is not None and bucket.name != name:
         yield Problem(name, ProblemKind.UNPADDED_NAME, f"readers look for {bucket.name}")
-    yield from _empty(name, file)
+    yield from _empty(name, file, names)
 
 
-def _empty(path: str, file: ListedFile) -> Iterator[Problem]:
-    if file.size == 0:
+def _empty(path: str, file: ListedFile, names: Names) -> Iterator[Problem]:
+    # A text of no rows has no bytes.
+    if file.size == 0 and names.format is not FileFormat.TEXT:
         yield Problem(path, ProblemKind.EMPTY_FILE, "it has no bytes, so it has lost its rows")
 
 

@@ -20,6 +20,7 @@ PRIMITIVES = (
     "date",
     "timestamp",
     "timestamp with local time zone",
+    "void",
 )
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
 
@@ -40,7 +41,6 @@ _ALIASES = {
 }
 _UNSUPPORTED = {
     "uniontype": "uniontype columns are not supported",
-    "void": "void columns cannot be declared",
     "interval": "interval columns cannot be stored",
 }
 
@@ -109,6 +109,9 @@ class StructType:
         return f"struct<{inner}>"
 
 
+VOID = PrimitiveType("void")
+"""Of columns that hold nothing but nulls. ORC has no such type."""
+
 ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | StructType
 
 
@@ -165,7 +168,8 @@ def has_timestamps(kind: ColumnType) -> bool:
 def parse_type(text: str) -> ColumnType:
     """A type from Hive's words, in any case.
 
-    Raises ValueError for a text that is not a type, or that names one we refuse.
+    Raises ValueError for a text that is not a type, or that names one we refuse, and for void
+    inside another type.
 
     >>> str(parse_type("MAP<string, array<decimal(10, 2)>>"))
     'map<string,array<decimal(10,2)>>'
@@ -207,6 +211,12 @@ class _TypeParser:
             raise ValueError(f"unknown type {word or self.text!r}")
         return PrimitiveType(word)
 
+    def _inner(self) -> ColumnType:
+        kind = self.parse()
+        if kind == VOID:
+            raise ValueError("void columns cannot be declared")
+        return kind
+
     def expect_end(self) -> None:
         self._skip()
         if self.at != len(self.text):
@@ -237,10 +247,10 @@ class _TypeParser:
 
     def _inside(self, count: int = 1) -> list[ColumnType]:
         self._expect("<")
-        kinds = [self.parse()]
+        kinds = [self._inner()]
         while len(kinds) < count:
             self._expect(",")
-            kinds.append(self.parse())
+            kinds.append(self._inner())
         self._expect(">")
         return kinds
 
@@ -250,7 +260,7 @@ class _TypeParser:
         while not fields or self._take(","):
             name = self._name()
             self._expect(":")
-            fields.append((name.lower(), self.parse()))
+            fields.append((name.lower(), self._inner()))
         self._expect(">")
         return tuple(fields)
 

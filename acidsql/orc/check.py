@@ -162,7 +162,7 @@ class _FileCheck:
         tail = self.opened.tail
         if not self._has_statistics:
             return
-        actual = actual_statistics(batch, dates=tail.calendar != JULIAN)
+        actual = actual_statistics(batch, times=tail.calendar != JULIAN)
         if number >= len(self.statistics.stripes):
             self.found.add(ProblemKind.WRONG_STATISTICS, f"stripe {number} has none")
         else:

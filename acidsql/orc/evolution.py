@@ -17,6 +17,7 @@ from acidsql.layout.arrow import Array
 from acidsql.model.table import Column
 from acidsql.model.types import (
     INTEGER_BITS,
+    VOID,
     ArrayType,
     CharType,
     ColumnType,
@@ -69,7 +70,7 @@ def check_convertible(column: Column, source: ColumnType, path: str) -> None:
 
 
 def _convertible(source: ColumnType, target: ColumnType) -> bool:
-    if source == target:
+    if target in (source, VOID):
         return True
     match source, target:
         case ArrayType(inner), ArrayType(wanted):
@@ -127,7 +128,7 @@ def current_rows(
     arrays = []
     places = matched([c.name for c in source], columns, by_position=by_position)
     for column, at in zip(columns, places, strict=True):
-        if at is None:
+        if at is None or column.type == VOID:
             arrays.append(pa.nulls(len(rows), arrow_type(column.type, "exact")))
         else:
             arrays.append(_column(children[at], source[at].type, column, path))

@@ -39,6 +39,7 @@ FOOTER_STRIPE, FOOTER_TYPE, FOOTER_METADATA, FOOTER_ROWS, FOOTER_STATISTICS = 3,
 _FOOTER_STRIDE, _FOOTER_WRITER, _FOOTER_CALENDAR = 8, 9, 11
 _WRITER_CPP = 1
 TYPE_KIND, _TYPE_CHILDREN, _TYPE_NAME = 1, 2, 3
+_TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE = 4, 5, 6
 
 LONG, TIMESTAMP, TIMESTAMP_INSTANT = 4, 9, 18
 """Kinds of types."""
@@ -62,11 +63,18 @@ class Stripe:
 
 @dataclass(frozen=True, slots=True)
 class OrcType:
-    """One of the types of a file, which stand in pre-order; ``children`` are indexes of others."""
+    """One of the types of a file, which stand in pre-order; ``children`` are indexes of others.
+
+    ``length`` is that of a char or varchar, ``precision`` and ``scale`` are a decimal's; 0 where
+    the file does not say.
+    """
 
     kind: int
-    children: tuple[int, ...]
-    names: tuple[str, ...]
+    children: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+    length: int = 0
+    precision: int = 0
+    scale: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,15 +260,20 @@ class _Footer:
                 text = _message(item.get(2, b"")).decode(errors="replace")
                 self.metadata[_text(item.get(1, b""))] = text
             elif number == FOOTER_TYPE:
-                parts = list(fields(_message(value)))
-                children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
-                names = tuple(_text(v) for n, v in parts if n == _TYPE_NAME)
-                kind = _number(dict(parts), TYPE_KIND)
-                self.types.append(OrcType(kind, tuple(children), names))
+                self.types.append(_type(_message(value)))
             elif number in (FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_WRITER, _FOOTER_CALENDAR):
                 self.numbers[number] = value
         if _number(self.numbers, FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
             raise ValueError("the stripes do not add up to the number of rows")
+
+
+def _type(message: bytes) -> OrcType:
+    parts = list(fields(message))
+    children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
+    names = tuple(_text(v) for n, v in parts if n == _TYPE_NAME)
+    wanted = (TYPE_KIND, _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE)
+    kind, *sizes = (_number(dict(parts), number) for number in wanted)
+    return OrcType(kind, tuple(children), names, *sizes)
 
 
 def _stripe(message: bytes, content: int) -> Stripe:

@@ -60,6 +60,7 @@ _PRIMITIVES: dict[str, DataType] = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "timestamp with local time zone": pa.timestamp("us", tz="UTC"),
+    "void": pa.bool_(),  # ORC has no such type: nulls of the smallest one
 }
 
 KEY_FIELDS = (

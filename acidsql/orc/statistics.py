@@ -80,16 +80,16 @@ def read_statistics(
 
 
 def actual_statistics(
-    batch: pa.RecordBatch, *, dates: bool = True
+    batch: pa.RecordBatch, *, times: bool = True
 ) -> list[tuple[str, ColumnStatistics | None]]:
     """What the statistics of these rows have to allow for: name and statistics of each column.
 
-    In pre-order from number 1 on. None for what is not compared: everything inside a list or map,
-    and without ``dates`` every date, whose statistics count days in another calendar.
+    In pre-order from number 1 on. None for what is not compared: everything inside a list or map.
+    Without ``times`` dates and timestamps have no bounds: the file's count in another calendar.
     """
     found: list[tuple[str, ColumnStatistics | None]] = []
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
-        _walk(name, array, 0, found, dates=dates)
+        _walk(name, array, 0, found, times=times)
     return found
 
 
@@ -149,24 +149,24 @@ def _walk(
     outer_nulls: int,
     found: list[tuple[str, ColumnStatistics | None]],
     *,
-    dates: bool,
+    times: bool,
 ) -> None:
     kind = array.type
     if pa.types.is_struct(kind) and not is_exact(kind):
         found.append((name, _counts(array, outer_nulls)))
         for field, child in zip(kind, array.flatten(), strict=True):
-            _walk(f"{name}.{field.name}", child, array.null_count, found, dates=dates)
+            _walk(f"{name}.{field.name}", child, array.null_count, found, times=times)
         return
     if pa.types.is_nested(kind) and not is_exact(kind):
         # Maps and lists: the counts of what is inside differ between writers.
         found.append((name, _counts(array, outer_nulls)))
         found.extend([(name, None)] * (_columns(kind) - 1))
         return
-    if pa.types.is_date32(kind) and not dates:
-        found.append((name, None))
+    counts = _counts(array, outer_nulls)
+    if not times and (pa.types.is_temporal(kind) or is_exact(kind)):
+        found.append((name, counts))
         return
     low, high = _bounds(array)
-    counts = _counts(array, outer_nulls)
     statistics = ColumnStatistics(counts.values, counts.has_null, low, high, _total(array))
     found.append((name, statistics))
 

@@ -11,7 +11,15 @@ import pyarrow.compute as pc
 from acidsql.errors import InvalidValueError
 from acidsql.layout.arrow import Array, DataType
 from acidsql.model.table import Column
-from acidsql.model.types import ArrayType, CharType, ColumnType, MapType, StructType, walk_types
+from acidsql.model.types import (
+    VOID,
+    ArrayType,
+    CharType,
+    ColumnType,
+    MapType,
+    StructType,
+    walk_types,
+)
 from acidsql.orc.nested import has_leaf, map_leaves
 from acidsql.orc.nulls import settled
 from acidsql.orc.run_length import Unsigned
@@ -51,6 +59,8 @@ def storable(array: Array, column: Column) -> Storable:
 
 def fitting(array: Array, column: Column) -> Array:
     """One column's values in the type its files hold. InvalidValueError if one does not fit."""
+    if column.type == VOID and array.null_count < len(array):
+        raise InvalidValueError(f'column "{column.name}" of type void holds nothing but NULL')
     wanted = arrow_type(column.type, "exact" if has_leaf(array.type, is_exact) else "us")
     try:
         result = array if array.type.equals(wanted) else _cast(array, wanted)

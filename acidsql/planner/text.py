@@ -14,7 +14,6 @@ from acidsql.planner.predicates import Arguments, scan_predicates
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
 from acidsql.statements.fragment import Fragment, Star, TableRef
 
-_MARK = "\x00"
 _SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
 
@@ -31,6 +30,8 @@ class Lowering:
 
     def text(self, fragment: Fragment) -> SqlText:
         """The fragment's own text, its tables open."""
+        # What marks a source's place must stand nowhere else: texts may hold any character.
+        mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
         sources: list[Source] = []
         found = [self._resolve(fragment, ref) for ref in fragment.tables]
 
@@ -39,13 +40,13 @@ class Lowering:
             if source is None:
                 return fragment.text[ref.start : ref.end]
             sources.append(source)
-            return _MARK + _alias_of(fragment, ref)
+            return mark + _alias_of(fragment, ref)
 
         filled = fragment.fill(
             table, lambda name: f":{name}", lambda s: self._star(s, fragment, found)
         )
         parts: list[str | Source] = []
-        for index, stretch in enumerate(filled.split(_MARK)):
+        for index, stretch in enumerate(filled.split(mark)):
             parts += [sources[index - 1], stretch] if index else [stretch]
         return SqlText.of(*(p for p in parts if p != ""))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,11 +29,16 @@ class PartitionLocation:
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """A table, its directories, and the write ids that a transaction sees of it."""
+    """A table, its directories, and the write ids that a transaction sees of it.
+
+    ``require_pinned`` raises if no transaction keeps the cleaner from its files any more; None if
+    there never was one.
+    """
 
     table: Table
     partitions: tuple[PartitionLocation, ...]
     write_ids: ValidWriteIdList
+    require_pinned: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,14 @@ class Engine(Protocol):
         ...
 
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
-        """Run a write. On any error nothing is left under a final name."""
+        """Run a write. On any error what it left is removed as far as possible."""
+        ...
+
+    def undo(self, plan: WritePlan, context: WriteContext) -> None:
+        """Remove what a write left, finished or not; StorageError if that is not certain.
+
+        For a transaction that goes on after it: an aborted one hides what stays.
+        """
         ...
 
     def compact(

@@ -69,3 +69,14 @@ class MergePlan(Node):
     keys: tuple[KeyPair, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
+
+    def starting_at(self, first: StatementId) -> MergePlan:
+        """The plan with its legs' statement ids counted from ``first``."""
+        matched = tuple(leg.model_copy(update=_moved(leg, first)) for leg in self.matched)
+        leg = self.not_matched
+        not_matched = leg and leg.model_copy(update=_moved(leg, first))
+        return self.model_copy(update={"matched": matched, "not_matched": not_matched})
+
+
+def _moved(leg: UpdateLeg | DeleteLeg | InsertLeg, first: StatementId) -> dict[str, StatementId]:
+    return {"statement_id": StatementId(first + leg.statement_id)}

@@ -73,6 +73,14 @@ def replaces(plan: WritePlan) -> bool:
             return False
 
 
+def statement_count(plan: WritePlan) -> int:
+    """How many statement ids the plan writes under: one for each kind of leg of a MERGE."""
+    if not isinstance(plan, MergePlan):
+        return 1
+    legs = [*plan.matched, *([plan.not_matched] if plan.not_matched else [])]
+    return len({leg.statement_id for leg in legs})
+
+
 def _some(text: SqlText | None) -> Iterator[SqlText]:
     if text is not None:
         yield text

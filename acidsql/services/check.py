@@ -83,6 +83,7 @@ class _NameCheck:
                 self.snapshot.write_ids,
                 latest.high_watermark,
                 (None if place.name is None else str(place.name)) in compacting,
+                self.snapshot.table.format,
             )
             for problem in name_problems(files, directories, names):
                 path = f"{place.location}/{problem.path}"

@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from acidsql.catalog import Catalog
-from acidsql.model.names import TableName
+from acidsql.commit import Uncommitted
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
+from acidsql.plans.engine import PartitionLocation, ReadContext, TableSnapshot
+from acidsql.txn.transaction import OpenTxn
+
+
+def read_context(
+    catalog: Catalog,
+    txn: OpenTxn,
+    tables: Sequence[Table],
+    arguments: Mapping[str, Any],
+    uncommitted: Uncommitted | None = None,
+) -> ReadContext:
+    """The transaction's view of some tables, with the partitions that only it knows."""
+    write_ids = txn.snapshot([t.name for t in tables])
+    snapshots = {}
+    for table in tables:
+        places = table_directories(catalog, table)
+        if uncommitted is not None:
+            known = {place.name for place in places}
+            own = uncommitted.new_partitions(table.name)
+            places += [place for place in own if place.name not in known]
+        snapshots[table.name] = TableSnapshot(
+            table, tuple(places), write_ids[table.name], txn.require_open
+        )
+    return ReadContext(txn.valid_txns, snapshots, arguments)
 
 
 def table_snapshot(catalog: Catalog, table: Table, write_ids: ValidWriteIdList) -> TableSnapshot:
     """A table with all its directories."""
     return TableSnapshot(table, tuple(table_directories(catalog, table)), write_ids)
-
-
-def table_snapshots(
-    catalog: Catalog, tables: Sequence[Table], write_ids: Mapping[TableName, ValidWriteIdList]
-) -> dict[TableName, TableSnapshot]:
-    """`table_snapshot` for each table."""
-    return {t.name: table_snapshot(catalog, t, write_ids[t.name]) for t in tables}
 
 
 def table_directories(catalog: Catalog, table: Table) -> list[PartitionLocation]:

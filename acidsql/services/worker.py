@@ -69,7 +69,7 @@ def _compact(
         return False
     txn.check()
     txns.mark_compacted(compaction.compaction_id)
-    txn.close()
+    txn.commit()
     return True
 
 

@@ -33,6 +33,7 @@ from acidsql.statements.partition import (
 from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
+    Show,
     ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
@@ -40,6 +41,14 @@ from acidsql.statements.show import (
     ShowPartitions,
     ShowTables,
     ShowTransactions,
+)
+from acidsql.statements.transaction import (
+    AbortTransactions,
+    Begin,
+    Commit,
+    Rollback,
+    SetAutocommit,
+    SetTransaction,
 )
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
@@ -56,8 +65,9 @@ AlterTable = (
     | RenamePartition
 )
 
+TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
 WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
-Statement = (
+OtherStatement = (
     WriteStatement
     | Query
     | Explain
@@ -72,22 +82,20 @@ Statement = (
     | AlterTable
     | RepairTable
     | Use
-    | Describe
-    | ShowTables
-    | ShowDatabases
-    | ShowPartitions
-    | ShowCreateTable
-    | ShowCompactions
-    | ShowTransactions
-    | ShowLocks
+    | Show
+    | AbortTransactions
 )
+Statement = TransactionStatement | OtherStatement
 
 __all__ = [
+    "AbortTransactions",
     "AddColumns",
     "AddPartitions",
     "AlterTable",
+    "Begin",
     "ChangeColumn",
     "Check",
+    "Commit",
     "Compact",
     "CreateDatabase",
     "CreateTable",
@@ -102,12 +110,17 @@ __all__ = [
     "Insert",
     "Load",
     "Merge",
+    "OtherStatement",
     "Query",
     "RenamePartition",
     "RenameTable",
     "RepairTable",
     "ReplaceColumns",
+    "Rollback",
+    "SetAutocommit",
     "SetProperties",
+    "SetTransaction",
+    "Show",
     "ShowCompactions",
     "ShowCreateTable",
     "ShowDatabases",
@@ -116,6 +129,7 @@ __all__ = [
     "ShowTables",
     "ShowTransactions",
     "Statement",
+    "TransactionStatement",
     "Truncate",
     "UnsetProperties",
     "Update",

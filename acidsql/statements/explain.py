@@ -1,4 +1,4 @@
-"""EXPLAIN of a statement."""
+"""EXPLAIN and EXPLAIN LOCKS of a statement."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from acidsql.statements.update import Update
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN ``statement``."""
+    """EXPLAIN [LOCKS] ``statement``."""
 
     statement: Insert | Update | Delete | Merge | Truncate | Load | Query
+    locks: bool = False

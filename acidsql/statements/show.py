@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.insert import PartitionValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,20 @@ class ShowLocks:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """DESCRIBE [FORMATTED | EXTENDED] ``target``."""
+    """DESCRIBE [FORMATTED | EXTENDED] ``target`` [PARTITION (…)]. Every item has a value."""
 
     target: TableRef
     formatted: bool
+    partition: tuple[PartitionValue, ...] = ()
+
+
+Show = (
+    Describe
+    | ShowTables
+    | ShowDatabases
+    | ShowPartitions
+    | ShowCreateTable
+    | ShowCompactions
+    | ShowTransactions
+    | ShowLocks
+)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
 from acidsql.txn.components import CHANGES, TxnComponent
-from acidsql.txn.entities import WriteSetEntry
+from acidsql.txn.entities import Txn, WriteSetEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,19 @@ class Conflict:
             f"{own.operation.value}/{other.operation.value}"
         )
 
-    def error(self) -> WriteConflictError:
-        """What the losing transaction is told."""
+    def error(self, winner: Txn | None) -> WriteConflictError:
+        """What the losing transaction is told; ``winner`` is the other one, if still known."""
         own = self.own
+        who = f" by {winner.user}@{winner.host}" if winner else ""
         return WriteConflictError(
             str(self),
             table=f"{own.database}.{own.table}",
             partition=own.partition,
             txn_id=own.txn_id,
             other_txn_id=self.other.txn_id,
-            detail=f"Transaction {self.other.txn_id} committed first; "
+            other_user=winner.user if winner else None,
+            other_host=winner.host if winner else None,
+            detail=f"Transaction {self.other.txn_id}{who} committed first; "
             f"transaction {own.txn_id} is rolled back.",
         )
 

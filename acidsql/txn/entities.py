@@ -39,7 +39,6 @@ class LockState(Enum):
 
     ACQUIRED = "a"
     WAITING = "w"
-    NOT_ACQUIRED = "n"
 
 
 class WriteOperation(Enum):

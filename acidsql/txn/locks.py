@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from acidsql.model.access import Access, Operation
 from acidsql.txn.entities import Lock, LockComponent, LockType, WriteOperation
+from acidsql.txn.policy import DEFAULT_POLICY, TxnPolicy
 
 _STRENGTH = {
     LockType.SHARED_READ: 1,
@@ -33,7 +34,9 @@ _WEIGHT = {
 Resource = tuple[str, str | None, str | None]
 
 
-def lock_components(accesses: Sequence[Access]) -> list[LockComponent]:
+def lock_components(
+    accesses: Sequence[Access], policy: TxnPolicy = DEFAULT_POLICY
+) -> list[LockComponent]:
     """The lock request for everything one statement does, one component per resource, sorted.
 
     Where a statement touches a resource twice, the strongest type stays, with its operation.
@@ -46,7 +49,7 @@ def lock_components(accesses: Sequence[Access]) -> list[LockComponent]:
     """
     strongest: dict[Resource, LockComponent] = {}
     for access in accesses:
-        component = _component(access)
+        component = _component(access, policy)
         key = (component.database, component.table, component.partition)
         existing = strongest.get(key)
         if existing is None or _rank(component) > _rank(existing):
@@ -58,7 +61,7 @@ def _rank(component: LockComponent) -> tuple[int, int]:
     return _STRENGTH[component.type], _WEIGHT[component.operation]
 
 
-def _component(access: Access) -> LockComponent:
+def _component(access: Access, policy: TxnPolicy) -> LockComponent:
     database = access.database.lower()
     table = access.table.lower() if access.table is not None else None
     match access.operation:
@@ -71,7 +74,7 @@ def _component(access: Access) -> LockComponent:
             return LockComponent(LockType.EXCL_WRITE, database, table, _partition(access))
         case operation:
             return LockComponent(
-                _data_lock(operation, access.transactional),
+                _data_lock(operation, policy, transactional=access.transactional),
                 database,
                 table,
                 _partition(access),
@@ -81,17 +84,22 @@ def _component(access: Access) -> LockComponent:
             )
 
 
-def _data_lock(operation: Operation, transactional: bool) -> LockType:
+def _data_lock(operation: Operation, policy: TxnPolicy, *, transactional: bool) -> LockType:
     if operation is Operation.SELECT:
         return LockType.SHARED_READ
     if not transactional:
         # Readers of a plain table have no snapshot that could hide a half-written insert.
-        return LockType.EXCLUSIVE
-    if operation is Operation.OVERWRITE:
-        # The base would hide the rows of an insert that has a lower write id and commits later
-        # (Hive: hive.txn.xlock.iow).
-        return LockType.EXCLUSIVE
-    return LockType.SHARED_READ if operation is Operation.INSERT else LockType.EXCL_WRITE
+        lenient = operation is Operation.INSERT and not policy.strict_locking
+        return LockType.SHARED_READ if lenient else LockType.EXCLUSIVE
+    match operation:
+        case Operation.INSERT:
+            # Beside an overwrite that lets readers in, an insert that has a lower write id and
+            # commits later would be hidden by the base.
+            return LockType.SHARED_WRITE if policy.zero_wait_reads else LockType.SHARED_READ
+        case Operation.OVERWRITE:
+            return LockType.EXCL_WRITE if policy.zero_wait_reads else LockType.EXCLUSIVE
+        case _:
+            return LockType.EXCL_WRITE if policy.write_xlock else LockType.SHARED_WRITE
 
 
 def write_operation(operation: Operation) -> WriteOperation:

@@ -174,6 +174,10 @@ class TxnManager(Protocol):
         """
         ...
 
+    def resolve_deadlocks(self) -> list[TxnId]:
+        """Abort the youngest transaction of each circle of waiting ones; the ids. Idempotent."""
+        ...
+
     def show_locks(self) -> list[Lock]:
         """All locks, by lock id and component. Read-only."""
         ...

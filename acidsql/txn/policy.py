@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,12 @@ class TxnPolicy:
     hive.txn.max.open.batch, ``lock_retries`` hive.lock.numretries and ``lock_sleep_s``
     hive.lock.sleep.between.retries, the longest pause between two looks at a waiting lock.
     ``lock_start_s`` is fixed in Hive.
+
+    ``xlock_iow`` (hive.txn.xlock.iow): INSERT OVERWRITE keeps readers out. ``write_xlock``
+    (hive.txn.write.xlock): UPDATE, DELETE and MERGE wait for each other, instead of finding a
+    conflict at the commit. Without either, inserts wait for overwrites, and a read that would have
+    to wait fails at once. ``strict_locking`` (hive.txn.strict.locking.mode): a write to a plain
+    table keeps everybody else out. Sessions that share tables must agree on these three.
     """
 
     timeout_s: float = 300.0
@@ -22,11 +29,19 @@ class TxnPolicy:
     lock_start_s: float = 0.05
     lock_sleep_s: float = 60.0
     max_open_batch: int = 1000
+    xlock_iow: bool = True
+    write_xlock: bool = True
+    strict_locking: bool = True
 
     def __post_init__(self) -> None:
         counts = (self.max_open_txns, self.max_open_batch)
         if self.timeout_s <= 0 or min(counts) < 1 or self.lock_retries < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
+
+    @property
+    def zero_wait_reads(self) -> bool:
+        """Whether a read that meets an exclusive lock fails at once (Hive: zeroWaitReadEnabled)."""
+        return not (self.xlock_iow and self.write_xlock)
 
     @property
     def timeout_ms(self) -> int:
@@ -48,6 +63,10 @@ class TxnPolicy:
         return 2 * self.timeout_ms
 
 
+DEFAULT_POLICY = TxnPolicy()
+"""Hive's defaults."""
+
+
 def lock_waits(policy: TxnPolicy) -> Iterator[float]:
     """The seconds to sleep before each further look at a waiting lock.
 
@@ -60,3 +79,15 @@ def lock_waits(policy: TxnPolicy) -> Iterator[float]:
     for _ in range(policy.lock_retries):
         wait_s = min(wait_s * 2, policy.lock_sleep_s)
         yield wait_s
+
+
+def conflict_waits() -> Iterator[float]:
+    """The seconds to wait before a statement that lost a conflict runs again, without end.
+
+    Doubled each time up to ten seconds; each a random part of it, so that the losers of one
+    conflict do not meet again.
+    """
+    wait_s = 0.1
+    while True:
+        yield random.uniform(wait_s / 2, wait_s)  # noqa: S311 - no secret depends on it
+        wait_s = min(wait_s * 2, 10.0)

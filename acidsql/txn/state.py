@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acidsql.errors import (
     CompactionRefusedError,
+    DeadlockError,
     NoSuchLockError,
     NoSuchTxnError,
     TooManyOpenTxnsError,
@@ -24,13 +25,16 @@ def require_open(txn_id: TxnId, state: TxnState | None, reason: str = "") -> Non
         case TxnState.OPEN:
             return
         case TxnState.ABORTED:
-            raise TxnAbortedError(
+            kind = DeadlockError if reason.startswith("deadlock") else TxnAbortedError
+            raise kind(
                 f"Transaction txnid:{txn_id} already aborted",
                 detail=f"Reason: {reason}." if reason else None,
                 code=10263,
             )
         case TxnState.COMMITTED:
-            raise NoSuchTxnError(f"Transaction txnid:{txn_id} is already committed.", code=10262)
+            error = NoSuchTxnError(f"Transaction txnid:{txn_id} is already committed.", code=10262)
+            error.committed = True
+            raise error
         case None:
             raise NoSuchTxnError(f"No such transaction txnid:{txn_id}", code=10262)
 

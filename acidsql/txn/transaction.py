@@ -13,6 +13,7 @@ from acidsql.errors import (
     CommitStateUnknownError,
     LockTimeoutError,
     NoSuchLockError,
+    NoSuchTxnError,
     StorageError,
     TxnAbortedError,
     TxnError,
@@ -20,7 +21,8 @@ from acidsql.errors import (
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.txn.entities import LockComponent, LockResponse, LockState, TxnType
+from acidsql.txn.entities import LockComponent, LockResponse, LockState, LockType, TxnType
+from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy, lock_waits
 
@@ -40,10 +42,12 @@ class OpenTxn:
         policy: TxnPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
         agent_info: str = "",
+        heartbeats: Heartbeats = HEARTBEATS,
     ) -> None:
         self._manager = manager
         self._user, self._host, self._agent_info = user, host, agent_info
-        self._policy = policy or TxnPolicy()
+        self.type = type
+        self.policy = policy or TxnPolicy()
         self._sleep = sleep
         self._guard = threading.RLock()
         self._ended = False
@@ -53,16 +57,16 @@ class OpenTxn:
         self._txns: ValidTxnList | None = None
         self._write_ids: dict[TableName, WriteId] = {}
         self.txn_id: TxnId = manager.open_txn(user, host, type)
-        self._heart = _Heart(self._beat, self._policy.heartbeat_s, f"heartbeat txn {self.txn_id}")
-        self._heart.start()
+        self._heartbeat = heartbeats.start(self._beat, self.policy.heartbeat_s)
 
     # -- what a statement needs -----------------------------------------------------------------
 
     def lock(self, components: Sequence[LockComponent]) -> None:
         """Wait until all components are granted.
 
-        LockTimeoutError after the last retry. However it fails, the request is withdrawn, so that
-        nobody queues behind a statement that has given up.
+        LockTimeoutError after the last retry, DeadlockError if this transaction has to give way.
+        However it fails, the request is withdrawn, so that nobody queues behind a statement that
+        has given up.
         """
         if not components:
             return
@@ -70,7 +74,9 @@ class OpenTxn:
             self.txn_id, components, self._user, self._host, self._agent_info
         )
         try:
-            waits = lock_waits(self._policy)
+            if response.state is LockState.WAITING and self._reads_without_wait(components):
+                raise _not_waiting(response)
+            waits = lock_waits(self.policy)
             while response.state is not LockState.ACQUIRED:
                 response = self._look_again(response, waits)
         except BaseException:
@@ -78,9 +84,13 @@ class OpenTxn:
                 self._manager.unlock(response.lock_id)
             raise
 
+    def _reads_without_wait(self, components: Sequence[LockComponent]) -> bool:
+        reads = all(c.type is LockType.SHARED_READ for c in components)
+        return reads and self.policy.zero_wait_reads
+
     def _look_again(self, response: LockResponse, waits: Iterator[float]) -> LockResponse:
         wait_s = next(waits, None)
-        if wait_s is None or response.state is LockState.NOT_ACQUIRED:
+        if wait_s is None:
             raise LockTimeoutError(
                 f"lockid:{response.lock_id} was not granted in time",
                 detail=f"It waits for {response.blocked_by}." if response.blocked_by else None,
@@ -91,6 +101,7 @@ class OpenTxn:
         self.check()
         # Whoever holds the lock may be dead, and there need not be a service that notices.
         self._manager.time_out_txns()
+        self._manager.resolve_deadlocks()
         try:
             return self._manager.check_lock(response.lock_id)
         except NoSuchLockError:
@@ -117,6 +128,10 @@ class OpenTxn:
         """The write ids each table shows to this transaction, its own included."""
         return self._manager.valid_write_ids(tables, self.valid_txns)
 
+    def require_open(self) -> None:
+        """Raise, after asking the store, unless the transaction is open."""
+        self._manager.heartbeat(self.txn_id)
+
     def check(self) -> None:
         """Raise what the heartbeat was told, if the transaction is lost."""
         if self._error is not None:
@@ -129,18 +144,19 @@ class OpenTxn:
         """Whether it was committed or aborted through this object."""
         return self._ended
 
-    def commit(self) -> None:
+    def commit(self, step: Callable[[TxnId], None] | None = None) -> None:
         """Make the writes visible. WriteConflictError or TxnAbortedError if it is lost.
 
-        Nothing happens if it has ended. A lost answer is asked for once more; after that
-        CommitStateUnknownError.
+        Nothing happens if it has ended. ``step`` commits in the store; it may do more in the same
+        store transaction than `TxnManager.commit_txn`. A lost answer is asked for once more; after
+        that CommitStateUnknownError.
         """
         with self._guard:
             if self._ended:
                 return
-            self._heart.stop()
+            self._heartbeat.stop()
             try:
-                self._commit()
+                self._commit(step or self._manager.commit_txn)
             except AcidSqlError as error:
                 self._ended = True
                 self.aborted = isinstance(error, TxnAbortedError)
@@ -148,13 +164,16 @@ class OpenTxn:
             self._ended = True
             _log.info("committed", extra={"txn_id": self.txn_id, "write_ids": self._write_ids})
 
-    def _commit(self) -> None:
+    def _commit(self, step: Callable[[TxnId], None]) -> None:
         try:
-            self._manager.commit_txn(self.txn_id)
+            step(self.txn_id)
         except StorageError:
             _log.warning("asking for a lost commit", extra={"txn_id": self.txn_id}, exc_info=True)
             try:
-                self._manager.commit_txn(self.txn_id)
+                step(self.txn_id)
+            except NoSuchTxnError as error:
+                if not error.committed:
+                    raise
             except StorageError as error:
                 raise CommitStateUnknownError(
                     f"it is not known whether txnid:{self.txn_id} was committed",
@@ -167,20 +186,26 @@ class OpenTxn:
         with self._guard:
             if self._ended:
                 return
-            self._heart.stop()
+            self._heartbeat.stop()
             self._manager.abort_txn(self.txn_id, reason)
             self._ended = self.aborted = True
             _log.info("aborted", extra={"txn_id": self.txn_id, "reason": reason})
 
     def close(self) -> None:
-        """End a transaction that only read: its commit cannot lose anything. Idempotent."""
-        self.commit()
+        """End a transaction that only read: its commit cannot lose anything. Idempotent.
+
+        If it was timed out meanwhile, it has ended already: what it had read was right, and what
+        was removed since cannot be read at all.
+        """
+        try:
+            self.commit()
+        except (NoSuchTxnError, TxnAbortedError):
+            _log.info("closed after its end", extra={"txn_id": self.txn_id}, exc_info=True)
 
     def abort_after(self, error: BaseException) -> None:
         """Roll back because of an error, which stays the one the caller sees."""
-        reason = type(error).__name__ if not str(error) else str(error).splitlines()[0]
         with _logged("aborting", self.txn_id):
-            self.abort(reason)
+            self.abort(error_line(error))
 
     def _beat(self) -> bool:
         """One heartbeat; False if there is nothing left to keep alive."""
@@ -195,27 +220,18 @@ class OpenTxn:
         return True
 
 
+def error_line(error: BaseException) -> str:
+    """An error in one line.
+
+    >>> error_line(KeyboardInterrupt())
+    'KeyboardInterrupt'
+    """
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
 @contextmanager
-def transaction(
-    manager: TxnManager,
-    *,
-    user: str,
-    host: str,
-    type: TxnType = TxnType.DEFAULT,
-    policy: TxnPolicy | None = None,
-    sleep: Callable[[float], None] = time.sleep,
-    agent_info: str = "",
-) -> Iterator[OpenTxn]:
+def transaction(txn: OpenTxn) -> Iterator[OpenTxn]:
     """A transaction for a block: leaving it commits, any exception aborts and is the one raised."""
-    txn = OpenTxn(
-        manager,
-        user=user,
-        host=host,
-        type=type,
-        policy=policy,
-        sleep=sleep,
-        agent_info=agent_info,
-    )
     try:
         yield txn
         txn.commit()
@@ -224,25 +240,13 @@ def transaction(
         raise
 
 
-class _Heart:
-    """Calls ``beat`` at an interval from a thread of its own, until it says False or is stopped."""
-
-    def __init__(self, beat: Callable[[], bool], interval_s: float, name: str) -> None:
-        self._stopped = threading.Event()
-        self._beat, self._interval_s = beat, interval_s
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        while not self._stopped.wait(self._interval_s):
-            if not self._beat():
-                return
+def _not_waiting(response: LockResponse) -> LockTimeoutError:
+    return LockTimeoutError(
+        "Unable to acquire read lock due to an existing exclusive lock",
+        detail=f"It is {response.blocked_by}.",
+        hint="Try again; with hive.txn.xlock.iow and hive.txn.write.xlock reads would wait.",
+        code=10307,
+    )
 
 
 @contextmanager

@@ -55,9 +55,7 @@ def test_the_rows_are_those_hive_saw(hive: str, state: str, spark: Any) -> None:
     assert sorted(rows) == expected
 
 
-@pytest.mark.parametrize(
-    ("hive", "state"), [p for p in STATES if not p.values[1].endswith("-text")]
-)
+@pytest.mark.parametrize(("hive", "state"), STATES)
 def test_a_bare_directory_has_the_rows_hive_saw(hive: str, state: str, session: Session) -> None:
     texts, rows = printed(hive, state)
     frame = session.read_acid(

@@ -195,7 +195,7 @@ class Stores(RuleBasedStateMachine):
     def pass_time(self, seconds):
         self.now_ms += seconds * 1000
 
-    @rule(verb=st.sampled_from(["time_out_txns", "trim"]))
+    @rule(verb=st.sampled_from(["time_out_txns", "resolve_deadlocks", "trim"]))
     def keep_house(self, verb):
         self.both(verb)
 

@@ -51,6 +51,7 @@ class FakeSession:
     cleanable: int = 0
     rounds: int = 0
     closed: bool = False
+    in_transaction: bool = False
 
     def execute(
         self,
@@ -61,6 +62,9 @@ class FakeSession:
         column: int = 1,
     ) -> FakeResult:
         self.executed.append((sql, args, line, column))
+        if sql in ("BEGIN", "COMMIT"):
+            self.in_transaction = sql == "BEGIN"
+            return FakeResult()
         answer = self.answers.get(sql)
         if answer is None:
             raise TableNotFoundError(

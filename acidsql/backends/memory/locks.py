@@ -10,7 +10,8 @@ from acidsql.errors import TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import recorded_components
-from acidsql.txn.entities import Lock, LockComponent, LockResponse, LockState
+from acidsql.txn.deadlock import deadlocked
+from acidsql.txn.entities import Lock, LockComponent, LockResponse, LockState, TxnState
 from acidsql.txn.locks import describe_lock, first_blocker
 from acidsql.txn.state import lock_is_granted, no_such_lock
 
@@ -86,6 +87,13 @@ class MemoryLocks(MemoryTxns):
             if rows[0].state is LockState.ACQUIRED:
                 raise lock_is_granted(lock_id, rows[0].txn_id)
             del self.locks[lock_id]
+
+    def resolve_deadlocks(self) -> list[TxnId]:
+        with self.guard:
+            victims = deadlocked(self.show_locks())
+            for txn_id, reason in victims.items():
+                self.end(txn_id, TxnState.ABORTED, reason)
+            return list(victims)
 
     def show_locks(self) -> list[Lock]:
         with self.guard:

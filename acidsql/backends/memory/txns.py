@@ -66,7 +66,7 @@ class MemoryTxns(MemoryState):
             conflict = self._record_write_set(txn)
             if conflict is not None:
                 self.end(txn_id, TxnState.ABORTED, str(conflict))
-                raise conflict.error()
+                raise conflict.error(self.txns.get(conflict.other.txn_id))
             self._complete(txn)
             self.end(txn_id, TxnState.COMMITTED)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.backends.relational.connection import Row, reading, writing
+from acidsql.backends.relational.connection import Row, alone, reading, writing
 from acidsql.backends.relational.txns import RelationalTxns
 from acidsql.errors import TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import recorded_components
+from acidsql.txn.deadlock import deadlocked
 from acidsql.txn.entities import Lock, LockComponent, LockResponse, LockState, LockType
 from acidsql.txn.locks import describe_lock, first_blocker
 from acidsql.txn.state import lock_is_granted, no_such_lock
@@ -102,6 +103,17 @@ class RelationalLocks(RelationalTxns):
         if state == LockState.ACQUIRED.value:
             raise lock_is_granted(lock_id, TxnId(txn_id))
         self._sql.run("delete_lock", lock_id=lock_id)
+
+    def resolve_deadlocks(self) -> list[TxnId]:
+        # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
+        return self._resolve_deadlocks() if deadlocked(self.show_locks()) else []
+
+    @alone
+    def _resolve_deadlocks(self) -> list[TxnId]:
+        victims = deadlocked(self.show_locks())
+        for txn_id, reason in victims.items():
+            self._abort(txn_id, reason)
+        return list(victims)
 
     @reading
     def show_locks(self) -> list[Lock]:

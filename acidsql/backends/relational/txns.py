@@ -88,7 +88,11 @@ class RelationalTxns(OverSql):
         conflict = self._commit(txn_id)
         # Raised outside, so that the abort it tells of is kept.
         if conflict is not None:
-            raise conflict.error()
+            raise conflict.error(self._winner(conflict))
+
+    @reading
+    def _winner(self, conflict: Conflict) -> Txn | None:
+        return self._txn("txn", conflict.other.txn_id)
 
     @writing_once
     def _commit(self, txn_id: TxnId) -> Conflict | None:

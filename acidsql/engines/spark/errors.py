@@ -14,6 +14,7 @@ from acidsql.errors import (
     ExecutionError,
     InvalidValueError,
     MissingFileError,
+    SnapshotExpiredError,
     SqlSyntaxError,
     StorageError,
 )
@@ -61,7 +62,16 @@ def clear_errors() -> Iterator[None]:
     except AcidSqlError:
         raise
     except (PySparkException, Py4JError) as error:
+        if _is_interrupted(error):
+            raise KeyboardInterrupt from error
         raise clear_error(error) from error
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C came first: PySpark then cancels all jobs, and its clean-up meets that."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def clear_error(error: Exception) -> AcidSqlError:
@@ -72,10 +82,11 @@ def clear_error(error: Exception) -> AcidSqlError:
     if task and task[1] in _TAKEN_BY_NAME:
         return _TAKEN_BY_NAME[task[1]](*_fact_and_detail(task[2]))
     if any(sign in text for sign in _MISSING):
-        return MissingFileError(
+        return SnapshotExpiredError(
             f"a file of the snapshot is gone: {_file(text)}",
             detail=_first_line(text),
-            hint="Run the statement again. If it stays, the table has lost a file.",
+            hint="A read that has timed out is not protected from the cleaner, nor one of another"
+            " warehouse's store. Run it again; if the error stays, the table has lost a file.",
         )
     if any(sign in text for sign in _CORRUPT):
         return CorruptFileError(f"cannot read {_file(text)}", detail=_cause(text))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from acidsql.engines.selection import SelectedFile
 from acidsql.model.table import Column, Table
-from acidsql.model.types import ArrayType, ColumnType, MapType, StructType
+from acidsql.model.types import VOID, ArrayType, ColumnType, MapType, StructType
 from acidsql.orc.evolution import check_convertible, field_of, is_truncated, matched
 from acidsql.orc.types import file_columns
 
@@ -85,7 +85,9 @@ def _schema(table: Table, file: SelectedFile, *, by_position: bool) -> Schema | 
     there = {name.lower() for name in names}
     columns: list[FileColumn | None] = []
     for column, at in zip(table.columns, places, strict=True):
-        if at is not None:
+        if column.type == VOID:
+            columns.append(None)
+        elif at is not None:
             check_convertible(column, found[at].type, file.path)
             columns.append(_file_column(column, found[at]))
         elif column.name not in there:
@@ -93,6 +95,8 @@ def _schema(table: Table, file: SelectedFile, *, by_position: bool) -> Schema | 
             columns.append(FileColumn(column.name, column.type))
         else:
             columns.append(None)
+    if not any(columns):
+        return None
     return Schema(tuple(columns), file.first is not None)
 
 

@@ -29,7 +29,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.sql import ansi
-from acidsql.engines.spark.values import stored
+from acidsql.engines.spark.values import kept, stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -254,18 +254,15 @@ class _Merge:
     def _new_value(self, column: Column) -> SqlText:
         leg = self.updates[0]
         value = next((a.value for a in leg.assignments if a.column == column.name), None)
-        kept = f"{quote(self.plan.alias)}.{quote(column.name)}"
-        if value is None:
-            written = SqlText.of(f"{quote(self.plan.alias)}.{quote(column.name)}")
-        else:
-            written = stored(value, column)
+        old = kept(self.plan.alias, column)
         name = f" AS {quote(column.name)}"
-        if written == SqlText.of(kept):
-            return SqlText.of(kept, name)
+        written = old if value is None else stored(value, column)
+        if written == old:
+            return SqlText.of(old, name)
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
         number = self.plan.matched.index(leg)
         acts = SqlText.of("CASE WHEN ", self._acting_leg(), f" = {number} THEN ")
-        return SqlText.of(acts, written, f" ELSE {kept} END", name)
+        return SqlText.of(acts, written, " ELSE ", old, " END", name)
 
     def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
         """Write the source rows without a match."""

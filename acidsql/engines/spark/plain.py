@@ -19,6 +19,7 @@ from acidsql.engines.spark.read import (
     ScanRequest,
     empty_scan,
     partition_values,
+    seen_value,
 )
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.timestamps import native_reader_bends, storage_type
@@ -28,7 +29,7 @@ from acidsql.model.names import quote_identifier as quote
 from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, FileFormat, Table
-from acidsql.model.types import CharType, PrimitiveType, spark_type
+from acidsql.model.types import VOID, CharType, PrimitiveType, spark_type
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
 
@@ -76,13 +77,15 @@ def _bent_rows(
         spark, files
     )
     pairs = zip(events.values, table.columns, strict=True)
-    return events.frame, [f"{value} as {quote(column.name)}" for value, column in pairs]
+    return events.frame, [f"{seen_value(value, c)} as {quote(c.name)}" for value, c in pairs]
 
 
 def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
     """The rows as the files hold them, before types are settled."""
     paths = literal_paths(f.path for f in selection.inserts)
-    schema = ", ".join(f"{quote(c.name)} {storage_type(c.type)}" for c in table.columns)
+    schema = ", ".join(
+        f"{quote(c.name)} {storage_type(c.type)}" for c in table.columns if c.type != VOID
+    )
     reader = spark.read.options(**WHOLE)
     match table.format:
         case FileFormat.ORC:
@@ -114,6 +117,8 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
 
 def _cut(column: Column) -> str:
     """The column, no longer than its type: files of others, or of LOAD DATA, may hold more."""
+    if column.type == VOID:
+        return "cast(null as void)"
     name = quote(column.name)
     return f"left({name}, {column.type.length})" if isinstance(column.type, CharType) else name
 
@@ -127,6 +132,8 @@ def _parsed(index: int, column: Column) -> str:
             return text
         case CharType(_, length):
             return padded(f"left({text}, {length})", column.type)
+        case PrimitiveType("void"):
+            return "cast(null as void)"
         case PrimitiveType("binary"):
             return f"coalesce(try_to_binary({text}, 'base64'), cast({text} as binary))"
         case kind:

@@ -19,8 +19,8 @@ from acidsql.engines.spark.sql import literal
 from acidsql.engines.spark.timestamps import native_reader_bends
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.snapshot import ValidTxnList
-from acidsql.model.table import Table
-from acidsql.model.types import spark_type
+from acidsql.model.table import Column, Table
+from acidsql.model.types import VOID, spark_type
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.plans.predicate import Predicate
 from acidsql.storage import Storage
@@ -113,7 +113,7 @@ def _columns(
     partitioned: bool,
 ) -> list[str]:
     values = zip(events.values, table.columns, strict=True)
-    columns = [f"{value} as {quote(column.name)}" for value, column in values]
+    columns = [f"{seen_value(value, column)} as {quote(column.name)}" for value, column in values]
     columns += partition_values(table, partitions)
     if request.row_id:
         columns.append(
@@ -125,6 +125,11 @@ def _columns(
         pairs = zip(ROW_ID_COLUMNS, CHANGED_ROW_ID, strict=True)
         columns += [f"{inside} as {outside}" for inside, outside in pairs]
     return columns
+
+
+def seen_value(value: str, column: Column) -> str:
+    """The value, with the type of void that no reader of files gives it."""
+    return "cast(null as void)" if column.type == VOID else value
 
 
 def partition_values(table: Table, partitions: Sequence[PartitionLocation]) -> list[str]:

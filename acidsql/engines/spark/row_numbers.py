@@ -21,7 +21,7 @@ from acidsql.engines.spark.events import ID_TYPES, Events, column_alias
 from acidsql.layout.arrow import Array
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
-from acidsql.model.types import spark_type
+from acidsql.model.types import VOID, spark_type
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.keys import longs, valid_events
 from acidsql.orc.nested import map_leaves
@@ -65,7 +65,11 @@ class NumberedRows:
         tasks = _tasks(files)
         names = [column_alias(index) for index in range(len(self.columns))]
         ids = zip((PARTITION, *ROW_ID_COLUMNS), ("int", *ID_TYPES), strict=True)
-        values = zip(names, (spark_type(c.type) for c in self.columns), strict=True)
+        values = zip(
+            names,
+            ("boolean" if c.type == VOID else spark_type(c.type) for c in self.columns),
+            strict=True,
+        )
         schema = ", ".join(f"{name} {kind}" for name, kind in (*ids, *values))
         reader = self
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from typing_extensions import assert_never
 
-from acidsql.engines.cleanup import discard_write
+from acidsql.engines.cleanup import discard_write, undo_write
 from acidsql.engines.local.check import check
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.insert import insert_literals
@@ -49,7 +49,7 @@ from acidsql.plans.engine import (
 from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan, replaces
+from acidsql.plans.plan import WritePlan, replaces, statement_count
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
@@ -110,14 +110,14 @@ class SparkEngine:
     # -- writing -----------------------------------------------------------------------------------
 
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
-        snapshot = context.read.tables[plan.table]
-        overwrite = replaces(plan)
-        target = Target.of(snapshot, context.write_id, self._storage, overwrite=overwrite)
+        if isinstance(plan, MergePlan):
+            plan = plan.starting_at(context.statement_id)
+        target = self._target(plan, context)
         try:
             files = self._run(plan, context, target)
             published = publish(files, target)
         except BaseException:
-            discard_write(target, self._storage)
+            discard_write(target, _statement_ids(plan, context), self._storage)
             raise
         if target.kind is TableKind.PLAIN:
             remove_attempts(target)
@@ -125,6 +125,14 @@ class SparkEngine:
         if isinstance(plan, LoadPlan) and not plan.local:
             return replace(result, moved=tuple(f.source for f in files))
         return result
+
+    def undo(self, plan: WritePlan, context: WriteContext) -> None:
+        target = self._target(plan, context)
+        undo_write(target, _statement_ids(plan, context), self._storage)
+
+    def _target(self, plan: WritePlan, context: WriteContext) -> Target:
+        snapshot = context.read.tables[plan.table]
+        return Target.of(snapshot, context.write_id, self._storage, overwrite=replaces(plan))
 
     def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
         snapshot = context.read.tables[plan.table]
@@ -188,6 +196,10 @@ class SparkEngine:
         self._frames.clear()
         self._keys.clear()
         self._spark.close()
+
+
+def _statement_ids(plan: WritePlan, context: WriteContext) -> range:
+    return range(context.statement_id, context.statement_id + statement_count(plan))
 
 
 def _result(

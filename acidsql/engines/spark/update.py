@@ -8,7 +8,7 @@ from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.job import Job, row_width, write_changed_rows
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.sql import ansi
-from acidsql.engines.spark.values import stored
+from acidsql.engines.spark.values import kept, stored
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column
@@ -32,9 +32,8 @@ def run_update(
 
 def _new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
     """What a column becomes: the value as the column stores it, or what it was."""
-    name = quote(column.name)
-    what = f"{quote(alias)}.{name}" if value is None else stored(value, column)
-    return SqlText.of(what, f" AS {name}")
+    what = kept(alias, column) if value is None else stored(value, column)
+    return SqlText.of(what, f" AS {quote(column.name)}")
 
 
 def run_delete(

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column
-from acidsql.model.types import spark_type
+from acidsql.model.types import VOID, spark_type
 from acidsql.plans.sql_text import SqlText
 
 
 def stored(value: SqlText, column: Column) -> SqlText:
     """The value cast to the column's type under ANSI rules; an error if it does not fit.
 
-    A newline closes a comment the value may end in.
+    A newline closes a comment the value may end in. Void goes to the writer as what its files hold.
     """
-    return SqlText.of("CAST((", value, f"\n) AS {spark_type(column.type)})")
+    cast = SqlText.of("CAST((", value, f"\n) AS {spark_type(column.type)})")
+    return SqlText.of("CAST(", cast, " AS boolean)") if column.type == VOID else cast
+
+
+def kept(alias: str, column: Column) -> SqlText:
+    """The value that the column has in the row of this alias, as it is stored."""
+    value = SqlText.of(f"{quote(alias)}.{quote(column.name)}")
+    return stored(value, column) if column.type == VOID else value

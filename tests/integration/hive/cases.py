@@ -10,7 +10,8 @@ A file holds cases. `[name]` begins one; a case has a database of its own. Each 
     files t base_* 1              how many directories of a name there are below a table
 
 After every turn all tables it names must have the same rows in acidsql and in Hive, vectorised and
-row by row, full-ACID ones under the same row ids; compactions and cleaning must change none.
+row by row, full-ACID ones under the same row ids; compactions and cleaning must change none. And
+CHECK TABLE must find nothing, whoever's turn it was.
 Indented lines go on with the turn. `| text` behind a turn is what it answers, one line per row; `!
 text` is a part of the error it ends with. `[name] hive 4` is a case for that version alone, and so
 is a turn that begins `hive 4>`. `#` begins a comment.

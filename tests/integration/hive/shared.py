@@ -48,11 +48,13 @@ class Shared:
         """A statement of acidsql; a compaction is carried out, `clean` is one round of cleaning."""
         if sql == "clean":
             self.session.run_cleaner()
-            return []
-        rows = self.session.execute(sql).fetchall()
-        self.session.run_worker()
+            rows = []
+        else:
+            rows = self.session.execute(sql).fetchall()
+            self.session.run_worker()
         for table in self.tables():
             self._tell_hive(table)
+            self._check(table)
         return rows
 
     def theirs(self, sql: str) -> list[Any]:
@@ -61,18 +63,25 @@ class Shared:
             # Hive 4 leaves txns of the last second open to doubt (hive.txn.opentxn.timeout).
             time.sleep(1.2)
             self.hive.run("!cleaner")
-            return []
-        rows = self.hive.run(sql.replace("{database}", self.database))
-        if " COMPACT " in sql:
-            self.hive.run("!worker")
+            rows = []
+        else:
+            rows = self.hive.run(sql.replace("{database}", self.database))
+            if " COMPACT " in sql:
+                self.hive.run("!worker")
         for table in self.tables():
             self._tell_acidsql(table)
+            self._check(table)
         return rows
 
     def both(self, sql: str) -> None:
         """A definition, which each store keeps for itself."""
         self.hive.run(sql)
         self.session.execute(sql)
+
+    def _check(self, table: Table) -> None:
+        """CHECK TABLE finds nothing."""
+        problems = self.session.execute(f"CHECK TABLE {table.name}").fetchall()
+        assert not problems, f"CHECK TABLE {table.name}:\n" + "\n".join(map(str, problems))
 
     # -- what there is -----------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acidsql.errors import NoSuchLockError, NoSuchTxnError, TxnAbortedError, TxnError
+from acidsql.errors import DeadlockError, NoSuchLockError, NoSuchTxnError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId
 from acidsql.txn.entities import LockComponent, LockState, LockType, TxnType
 
@@ -190,3 +190,17 @@ def test_locks_need_an_open_txn_and_a_component(store):
     with pytest.raises(TxnAbortedError):
         ask(store, on(R), txn=txn)
     assert store.show_locks() == []
+
+
+def test_the_youngest_of_a_circle_loses(store):
+    old, young = (store.open_txn("ann", "host1") for _ in range(2))
+    ask(store, on(E, "a"), txn=old)
+    ask(store, on(E, "b"), txn=young)
+    waiting = ask(store, on(R, "b"), txn=old)
+    assert store.resolve_deadlocks() == []
+    ask(store, on(R, "a"), txn=young)
+    assert store.resolve_deadlocks() == [young]
+    assert store.resolve_deadlocks() == []
+    with pytest.raises(DeadlockError, match=f"txnid:{young} already aborted"):
+        store.heartbeat(young)
+    assert granted(store.check_lock(waiting.lock_id))

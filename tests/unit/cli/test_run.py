@@ -246,3 +246,23 @@ def test_version_and_help(acidsql):
     assert "run" in acidsql("--help").stdout
     assert "[FILE|-]..." in acidsql("run", "-h").stdout
     assert acidsql("nonsense").exit_code == 1
+
+
+def test_a_single_transaction_is_committed_at_the_end(acidsql, session):
+    done = acidsql("run", "--single-transaction", "-e", "a", "-e", "b")
+    assert done.exit_code == 0, done.output
+    assert executed(session) == ["BEGIN", "a", "b", "COMMIT"]
+
+
+def test_a_single_transaction_is_not_committed_after_an_error(acidsql, session):
+    done = acidsql("run", "-1", "-e", "a; unknown; c")
+    assert done.exit_code == 3
+    assert executed(session) == ["BEGIN", "a", "unknown"]
+    assert session.closed
+
+
+def test_a_script_must_end_its_own_transaction(acidsql, session):
+    done = acidsql("run", "-e", "BEGIN; a")
+    assert done.exit_code == 3
+    assert "the script ended inside a transaction, which is rolled back" in done.stderr
+    assert executed(session) == ["BEGIN", "a"]

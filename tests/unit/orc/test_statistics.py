@@ -11,7 +11,7 @@ from acidsql.errors import CorruptFileError
 from acidsql.model.ids import WriteId
 from acidsql.model.problem import ProblemKind
 from acidsql.orc.check import Findings, checked_events
-from acidsql.orc.footer import read_tail
+from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.reader import open_orc
 from acidsql.orc.statistics import ColumnStatistics, contradiction, read_statistics
 from acidsql.orc.writer import EventWriter
@@ -31,7 +31,7 @@ def path(tmp_path: Path) -> Path:
 
 def found(path: Path) -> list[tuple[ProblemKind, str]]:
     findings = Findings()
-    with path.open("rb") as source, open_orc(source, str(path)) as opened:
+    with path.open("rb") as source, open_orc(source, str(path), exact=True) as opened:
         assert sum(len(events.current) for events in checked_events(opened, source, findings)) == 4
     return list(findings)
 
@@ -40,6 +40,20 @@ def replace(path: Path, old: str, new: str) -> None:
     content = path.read_bytes()
     assert content.count(bytes.fromhex(old)) >= 2
     path.write_bytes(content.replace(bytes.fromhex(old), bytes.fromhex(new)))
+
+
+def test_old_days_of_another_calendar_are_not_compared(tmp_path: Path) -> None:
+    # As in Hive 4's files: bounds in the Julian calendar, values in the proleptic one.
+    path, day = tmp_path / "f", -141_428
+    values = {
+        "d": pa.array([day, 0, None, 1], pa.int32()).cast(pa.date32()),
+        "ts": pa.array([day * 86_400_000_000, 0, None, 1], pa.timestamp("us")),
+    }
+    with EventWriter(str(path), columns(d="date", ts="timestamp"), "none") as writer:
+        writer.write_inserts(pa.record_batch(values), WriteId(1), P0)
+    assert found(path) == []
+    append_metadata(str(path), read_tail(str(path)), {}, calendar=1)
+    assert found(path) == []
 
 
 def test_right_statistics_are_no_finding(path: Path) -> None:

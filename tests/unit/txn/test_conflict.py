@@ -5,7 +5,7 @@ import pytest
 from acidsql.model.ids import TxnId
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.conflict import first_conflict, latest_conflict
-from acidsql.txn.entities import WriteOperation, WriteSetEntry
+from acidsql.txn.entities import Txn, TxnState, TxnType, WriteOperation, WriteSetEntry
 
 
 def entry(txn_id, commit_id, place="t", *, partition=None, operation="u", database="db"):
@@ -37,7 +37,12 @@ def test_the_partition_is_named():
     assert str(conflict) == (
         "Aborting [txnid:5,6] due to a write conflict on db/t/p=2 committed by [txnid:6,6] u/d"
     )
-    error = conflict.error()
+    winner = Txn(TxnId(6), TxnState.COMMITTED, TxnType.DEFAULT, 0, 0, "ann", "host1")
+    named = conflict.error(winner)
+    assert (named.other_user, named.other_host) == ("ann", "host1")
+    assert str(named.detail).startswith("Transaction 6 by ann@host1 committed first; ")
+    error = conflict.error(None)
+    assert (error.other_user, error.other_host) == (None, None)
     assert (error.table, error.partition, error.txn_id, error.other_txn_id) == (
         "db.t",
         "p=2",

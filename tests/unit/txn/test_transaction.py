@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 
 import pytest
 
@@ -18,13 +19,18 @@ from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.transaction import OpenTxn, transaction
+from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import transaction as ended_by_block
 
 T = TableName("default", "t")
 UPDATE_T = [LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)]
 READ_T = [LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.SELECT)]
 FAST = TxnPolicy(timeout_s=0.002)
 WHO = {"user": "ann", "host": "host1"}
+
+
+def transaction(store, **how):
+    return ended_by_block(OpenTxn(store, **how))
 
 
 class Flaky(MemoryStore):
@@ -166,6 +172,16 @@ def test_a_reader_is_closed_by_its_owner_from_many_threads(store):
     assert store.show_locks() == []
 
 
+@pytest.mark.parametrize("trimmed", [False, True])
+def test_a_reader_that_was_timed_out_is_closed_without_an_error(store, trimmed):
+    reader = OpenTxn(store, **WHO, type=TxnType.READ_ONLY)
+    store.abort_txn(reader.txn_id, "timed out")
+    if trimmed:
+        del store.txns[reader.txn_id]
+    reader.close()
+    assert reader.ended
+
+
 def test_the_snapshot_is_fixed_at_first_use(store):
     writer = store.open_txn(**WHO)
     store.allocate_write_id(writer, T)
@@ -255,8 +271,7 @@ def test_the_heart_beats_until_the_end(store):
     with transaction(store, **WHO, policy=FAST) as txn:
         store.beat(3)
         txn.check()
-    names = {thread.name for thread in threading.enumerate()}
-    assert not any(name.startswith("heartbeat txn") for name in names)
+    assert txn._heartbeat.stopped
 
 
 def test_a_failing_heartbeat_is_tried_again(store):
@@ -272,7 +287,8 @@ def test_a_failing_heartbeat_is_tried_again(store):
 def test_what_the_heart_is_told_comes_up_in_check(store, end, error):
     txn = OpenTxn(store, **WHO, policy=FAST)
     getattr(MemoryStore, end)(store, txn.txn_id)
-    txn._heart._thread.join(10)
+    while not txn._heartbeat.stopped:
+        time.sleep(0.001)
     with pytest.raises(error):
         txn.check()
     assert not txn.ended

@@ -51,7 +51,7 @@ public class Runner {
     answers.println("READY");
     for (String line; (line = lines.readLine()) != null;) {
       try {
-        for (String row : run(line.trim())) {
+        for (String row : run(line)) {  // not trimmed: a partition may end in blanks
           answers.println(row);
         }
         answers.println("DONE");

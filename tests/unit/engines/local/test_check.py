@@ -131,6 +131,13 @@ def named(
     return [(p.path, p.kind.value) for p in name_problems(files, [], names)]
 
 
+def test_only_a_text_of_no_rows_has_no_bytes() -> None:
+    empty = ["base_0000003/000000_0=0"]
+    assert named(empty, TableKind.INSERT_ONLY, format=FileFormat.TEXT) == []
+    assert named(empty, TableKind.INSERT_ONLY) == [("base_0000003/000000_0", "empty file")]
+    assert named(["000000_0=0"], TableKind.PLAIN, format=FileFormat.TEXT) == []
+
+
 @pytest.mark.parametrize(
     "path",
     [

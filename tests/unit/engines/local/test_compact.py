@@ -266,17 +266,24 @@ def test_what_a_failed_write_left_is_found_by_its_write_id(model: Model) -> None
     before = names(model.of)
     model.insert([7, 8, 9], commit=False)
     assert names(model.of) != before
-    discard_write(model.write_target, STORAGE)
+    discard_write(model.write_target, range(1), STORAGE)
     assert names(model.of) == before
-    discard_write(model.write_target, STORAGE)
+    discard_write(model.write_target, range(1), STORAGE)
     model.check()
+
+
+def test_a_failed_statement_leaves_the_earlier_ones_of_its_transaction(model: Model) -> None:
+    model.insert([7, 8, 9], commit=False)
+    before = names(model.of)
+    discard_write(model.write_target, range(1, 3), STORAGE)
+    assert names(model.of) == before
 
 
 def test_discarding_keeps_what_others_compacted(model: Model) -> None:
     model.compact("minor")
     model.compact("major")
     kept = names(model.of)
-    discard_write(target_of(model.of, 1), STORAGE)
+    discard_write(target_of(model.of, 1), range(1), STORAGE)
     assert names(model.of) == [n for n in kept if n != "delta_0000001_0000001_0000"]
 
 

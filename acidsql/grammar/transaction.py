@@ -1,0 +1,131 @@
+"""BEGIN, COMMIT, ROLLBACK, SET TRANSACTION, SET AUTOCOMMIT and ABORT TRANSACTIONS."""
+
+from __future__ import annotations
+
+from acidsql.grammar.cursor import Cursor
+from acidsql.model.ids import TxnId
+from acidsql.statements.transaction import (
+    AbortTransactions,
+    Begin,
+    Commit,
+    Rollback,
+    SetAutocommit,
+    SetTransaction,
+)
+
+_ISOLATION = "There is one isolation level: SNAPSHOT."
+SAVEPOINT_HINT = (
+    "A statement that fails leaves the earlier ones of its transaction as they were;"
+    " ROLLBACK undoes all of them."
+)
+_ON, _OFF = ("TRUE", "ON", "1"), ("FALSE", "OFF", "0")
+
+
+def parse_begin(cursor: Cursor) -> Begin:
+    """``BEGIN [WORK | TRANSACTION] [modes]`` or ``START TRANSACTION [modes]``."""
+    if cursor.accept("START"):
+        cursor.expect("TRANSACTION")
+    else:
+        cursor.expect("BEGIN")
+        _optional_noun(cursor)
+    return Begin(_modes(cursor))
+
+
+def parse_commit(cursor: Cursor) -> Commit:
+    """``COMMIT [WORK | TRANSACTION]``."""
+    cursor.expect("COMMIT")
+    _optional_noun(cursor)
+    _refuse_chain(cursor)
+    return Commit()
+
+
+def parse_rollback(cursor: Cursor) -> Rollback:
+    """``ROLLBACK [WORK | TRANSACTION]``."""
+    start = cursor.offset
+    cursor.expect("ROLLBACK")
+    _optional_noun(cursor)
+    if cursor.sees("TO"):
+        cursor.source.refuse("savepoints are not supported", start, hint=SAVEPOINT_HINT)
+    _refuse_chain(cursor)
+    return Rollback()
+
+
+def parse_set(cursor: Cursor) -> SetTransaction | SetAutocommit:
+    """``SET TRANSACTION READ ONLY | READ WRITE`` or ``SET AUTOCOMMIT TRUE | FALSE``."""
+    start = cursor.offset
+    cursor.expect("SET")
+    if cursor.accept("TRANSACTION"):
+        read_only = _modes(cursor)
+        if read_only is None:
+            cursor.source.refuse(
+                "SET TRANSACTION ISOLATION LEVEL SNAPSHOT changes nothing", start, hint=_ISOLATION
+            )
+        return SetTransaction(read_only)
+    if not cursor.accept("AUTOCOMMIT"):
+        cursor.source.refuse(
+            "SET is supported for TRANSACTION and AUTOCOMMIT only",
+            start,
+            hint="Set options when connecting, or on the Spark session.",
+        )
+    cursor.accept("=")
+    word = cursor.peek().text.upper()
+    if word not in (*_ON, *_OFF):
+        cursor.unexpected("expected TRUE or FALSE")
+    cursor.step()
+    return SetAutocommit(word in _ON)
+
+
+def parse_abort(cursor: Cursor) -> AbortTransactions:
+    """``ABORT TRANSACTIONS id id …``; commas between the ids are fine."""
+    start = cursor.offset
+    cursor.expect("ABORT")
+    if not cursor.sees("TRANSACTIONS"):
+        cursor.source.refuse(
+            f"ABORT {cursor.peek().word} is not supported".replace("  ", " "),
+            start,
+            hint="Write ABORT TRANSACTIONS and the ids that SHOW TRANSACTIONS lists.",
+        )
+    cursor.step()
+    ids = [TxnId(cursor.integer("the id of a transaction"))]
+    while not cursor.done:
+        cursor.accept(",")
+        ids.append(TxnId(cursor.integer("the id of a transaction")))
+    return AbortTransactions(tuple(dict.fromkeys(ids)))
+
+
+def _optional_noun(cursor: Cursor) -> None:
+    if not cursor.accept("WORK"):
+        cursor.accept("TRANSACTION")
+
+
+def _refuse_chain(cursor: Cursor) -> None:
+    if cursor.sees("AND"):
+        cursor.source.refuse(
+            "AND CHAIN is not supported", cursor.offset, hint="Write BEGIN as the next statement."
+        )
+
+
+def _modes(cursor: Cursor) -> bool | None:
+    """Whether a list of transaction modes says READ ONLY, READ WRITE or neither."""
+    read_only: bool | None = None
+    first = True
+    while not cursor.done:
+        if not first:
+            cursor.accept(",")
+        first = False
+        start = cursor.offset
+        if cursor.accept("READ"):
+            if cursor.sees("ONLY") == (read_only is False) and read_only is not None:
+                cursor.source.syntax_error("READ ONLY and READ WRITE exclude each other", start)
+            read_only = cursor.accept("ONLY")
+            if not read_only:
+                cursor.expect("WRITE")
+        elif cursor.accept("ISOLATION"):
+            cursor.expect("LEVEL")
+            if not cursor.accept("SNAPSHOT"):
+                cursor.source.refuse(
+                    "this isolation level is not supported", cursor.offset, hint=_ISOLATION
+                )
+        else:
+            cursor.unexpected("expected READ ONLY, READ WRITE or ISOLATION LEVEL SNAPSHOT")
+    return read_only

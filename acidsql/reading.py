@@ -1,0 +1,72 @@
+"""A read: whose snapshot it sees, and the transaction that keeps its files from the cleaner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from acidsql.model.access import Access
+from acidsql.model.table import Table
+from acidsql.plans.engine import ReadContext
+from acidsql.services.snapshots import read_context
+from acidsql.store import Store
+from acidsql.transaction_block import TransactionBlock
+from acidsql.txn.entities import TxnType
+from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The two transactions of a read, which are one outside of a block.
+
+    ``txn`` has the locks and the snapshot. ``pin`` is what a lazy frame keeps: it may be fetched
+    after the end of the block it was made in.
+    """
+
+    txn: OpenTxn
+    pin: OpenTxn
+    store: Store
+    block: TransactionBlock | None
+
+    @classmethod
+    def begin(
+        cls,
+        accesses: Sequence[Access],
+        store: Store,
+        block: TransactionBlock | None,
+        open_txn: Callable[[TxnType], OpenTxn],
+    ) -> Reading:
+        """Lock what is read, in the block or in a transaction of its own."""
+        components = lock_components(accesses)
+        if block is not None:
+            block.txn.lock(components)
+        pin = open_txn(TxnType.READ_ONLY)
+        if block is not None:
+            return cls(block.txn, pin, store, block)
+        try:
+            pin.lock(components)
+        except BaseException as error:
+            pin.abort_after(error)
+            raise
+        return cls(pin, pin, store, None)
+
+    def context(self, tables: Sequence[Table], arguments: Mapping[str, Any]) -> ReadContext:
+        """What the read sees of these tables."""
+        own = None if self.block is None else self.block.uncommitted
+        return read_context(self.store, self.txn, tables, arguments, own)
+
+    @contextmanager
+    def released_on_error(self) -> Iterator[None]:
+        """Let go of the files if the block fails, whose error stays the one to see."""
+        try:
+            yield
+        except BaseException as error:
+            self.pin.abort_after(error)
+            raise
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self.pin.close()

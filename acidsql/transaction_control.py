@@ -1,0 +1,199 @@
+"""The transaction state of a session: autocommit, or a block that is open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from typing_extensions import assert_never
+
+from acidsql.errors import (
+    NoSuchTxnError,
+    TxnAbortedError,
+    TxnError,
+    UnsupportedStatementError,
+)
+from acidsql.plans.engine import Engine
+from acidsql.result import Result
+from acidsql.statements import (
+    AbortTransactions,
+    Begin,
+    Check,
+    Commit,
+    Explain,
+    Query,
+    Rollback,
+    SetAutocommit,
+    SetTransaction,
+    Show,
+    Statement,
+    TransactionStatement,
+    Use,
+    WriteStatement,
+)
+from acidsql.store import Store
+from acidsql.transaction_block import TransactionBlock
+from acidsql.txn.entities import TxnType
+from acidsql.txn.transaction import OpenTxn
+
+_ALLOWED = (
+    WriteStatement | Query | Explain | Check | Show | Use | AbortTransactions | TransactionStatement
+)
+
+
+class TransactionControl:
+    """What BEGIN, COMMIT, ROLLBACK, SET TRANSACTION and SET AUTOCOMMIT change."""
+
+    def __init__(
+        self, store: Store, engine: Engine, open_txn: Callable[[TxnType], OpenTxn]
+    ) -> None:
+        self._store = store
+        self._engine = engine
+        self._open_txn = open_txn
+        self._block: TransactionBlock | None = None
+        self._autocommit = True
+        self._next_read_only = False
+
+    @property
+    def in_block(self) -> bool:
+        """Whether a transaction block is open."""
+        return self._block is not None
+
+    @contextmanager
+    def statement(self, statement: Statement | None = None) -> Iterator[TransactionBlock | None]:
+        """The block a statement runs in, or None; without autocommit it may have to begin here.
+
+        An error leaves what earlier statements did as it was, unless the transaction is lost.
+        """
+        starts = statement is None or isinstance(statement, WriteStatement | Query)
+        if self._block is None and not self._autocommit and starts:
+            self.begin()
+        block = self._block
+        if block is None:
+            yield None
+            return
+        with block.guard:
+            block.require_alive()
+            if statement is not None:
+                _refuse_in_block(statement)
+            block.statements += 1
+            try:
+                yield block
+            except (KeyboardInterrupt, TxnAbortedError, NoSuchTxnError) as error:
+                block.lose(error, self._engine)
+                raise
+
+    def run(self, statement: TransactionStatement) -> Result:
+        """Carry out a statement about the transaction itself."""
+        match statement:
+            case Begin():
+                return _done("begin", self.begin(read_only=statement.read_only))
+            case Commit():
+                return self.commit()
+            case Rollback():
+                return self.rollback()
+            case SetTransaction():
+                self._set_read_only(statement.read_only)
+                return Result("set transaction", message="OK")
+            case SetAutocommit():
+                self._set_autocommit(statement.on)
+                return Result("set autocommit", message="OK")
+            case _:
+                assert_never(statement)
+
+    def begin(self, *, read_only: bool | None = None) -> TransactionBlock:
+        """Open a block; its one snapshot is taken here. TxnError if one is open."""
+        if self._block is not None:
+            raise TxnError(
+                f"transaction {self._block.txn.txn_id} is open already",
+                hint="COMMIT or ROLLBACK ends it; transactions do not nest.",
+                code=20007,
+            )
+        chosen = self._next_read_only if read_only is None else read_only
+        txn = self._open_txn(TxnType.READ_ONLY if chosen else TxnType.DEFAULT)
+        try:
+            _ = txn.valid_txns
+        except BaseException as error:
+            txn.abort_after(error)
+            raise
+        self._next_read_only = False
+        self._block = TransactionBlock(txn, explicit=True, read_only=chosen)
+        return self._block
+
+    def commit(self) -> Result:
+        """End the block; everything it wrote becomes visible at once, or nothing."""
+        block = self._end()
+        if block is None:
+            return Result("commit", message="OK")
+        with block.guard:
+            block.commit(self._store, self._engine)
+        return _done("commit", block)
+
+    def rollback(self) -> Result:
+        """End the block; nothing it wrote stays."""
+        block = self._end()
+        if block is None:
+            return Result("rollback", message="OK")
+        with block.guard:
+            block.lose(TxnError("ROLLBACK"), self._engine)
+        return _done("rollback", block)
+
+    def commit_if(self, block: TransactionBlock) -> None:
+        """`commit`, unless the block has been ended by a statement."""
+        if self._block is block:
+            self.commit()
+
+    def rollback_if(self, block: TransactionBlock) -> None:
+        """`rollback`, unless the block has ended."""
+        if self._block is block:
+            self.rollback()
+
+    def close(self) -> None:
+        """Roll back what is open. Idempotent."""
+        if self._block is not None:
+            self.rollback()
+
+    def _end(self) -> TransactionBlock | None:
+        block, self._block = self._block, None
+        if block is None and self._autocommit:
+            raise TxnError("no transaction is open", hint="BEGIN starts one.", code=20008)
+        return block
+
+    def _set_read_only(self, read_only: bool) -> None:
+        block = self._block
+        if block is None:
+            self._next_read_only = read_only
+            return
+        if block.statements:
+            raise TxnError(
+                "SET TRANSACTION must come before the first statement of the transaction",
+                hint="COMMIT or ROLLBACK, then begin again.",
+            )
+        if block.txn.type is TxnType.READ_ONLY and not read_only:
+            raise TxnError("the transaction was begun READ ONLY", hint="ROLLBACK, then BEGIN.")
+        block.read_only = read_only
+
+    def _set_autocommit(self, on: bool) -> None:
+        if on and self._block is not None:
+            # As JDBC has it; a lost transaction says so here.
+            self.commit()
+        self._autocommit = on
+
+
+def _refuse_in_block(statement: Statement) -> None:
+    if not isinstance(statement, _ALLOWED):
+        raise UnsupportedStatementError(
+            "a statement about tables and their files is not allowed in a transaction",
+            detail="It cannot be rolled back.",
+            hint="COMMIT or ROLLBACK first.",
+            code=20007,
+        )
+
+
+def _done(kind: str, block: TransactionBlock) -> Result:
+    return Result(
+        kind,
+        txn_id=block.txn.txn_id,
+        write_ids={str(table): int(number) for table, number in block.write_ids.items()},
+        message="OK",
+    )

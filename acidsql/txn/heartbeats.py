@@ -1,0 +1,101 @@
+"""Signs of life of many transactions from a few threads."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import os
+import random
+import threading
+import time
+from collections.abc import Callable
+
+
+class Heartbeat:
+    """One transaction's heartbeat, until it is stopped or its ``beat`` says False."""
+
+    def __init__(self, beat: Callable[[], bool], interval_s: float) -> None:
+        self.interval_s = interval_s
+        self._beat = beat
+        self._guard = threading.Lock()
+        self._stopped = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether there is nothing left to keep alive."""
+        return self._stopped
+
+    def beat(self) -> None:
+        """Beat once."""
+        with self._guard:
+            if not self._stopped:
+                self._stopped = not self._beat()
+
+    def stop(self) -> None:
+        """No beat begins after this returns, and none is under way. Idempotent."""
+        with self._guard:
+            self._stopped = True
+
+
+class Heartbeats:
+    """Up to ``size`` threads (hive.txn.heartbeat.threadpool.size) that live while there is work.
+
+    The first beat of a transaction comes after a random part of its interval, as Hive's do, so that
+    transactions that begin together do not beat together.
+    """
+
+    def __init__(self, size: int = 5) -> None:
+        self._size = size
+        self._numbers = itertools.count()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pid = os.getpid()
+        self._due: list[tuple[float, int, Heartbeat]] = []
+        self._wake = threading.Condition()
+        self._threads = 0
+
+    def start(self, beat: Callable[[], bool], interval_s: float) -> Heartbeat:
+        """Begin to beat; ``beat`` is called from another thread until it returns False."""
+        heartbeat = Heartbeat(beat, interval_s)
+        self._schedule(heartbeat, random.uniform(0.25, 1.0) * interval_s)  # noqa: S311 - no secret
+        return heartbeat
+
+    def _schedule(self, heartbeat: Heartbeat, wait_s: float) -> None:
+        if self._pid != os.getpid():
+            # Threads do not live on in a forked process, and its parent's transactions are not its.
+            self._forget()
+        with self._wake:
+            entry = (time.monotonic() + wait_s, next(self._numbers), heartbeat)
+            heapq.heappush(self._due, entry)
+            if self._threads < min(self._size, len(self._due)):
+                self._threads += 1
+                threading.Thread(target=self._run, name="acidsql heartbeat", daemon=True).start()
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while (heartbeat := self._next()) is not None:
+            heartbeat.beat()
+            if not heartbeat.stopped:
+                self._schedule(heartbeat, heartbeat.interval_s)
+
+    def _next(self) -> Heartbeat | None:
+        """The next heartbeat when it is due; None, and the thread ends, if there is none."""
+        with self._wake:
+            while True:
+                while self._due and self._due[0][2].stopped:
+                    heapq.heappop(self._due)
+                if not self._due:
+                    self._threads -= 1
+                    return None
+                wait_s = self._due[0][0] - time.monotonic()
+                if wait_s <= 0:
+                    return heapq.heappop(self._due)[2]
+                self._wake.wait(min(wait_s, _IDLE_S))
+
+
+_IDLE_S = 1.0
+"""How long a thread may outlive the last heartbeat, which is stopped without waking it."""
+
+HEARTBEATS = Heartbeats()
+"""Of everybody who has none of their own."""

@@ -1,0 +1,135 @@
+"""One write inside its transaction: plan, locks, job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.commit import write
+from acidsql.errors import AcidSqlError, AnalysisError, WriteConflictError
+from acidsql.model.ids import NO_WRITE_ID, WriteId
+from acidsql.model.table import Table, TableKind
+from acidsql.planner.accesses import write_accesses
+from acidsql.planner.names import SeenNames
+from acidsql.planner.planner import make_plan
+from acidsql.plans.engine import Engine, JobResult, WriteContext
+from acidsql.plans.plan import WritePlan, tables_read
+from acidsql.plans.query import QueryPlan
+from acidsql.scope import Scope
+from acidsql.services.overtaking import is_overtaken, overtaken
+from acidsql.services.snapshots import read_context
+from acidsql.statements import WriteStatement
+from acidsql.transaction_block import TransactionBlock
+from acidsql.txn.entities import LockType
+from acidsql.txn.locks import lock_components
+
+
+class OutdatedError(Exception):
+    """What the statement planned on was changed before its locks were granted.
+
+    ``lost``: the transaction's own snapshot is out of date, so a new one is needed. ``error`` is
+    for the user, if there is no other try.
+    """
+
+    def __init__(self, reason: str, error: AcidSqlError, *, lost: bool) -> None:
+        super().__init__(reason)
+        self.reason, self.error, self.lost = reason, error, lost
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A write that is done but not committed."""
+
+    plan: WritePlan
+    job: JobResult
+    write_id: WriteId
+
+
+def run_write(
+    statement: WriteStatement, block: TransactionBlock, scope: Scope, engine: Engine
+) -> Written:
+    """Write what the statement says. OutdatedError, before anything is written, to try again.
+
+    On any other error the statement's files are gone, or the whole block is lost.
+    """
+    seen = SeenNames(scope.names)
+    plan = make_plan(statement, seen, scope.arguments)
+    assert not isinstance(plan, QueryPlan)
+    target = seen.tables[plan.table]
+    assert target is not None
+    block.admit(plan, target)
+    txn = block.txn
+    write_id = NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(target.name)
+    _lock(plan, target, block, scope)
+    _require_current(plan, seen, block, scope)
+    tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
+    read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted)
+    context = WriteContext(read, write_id, block.take_statement_ids(plan))
+    if is_overtaken(plan, context, scope.store, scope.storage):
+        reason = "a later write id was committed before locks were acquired"
+        raise OutdatedError(reason, overtaken(plan.table, txn.txn_id), lost=True)
+    job = _write(plan, context, block, scope, engine)
+    block.wrote(plan, write_id)
+    return Written(plan, job, write_id)
+
+
+def _lock(plan: WritePlan, target: Table, block: TransactionBlock, scope: Scope) -> None:
+    components = lock_components(write_accesses(plan, target), block.txn.policy)
+    if any(c.type is LockType.EXCLUSIVE for c in components):
+        # Our own lazy frames would be waited for in vain. They stay readable until the cleaner
+        # comes, so that one of them may even be what the table is overwritten with.
+        scope.release(lambda held: held == target.name)
+    block.txn.lock(components)
+
+
+def _require_current(
+    plan: WritePlan, seen: SeenNames, block: TransactionBlock, scope: Scope
+) -> None:
+    """Who waited for a lock may have been overtaken: its snapshot could never commit, or its plan
+    is one for columns that are others now.
+    """
+    if not seen.still_hold():
+        raise OutdatedError("a table was altered", altered(), lost=False)
+    txn_id = block.txn.txn_id
+    winner = scope.store.latest_txn_in_conflict(txn_id)
+    if winner is not None:
+        conflict = WriteConflictError(
+            f"transaction {txn_id} cannot write to table {plan.table} any more: "
+            f"transaction {winner} changed what it works on after it had begun",
+            table=str(plan.table),
+            txn_id=txn_id,
+            other_txn_id=winner,
+        )
+        raise OutdatedError("snapshot was outdated when locks were acquired", conflict, lost=True)
+
+
+def _write(
+    plan: WritePlan, context: WriteContext, block: TransactionBlock, scope: Scope, engine: Engine
+) -> JobResult:
+    try:
+        return write(plan, context, block.txn, scope.store, engine, block.uncommitted)
+    except BaseException as error:
+        if block.explicit:
+            _undo(plan, context, block, engine, error)
+        raise
+
+
+def _undo(
+    plan: WritePlan,
+    context: WriteContext,
+    block: TransactionBlock,
+    engine: Engine,
+    error: BaseException,
+) -> None:
+    """The earlier statements of a block may be committed still: nothing of this one may stay."""
+    try:
+        engine.undo(plan, context)
+    except AcidSqlError:
+        block.lose(error, engine)
+
+
+def altered() -> AnalysisError:
+    """What a statement is told that met DDL again and again."""
+    return AnalysisError(
+        "a table of the statement was altered again and again while it waited",
+        hint="Run the statement again.",
+    )

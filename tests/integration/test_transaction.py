@@ -1,0 +1,269 @@
+"""Transactions of several statements: what they promise beside tests/logic and tests/isolation."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import acidsql
+from acidsql.errors import (
+    ConfigError,
+    StorageError,
+    TxnAbortedError,
+    TxnError,
+)
+
+if TYPE_CHECKING:
+    from acidsql.session import Session
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+@pytest.fixture
+def table(session: Session) -> Session:
+    session.execute(f"CREATE TABLE t (id int, v int) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 10), (2, 20)")
+    return session
+
+
+@pytest.fixture
+def other(warehouse: Path, spark: Any) -> Iterator[Session]:
+    with acidsql.connect(warehouse, spark=spark, user="other") as session:
+        yield session
+
+
+def rows(session: Session, table: str = "t") -> list[tuple[Any, ...]]:
+    return sorted(session.execute(f"SELECT * FROM {table}").fetchall())
+
+
+def open_txns(session: Session) -> list[Any]:
+    return [row for row in session.execute("SHOW TRANSACTIONS") if row[1] == "OPEN"]
+
+
+def test_leaving_the_block_commits(table: Session, other: Session) -> None:
+    with table.transaction() as session:
+        session.execute("INSERT INTO t VALUES (3, 30)")
+        assert len(rows(session)) == 3
+        assert len(rows(other)) == 2
+    assert len(rows(other)) == 3
+    assert not table.in_transaction
+
+
+def test_an_error_rolls_back(table: Session) -> None:
+    def work() -> None:
+        with table.transaction():
+            table.execute("DELETE FROM t")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
+    assert len(rows(table)) == 2
+    assert not open_txns(table)
+
+
+def test_the_block_may_end_its_transaction_itself(table: Session) -> None:
+    with table.transaction():
+        table.execute("INSERT INTO t VALUES (3, 30)")
+        table.execute("COMMIT")
+        table.execute("INSERT INTO t VALUES (4, 40)")
+    assert len(rows(table)) == 4
+
+
+def test_transactions_do_not_nest(table: Session) -> None:
+    with table.transaction():
+        with pytest.raises(TxnError, match="is open already"), table.transaction():
+            pytest.fail("not reached")
+        table.execute("INSERT INTO t VALUES (3, 30)")
+    assert len(rows(table)) == 3
+
+
+def test_the_commit_says_what_was_written(table: Session) -> None:
+    table.execute(f"CREATE TABLE u (id int) {ACID}")
+    begun = table.execute("BEGIN")
+    table.execute("INSERT INTO t VALUES (3, 30)")
+    table.execute("INSERT INTO u VALUES (3)")
+    done = table.execute("COMMIT")
+    assert done.txn_id == begun.txn_id
+    assert done.write_ids == {"default.t": 2, "default.u": 1}
+
+
+def test_a_script_in_one_transaction(table: Session) -> None:
+    script = "INSERT INTO t VALUES (3, 30); INSERT INTO t SELECT id + 10, v FROM t;"
+    counts = [r.rows_inserted for r in table.execute_script(script, single_transaction=True)]
+    assert counts == [1, 3]
+    with pytest.raises(acidsql.TableNotFoundError):
+        list(table.execute_script("DELETE FROM t; DELETE FROM u", single_transaction=True))
+    assert len(rows(table)) == 6
+
+
+def test_a_lazy_frame_outlives_its_transaction(table: Session) -> None:
+    with table.transaction():
+        table.execute("UPDATE t SET v = v + 1")
+        result = table.execute("SELECT * FROM t")
+        frame = table.table("t")
+        table.execute("UPDATE t SET v = v + 1")
+    table.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert table.run_cleaner() == 0
+    assert sorted(result.fetchall()) == [(1, 11), (2, 21)]
+    assert sorted(map(tuple, frame.collect())) == [(1, 11), (2, 21)]
+    assert rows(table) == [(1, 12), (2, 22)]
+
+
+def test_closing_the_session_rolls_back(warehouse: Path, spark: Any, table: Session) -> None:
+    with acidsql.connect(warehouse, spark=spark) as session:
+        session.execute("BEGIN")
+        session.execute("DELETE FROM t")
+    assert len(rows(table)) == 2
+    assert not open_txns(table)
+
+
+def test_a_transaction_that_was_aborted_by_others(table: Session, other: Session) -> None:
+    txn_id = table.execute("BEGIN").txn_id
+    table.execute("INSERT INTO t VALUES (3, 30)")
+    other.execute(f"ABORT TRANSACTIONS {txn_id}")
+    with pytest.raises(TxnAbortedError, match=f"txnid:{txn_id} already aborted"):
+        table.execute("INSERT INTO t VALUES (4, 40)")
+    # Nothing runs by mistake in a transaction of its own.
+    with pytest.raises(TxnAbortedError, match="was rolled back"):
+        table.execute("INSERT INTO t VALUES (5, 50)")
+    with pytest.raises(TxnAbortedError, match="was rolled back"):
+        table.execute("COMMIT")
+    assert len(rows(table)) == 2
+    table.execute("INSERT INTO t VALUES (6, 60)")
+    assert len(rows(table)) == 3
+    assert not table.execute("CHECK TABLE t").fetchall()
+
+
+def test_unknown_transactions_cannot_be_aborted(table: Session) -> None:
+    txn_id = table.execute("BEGIN").txn_id
+    with pytest.raises(acidsql.NoSuchTxnError, match="No such transaction txnid:999"):
+        table.execute(f"ABORT TRANSACTIONS 999 {txn_id}")
+    with pytest.raises(TxnAbortedError):
+        table.execute("SELECT * FROM t")
+    table.execute("ROLLBACK")
+
+
+def test_what_cannot_be_undone_loses_the_transaction(
+    table: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files of a failed statement must not come to light with the commit of the others."""
+    storage = table._storage
+    table.execute("BEGIN")
+    table.execute("INSERT INTO t VALUES (3, 30)")
+    with monkeypatch.context() as broken:
+        rename = storage.rename
+
+        def fail(path: str) -> None:
+            raise StorageError(f"cannot remove {path}")
+
+        def rename_and_fail(source: str, target: str) -> None:
+            rename(source, target)
+            raise StorageError(f"no answer after {target}")
+
+        broken.setattr(storage, "rename", rename_and_fail)
+        broken.setattr(storage, "remove", fail)
+        with pytest.raises(StorageError, match="no answer"):
+            table.execute("INSERT INTO t VALUES (4, 40)")
+    with pytest.raises(TxnAbortedError, match="was rolled back"):
+        table.execute("COMMIT")
+    assert len(rows(table)) == 2
+
+
+def test_a_statement_that_fails_half_published_is_undone(
+    table: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = table._storage
+    table.execute("BEGIN")
+    table.execute("INSERT INTO t VALUES (3, 30)")
+    with monkeypatch.context() as broken:
+        rename = storage.rename
+
+        def rename_and_fail(source: str, target: str) -> None:
+            rename(source, target)
+            raise StorageError(f"no answer after {target}")
+
+        broken.setattr(storage, "rename", rename_and_fail)
+        with pytest.raises(StorageError, match="no answer"):
+            table.execute("INSERT INTO t VALUES (4, 40)")
+    table.execute("INSERT INTO t VALUES (5, 50)")
+    table.execute("COMMIT")
+    assert [row[0] for row in rows(table)] == [1, 2, 3, 5]
+
+
+def test_retries_lose_no_update(warehouse: Path, spark: Any, table: Session) -> None:
+    """Two writers that do not wait for each other: one of each pair loses, and tries again."""
+
+    def increment(user: str) -> None:
+        config = {"hive.txn.write.xlock": "false"}
+        with acidsql.connect(warehouse, spark=spark, user=user, config=config) as session:
+            for _ in range(4):
+                session.execute("UPDATE t SET v = v + 1", retries=100)
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(increment, ["ann", "bob"]))
+    assert rows(table) == [(1, 18), (2, 28)]
+
+
+def test_a_statement_of_a_transaction_cannot_be_retried(table: Session) -> None:
+    with table.transaction(), pytest.raises(ConfigError, match="cannot be retried"):
+        table.execute("UPDATE t SET v = v + 1", retries=1)
+
+
+# -- interrupts --------------------------------------------------------------------------------
+
+
+def interrupt_when(condition: Any) -> threading.Thread:
+    """Ctrl-C as soon as something is so."""
+
+    def watch() -> None:
+        while not condition():
+            threading.Event().wait(0.01)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+SLOW = "UPDATE t SET v = v + cast(java_method('java.lang.Thread', 'sleep', 600000L) as int)"
+
+
+@pytest.mark.parametrize("explicit", [False, True], ids=["statement", "block"])
+def test_ctrl_c_cancels_the_job(table: Session, other: Session, spark: Any, explicit: bool) -> None:
+    tracker = spark.sparkContext.statusTracker()
+    if explicit:
+        table.execute("BEGIN")
+        table.execute("INSERT INTO t VALUES (3, 30)")
+    watcher = interrupt_when(tracker.getActiveJobsIds)
+    with pytest.raises(KeyboardInterrupt):
+        table.execute(SLOW)
+    watcher.join()
+    while tracker.getActiveJobsIds():
+        threading.Event().wait(0.01)
+    assert not open_txns(other)
+    assert not other.execute("SHOW LOCKS").fetchall()
+    if explicit:
+        with pytest.raises(TxnAbortedError, match="was rolled back"):
+            table.execute("SELECT * FROM t")
+        table.execute("ROLLBACK")
+    assert rows(table) == [(1, 10), (2, 20)]
+
+
+def test_ctrl_c_while_waiting_for_a_lock(table: Session, other: Session) -> None:
+    other.execute("BEGIN")
+    other.execute("UPDATE t SET v = v + 1")
+    waiting = lambda: any(row[4] == "WAITING" for row in other.execute("SHOW LOCKS"))  # noqa: E731
+    watcher = interrupt_when(waiting)
+    with pytest.raises(KeyboardInterrupt):
+        table.execute("UPDATE t SET v = v + 100")
+    watcher.join()
+    assert not waiting()
+    other.execute("COMMIT")
+    assert rows(table) == [(1, 11), (2, 21)]
+    assert not open_txns(table)

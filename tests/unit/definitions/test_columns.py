@@ -1,0 +1,73 @@
+"""Which columns tables may have, and how they may change."""
+
+from __future__ import annotations
+
+import pytest
+
+from acidsql.errors import AcidSqlError, UnsupportedStatementError
+from acidsql.session import Session
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"CREATE TABLE u (v void) {ACID}",
+        f"CREATE TABLE u (k int) PARTITIONED BY (v void) {ACID}",
+        f"CREATE TABLE u (v array<void>) {ACID}",
+        "ALTER TABLE t ADD COLUMNS (v void)",
+        "ALTER TABLE t CHANGE k k void",
+    ],
+)
+def test_void_is_not_declared(session: Session, sql: str) -> None:
+    session.execute(f"CREATE TABLE t (k int) {ACID}")
+    with pytest.raises(UnsupportedStatementError, match="void columns cannot be declared"):
+        session.execute(sql)
+
+
+INSERT_ONLY = "TBLPROPERTIES ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
+COLUMNS = "(a int, b string, c int, d string)"
+
+
+@pytest.mark.parametrize("kind", [ACID, "STORED AS ORC", f"STORED AS ORC {INSERT_ONLY}"])
+def test_no_column_of_orc_is_dropped(session: Session, kind: str) -> None:
+    session.execute(f"CREATE TABLE t {COLUMNS} {kind}")
+    with pytest.raises(UnsupportedStatementError, match="cannot drop columns") as caught:
+        session.execute("ALTER TABLE t REPLACE COLUMNS (a int, b string, c int)")
+    assert caught.value.code == 10313
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "kept"),
+    [
+        ("STORED AS PARQUET", "a int, b string, c int", "abc"),
+        ("STORED AS PARQUET", "a bigint, c int, e int", "ace"),
+        (f"STORED AS PARQUET {INSERT_ONLY}", "d string, e int", "de"),
+        ("STORED AS TEXTFILE", "a int, b string", "ab"),
+        (f"STORED AS TEXTFILE {INSERT_ONLY}", "a int", "a"),
+    ],
+)
+def test_columns_of_other_formats_are_dropped(
+    session: Session, kind: str, columns: str, kept: str
+) -> None:
+    session.execute(f"CREATE TABLE t {COLUMNS} {kind}")
+    session.execute(f"ALTER TABLE t REPLACE COLUMNS ({columns})")
+    assert "".join(row[0] for row in session.execute("DESCRIBE t")) == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "message"),
+    [
+        ("STORED AS TEXTFILE", "a int, c int", '"c" in the place of "b"'),
+        ("STORED AS PARQUET", "c int, a int", '"c" in the place of "a"'),
+        ("STORED AS PARQUET", "b string, c tinyint", "incompatible"),
+        ("CLUSTERED BY (b) INTO 2 BUCKETS STORED AS PARQUET", "a int", "is a bucket column"),
+    ],
+)
+def test_what_would_read_other_values_is_refused(
+    session: Session, kind: str, columns: str, message: str
+) -> None:
+    session.execute(f"CREATE TABLE t {COLUMNS} {kind}")
+    with pytest.raises(AcidSqlError, match=message):
+        session.execute(f"ALTER TABLE t REPLACE COLUMNS ({columns})")

@@ -1,0 +1,105 @@
+"""Who gives way when transactions wait in a circle."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+from hypothesis import given
+
+from acidsql.model.ids import LockId, TxnId
+from acidsql.txn.deadlock import deadlocked
+from acidsql.txn.entities import Lock, LockState, LockType
+from acidsql.txn.locks import blocks
+
+EXCLUSIVE, READ = LockType.EXCLUSIVE, LockType.SHARED_READ
+ACQUIRED, WAITING = LockState.ACQUIRED, LockState.WAITING
+
+
+def lock(lock_id: int, txn: int, table: str, kind: LockType, state: LockState) -> Lock:
+    who = ("user", "host", "agent")
+    return Lock(LockId(lock_id), 1, TxnId(txn), "db", table, None, state, kind, 0, None, *who)
+
+
+def test_two_that_want_what_the_other_has() -> None:
+    found = deadlocked([
+        lock(1, 7, "a", EXCLUSIVE, ACQUIRED),
+        lock(2, 5, "b", EXCLUSIVE, ACQUIRED),
+        lock(3, 7, "b", READ, WAITING),
+        lock(4, 5, "a", READ, WAITING),
+    ])  # fmt: skip
+    assert found == {7: "deadlock with txnid:5"}
+
+
+def test_a_queue_is_no_circle() -> None:
+    assert not deadlocked([
+        lock(1, 7, "a", EXCLUSIVE, ACQUIRED),
+        lock(2, 8, "a", EXCLUSIVE, WAITING),
+        lock(3, 9, "a", EXCLUSIVE, WAITING),
+    ])  # fmt: skip
+
+
+def test_a_circle_through_one_who_only_waits() -> None:
+    # 2 waits for the reader 1; 3 waits behind 2 in the queue for a, and 1 waits for what 3 has.
+    found = deadlocked([
+        lock(1, 1, "a", READ, ACQUIRED),
+        lock(2, 3, "b", EXCLUSIVE, ACQUIRED),
+        lock(3, 2, "a", EXCLUSIVE, WAITING),
+        lock(4, 3, "a", READ, WAITING),
+        lock(5, 1, "b", READ, WAITING),
+    ])  # fmt: skip
+    assert found == {3: "deadlock with txnid:1, txnid:2"}
+
+
+def test_two_circles_lose_one_each() -> None:
+    found = deadlocked([
+        lock(1, 1, "a", EXCLUSIVE, ACQUIRED),
+        lock(2, 2, "b", EXCLUSIVE, ACQUIRED),
+        lock(3, 3, "c", EXCLUSIVE, ACQUIRED),
+        lock(4, 4, "d", EXCLUSIVE, ACQUIRED),
+        lock(5, 1, "b", READ, WAITING),
+        lock(6, 2, "a", READ, WAITING),
+        lock(7, 3, "d", READ, WAITING),
+        lock(8, 4, "c", READ, WAITING),
+    ])  # fmt: skip
+    assert set(found) == {2, 4}
+
+
+@st.composite
+def many_locks(draw: st.DrawFn) -> list[Lock]:
+    numbers = range(1, draw(st.integers(2, 12)))
+    return [
+        lock(
+            n,
+            draw(st.integers(1, 5)),
+            draw(st.sampled_from("abc")),
+            draw(st.sampled_from(LockType)),
+            draw(st.sampled_from([ACQUIRED, WAITING])),
+        )
+        for n in numbers
+    ]
+
+
+@given(many_locks())
+def test_afterwards_somebody_can_always_go_on(locks: list[Lock]) -> None:
+    victims = deadlocked(locks)
+    assert victims.keys() <= {lock.txn_id for lock in locks if lock.state is WAITING}
+    rest = [lock for lock in locks if lock.txn_id not in victims]
+    while rest:
+        free = {lock.txn_id for lock in rest} - {
+            lock.txn_id
+            for lock in rest
+            for other in rest
+            if lock.state is WAITING
+            and other.lock_id < lock.lock_id
+            and other.txn_id != lock.txn_id
+            and blocks(other, lock)
+        }
+        assert free, "the rest still waits in a circle"
+        rest = [lock for lock in rest if lock.txn_id not in free]
+
+
+@given(many_locks())
+def test_nobody_loses_without_a_circle(locks: list[Lock]) -> None:
+    waiting_once = [
+        lock for lock in locks if lock.state is ACQUIRED or lock.txn_id == locks[0].txn_id
+    ]
+    assert not deadlocked(waiting_once)
