@@ -69,7 +69,7 @@ def kill(postgres):
 
 def test_one_store_serves_many_threads(store):
     def work(_):
-        with transaction(store, user="ann", host="host1") as txn:
+        with transaction(OpenTxn(store, user="ann", host="host1")) as txn:
             return txn.txn_id, txn.write_id(T)
 
     with ThreadPoolExecutor(12) as pool:

@@ -16,7 +16,7 @@ from acidsql.errors import StorageError
 from acidsql.model.names import TableName
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.transaction import transaction
+from acidsql.txn.transaction import OpenTxn, transaction
 
 DIALECT = "acidsql.backends.sqlite"
 T = TableName("default", "t")
@@ -27,13 +27,13 @@ import sys
 from acidsql.backends.sqlite import SqliteStore
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockType, WriteOperation
-from acidsql.txn.transaction import transaction
+from acidsql.txn.transaction import OpenTxn, transaction
 
 path, rounds = sys.argv[1], int(sys.argv[2])
 lock = [LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.INSERT)]
 store = SqliteStore(path)
 for _ in range(rounds):
-    with transaction(store, user="ann", host="host1") as txn:
+    with transaction(OpenTxn(store, user="ann", host="host1")) as txn:
         write_id = txn.write_id(TableName("default", "t"))
         txn.lock(lock)
     print(txn.txn_id, write_id)
@@ -51,7 +51,7 @@ def increments(path, counter, count):
     policy = TxnPolicy(lock_start_s=0.0005, lock_sleep_s=0.002, lock_retries=10_000)
     with closing(SqliteStore(path)) as store:
         for _ in range(count):
-            with transaction(store, user="ann", host="host1", policy=policy) as txn:
+            with transaction(OpenTxn(store, user="ann", host="host1", policy=policy)) as txn:
                 txn.lock([LockComponent(LockType.EXCLUSIVE, "default", "t")])
                 seen = counter["value"]
                 store.heartbeat(txn.txn_id)
@@ -73,7 +73,7 @@ def test_threads_exclude_each_other_and_share_no_ids(path):
 
 def test_one_store_serves_many_threads(path):
     def work(store):
-        with transaction(store, user="ann", host="host1") as txn:
+        with transaction(OpenTxn(store, user="ann", host="host1")) as txn:
             return txn.txn_id, txn.write_id(T)
 
     with closing(SqliteStore(path)) as store, ThreadPoolExecutor(4) as pool:

@@ -66,6 +66,7 @@ SAME = [
     Call("check_lock", (1,)),
     Call("check_lock", (2,)),
     Call("unlock", (2,)),
+    Call("resolve_deadlocks"),
     Call("show_locks"),
     Call("compaction_started", (2, 3, 1)),
     Call("mark_compacted", (1,)),
