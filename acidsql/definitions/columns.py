@@ -16,7 +16,6 @@ from typing_extensions import assert_never
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, ColumnNotFoundError, UnsupportedStatementError
-from acidsql.model.names import TableName
 from acidsql.model.table import POSITIONAL_EVOLUTION, Column, FileFormat, Table, TableKind
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
 from acidsql.planner.names import find_column, find_target
@@ -26,6 +25,7 @@ from acidsql.statements.alter_table import AddColumns, ChangeColumn, ReplaceColu
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Identifier
 
+_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 
@@ -53,7 +53,7 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
     if new.name != old.name:
         definition = ColumnDefinition(statement.name, str(new.type), new.comment)
         refuse_bad_columns([definition], [new], table.all_columns)
-    _refuse_change(table.name, old, new, statement.name)
+    _refuse_change(table, old, new, statement.name)
     _refuse_bucket_column(table, old, new, statement.column)
     columns = tuple(new if c == old else c for c in table.columns)
     return _alter(table, columns, scope, renames=new.name != old.name)
@@ -72,7 +72,7 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
                 f'REPLACE COLUMNS puts "{column.name}" in the place of "{old.name}"',
                 hint="Write RENAME COLUMN a TO b to give a column another name.",
             )
-        _refuse_change(table.name, old, column, definition.name)
+        _refuse_change(table, old, column, definition.name)
         _refuse_bucket_column(table, old, column, definition.name)
     return _alter(table, tuple(new), scope)
 
@@ -170,12 +170,13 @@ def _refuse_bucket_column(table: Table, old: Column, new: Column, place: Identif
         raise _at(place, f'"{old.name}" is a bucket column and stays as it is')
 
 
-def _refuse_change(table: TableName, old: Column, new: Column, place: Identifier) -> None:
-    if not widens(old.type, new.type):
+def _refuse_change(table: Table, old: Column, new: Column, place: Identifier) -> None:
+    converted = table.kind is TableKind.FULL_ACID and converts(old.type, new.type)
+    if not converted and not widens(old.type, new.type):
         raise AnalysisError(
             "The following columns have types incompatible with the existing columns in their "
             f"respective positions : {new.name}",
-            detail=f"{new.type} does not hold all values of {old.type} in {table}.",
+            detail=f"{new.type} does not hold all values of {old.type} in {table.name}.",
             line=place.line,
             column=place.column,
         )
@@ -184,7 +185,7 @@ def _refuse_change(table: TableName, old: Column, new: Column, place: Identifier
 def widens(old: ColumnType, new: ColumnType) -> bool:
     """Whether every value of one type is a value of the other, whatever reads the file.
 
-    Narrower than Hive's implicit conversions, of which some lose digits.
+    Narrower than Hive's implicit conversions (`converts`), of which some lose digits.
 
     >>> widens(PrimitiveType("int"), PrimitiveType("bigint"))
     True
@@ -207,6 +208,29 @@ def widens(old: ColumnType, new: ColumnType) -> bool:
             return length <= longer
         case CharType("varchar"), PrimitiveType("string"):
             return True
+    return False
+
+
+def converts(old: ColumnType, new: ColumnType) -> bool:
+    """Whether Hive lets a column change so, and everybody makes the same of its old values.
+
+    Some may lose digits or characters, or become null. Of the changes that Hive allows, those of
+    float, double and timestamp into text are left out: the text differs by versions of Java and ORC
+    and by the JVM's zone. What values become is in `orc.evolution`.
+
+    >>> converts(PrimitiveType("int"), CharType("varchar", 5))
+    True
+    >>> converts(PrimitiveType("double"), PrimitiveType("string"))
+    False
+    """
+    is_text = isinstance(new, CharType) or new == PrimitiveType("string")
+    match old:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return is_text or isinstance(new, DecimalType) or new in _FLOATS
+        case DecimalType():
+            return is_text or isinstance(new, DecimalType) or new in _FLOATS
+        case PrimitiveType("string" | "date") | CharType():
+            return is_text
     return False
 
 

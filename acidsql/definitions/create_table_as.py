@@ -20,7 +20,7 @@ from acidsql.model.table import Table
 from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, table_name
-from acidsql.planner.query import plan_query
+from acidsql.planner.query import is_union, plan_query
 from acidsql.plans.engine import (
     Engine,
     Frame,
@@ -42,6 +42,7 @@ from acidsql.txn.entities import WriteOperation
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
+_CHAR = re.compile(r"(var)?char\(")
 _NAME = re.compile(r"[^\W\d][\w ]*")
 """What Spark calls a column after its expression is no such word."""
 
@@ -91,9 +92,12 @@ def _chosen(statement: CreateTableAs) -> bool:
 def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope) -> Table:
     """The table with the names and types of the query's columns."""
     place = statement.query.source
+    # Spark gives the first side's char(n) or varchar(n) to the rows of all sides of a union.
+    united = is_union(statement.query)
+    kinds = ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
     columns = [
         _column(number, text, kind, Identifier(text.lower(), place.line, place.column))
-        for number, (text, kind) in enumerate(zip(frame.columns, frame.types, strict=True), 1)
+        for number, (text, kind) in enumerate(zip(frame.columns, kinds, strict=True), 1)
     ]
     by_name = {c.name.name: c for c in columns}
     partition_columns = []

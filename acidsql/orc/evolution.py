@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,6 +27,7 @@ from acidsql.model.types import (
     PrimitiveType,
     StructType,
 )
+from acidsql.model.value_text import decimal_text
 from acidsql.orc.schema import arrow_type
 
 _NO_NAME = re.compile(r"_col\d+")
@@ -201,6 +203,10 @@ def _text(array: Array, source: ColumnType, target: ColumnType) -> Array:
         array = pc.if_else(array, pa.scalar("TRUE"), pa.scalar("FALSE"))
     elif _bits(source) or source == _DATE:
         array = pc.cast(array, pa.string())
+    elif isinstance(source, DecimalType):
+        array = pa.array(
+            [None if v is None else decimal_text(v) for v in array.to_pylist()], pa.string()
+        )
     elif not _is_text(source):
         raise NotImplementedError(f"Values of type {source} are not turned into texts")
     if isinstance(source, CharType) and source.name == "char":
@@ -225,11 +231,24 @@ def _number(array: Array, source: ColumnType, target: ColumnType) -> Array:
     if target in _FLOATS and (_bits(source) or source in _FLOATS):
         # Rounded to the nearest, as in Java.
         return pc.cast(array, wanted, safe=False)
+    if target in _FLOATS and isinstance(source, DecimalType):
+        # Python's are the nearest, as Java's. ORC makes a double of it in any case.
+        doubles = [None if v is None else float(v) for v in array.to_pylist()]
+        return pc.cast(pa.array(doubles, pa.float64()), wanted, safe=False)
     if isinstance(target, DecimalType) and (_bits(source) or isinstance(source, DecimalType)):
-        # By way of one that holds every number: what does not fit is an error.
-        return pc.cast(pc.cast(array, pa.decimal256(76, max(_scale(source), target.scale))), wanted)
+        return pa.array([_decimal(v, target) for v in array.to_pylist()], wanted)
     raise NotImplementedError(f"Values of type {source} are not turned into {target}")
 
 
-def _scale(kind: ColumnType) -> int:
-    return kind.scale if isinstance(kind, DecimalType) else 0
+def _decimal(value: int | Decimal | None, kind: DecimalType) -> Decimal | None:
+    """Rounded half up; null where it has too many digits (HiveDecimal.enforcePrecisionScale).
+
+    >>> _decimal(Decimal("-0.005"), DecimalType(4, 2)), _decimal(100, DecimalType(4, 2))
+    (Decimal('-0.01'), None)
+    """
+    if value is None:
+        return None
+    with localcontext(prec=100):
+        rounded = Decimal(value).quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP)
+    digits = len(rounded.as_tuple().digits)
+    return rounded if digits <= kind.precision or rounded == 0 else None

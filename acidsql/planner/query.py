@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
@@ -13,3 +15,8 @@ def plan_query(statement: Query, names: Names, arguments: Arguments) -> QueryPla
     """The query's own text over the snapshot's tables."""
     source = statement.source
     return QueryPlan(rows=Lowering(names, arguments, source.mentions_row_id).text(source))
+
+
+def is_union(query: Query) -> bool:
+    """Whether rows of several queries are put together somewhere in it."""
+    return query.source.tree.find(exp.Union) is not None

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 _TIMESTAMP = PrimitiveType("timestamp")
 CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
-"""How Spark remembers that a string column is a char(n), and pads what it is compared with."""
+"""How Spark remembers that a string column is a char(n), and pads what it is compared with, or a
+varchar(n).
+"""
 
 
 Leaf = Callable[[str, ColumnType], str | None]
@@ -65,9 +67,12 @@ def _padded(expression: str, kind: ColumnType) -> str | None:
 
 
 def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
-    """The frame, compared by Spark as its char(n) columns demand: trailing spaces do not count."""
+    """The frame whose columns know their char(n) and varchar(n), for CREATE TABLE AS SELECT.
+
+    Spark compares char(n) as it demands: trailing spaces do not count.
+    """
     for column in columns:
-        if isinstance(column.type, CharType) and column.type.name == "char":
+        if isinstance(column.type, CharType):
             frame = frame.withMetadata(column.name, {CHAR_METADATA: str(column.type)})
     return frame
 

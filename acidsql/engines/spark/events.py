@@ -97,7 +97,7 @@ class EventScan:
         """The predicates in the files' own names."""
         table = self.snapshot.table
         pairs = zip(table.columns, found, strict=True)
-        names = {c.name: f.name for c, f in pairs if f is not None and f.cut is None}
+        names = {c.name: f.name for c, f in pairs if f is not None and not f.converted}
         own = all(name == there for name, there in names.items()) and len(names) == len(found)
         if own:
             return search_argument(self.spark, table, self.predicates)

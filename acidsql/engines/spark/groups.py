@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from acidsql.engines.selection import SelectedFile
 from acidsql.model.table import Column, Table
-from acidsql.model.types import VOID, ArrayType, ColumnType, MapType, StructType
+from acidsql.model.types import (
+    INTEGER_BITS,
+    VOID,
+    ArrayType,
+    ColumnType,
+    MapType,
+    PrimitiveType,
+    StructType,
+)
 from acidsql.orc.evolution import check_convertible, field_of, is_truncated, matched
 from acidsql.orc.types import file_columns
 
@@ -20,12 +28,14 @@ from acidsql.orc.types import file_columns
 class FileColumn:
     """A table's column as files have it: its name there and the type to read it as.
 
-    ``cut`` is the length beyond which a text is cut off.
+    ``cut`` is the length beyond which a text is cut off. Where values are ``converted``, the file's
+    statistics are not of what is seen.
     """
 
     name: str
     type: ColumnType
     cut: int | None = None
+    converted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +112,13 @@ def _schema(table: Table, file: SelectedFile, *, by_position: bool) -> Schema | 
 
 def _file_column(column: Column, source: Column) -> FileColumn:
     cut = getattr(column.type, "length", None) if is_truncated(source.type, column.type) else None
-    return FileColumn(source.name, _spelled(column.type, source.type), cut)
+    spelled = _spelled(column.type, source.type)
+    converted = spelled != source.type and not _are_integers(spelled, source.type)
+    return FileColumn(source.name, spelled, cut, converted)
+
+
+def _are_integers(*kinds: ColumnType) -> bool:
+    return all(isinstance(k, PrimitiveType) and k.name in INTEGER_BITS for k in kinds)
 
 
 def _spelled(kind: ColumnType, source: ColumnType) -> ColumnType:

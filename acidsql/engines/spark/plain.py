@@ -63,7 +63,7 @@ def scan_rows(
         if table.partition_columns:
             rows = with_partition(spark, rows, selection.inserts)
     columns += partition_values(table, partitions)
-    return Scan(remembering_char(rows.selectExpr(*columns), table.columns), selection)
+    return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
 
 
 def _bent_rows(

@@ -85,7 +85,7 @@ def scan_table(
         spark, keys, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
-    return Scan(remembering_char(frame.selectExpr(*columns), table.columns), selection)
+    return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)
 
 
 def _events(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.errors import AcidSqlError, UnsupportedStatementError
+from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
 from acidsql.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -71,3 +71,43 @@ def test_what_would_read_other_values_is_refused(
     session.execute(f"CREATE TABLE t {COLUMNS} {kind}")
     with pytest.raises(AcidSqlError, match=message):
         session.execute(f"ALTER TABLE t REPLACE COLUMNS ({columns})")
+
+
+TYPES = (
+    "a smallint, b bigint, c decimal(10,2), d decimal(38,18), e string, f char(7), g varchar(7),"
+    " h date, i double, j timestamp, k boolean, l float"
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "a string", "a char(2)", "a decimal(4,2)", "a float", "b float", "b decimal(10,2)",
+        "c double", "c varchar(3)", "d decimal(10,2)", "e char(5)", "f varchar(3)", "f string",
+        "g char(9)", "h string", "l double",
+    ],
+)  # fmt: skip
+def test_columns_change_as_in_hive(session: Session, change: str) -> None:
+    session.execute(f"CREATE TABLE t ({TYPES}) {ACID}")
+    name, kind = change.split(" ")
+    session.execute(f"ALTER TABLE t CHANGE {name} {change}")
+    assert (name, kind, "") in session.execute("DESCRIBE t").fetchall()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "b int", "i string", "l varchar(9)", "j string", "k string", "e int", "e date",
+        "h timestamp", "f int", "c bigint", "i float",
+    ],
+)  # fmt: skip
+def test_other_changes_are_refused(session: Session, change: str) -> None:
+    session.execute(f"CREATE TABLE t ({TYPES}) {ACID}")
+    with pytest.raises(AnalysisError, match="incompatible"):
+        session.execute(f"ALTER TABLE t CHANGE {change[0]} {change}")
+
+
+def test_files_of_other_kinds_of_tables_are_not_converted(session: Session) -> None:
+    session.execute(f"CREATE TABLE t ({TYPES}) STORED AS PARQUET")
+    with pytest.raises(AnalysisError, match="incompatible"):
+        session.execute("ALTER TABLE t CHANGE a a string")
