@@ -58,8 +58,8 @@ $(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive3/*)
 goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff
 	ACIDSQL_REWRITE_GOLDENS=1 $(BIN)/python -m pytest -q grammar_tests tests/logic
 
-soak: java .venv/.installed ## Run random DML against DuckDB for a long time
-	ACIDSQL_SOAK_STEPS=100 $(BIN)/python -m pytest -q tests/property/test_dml_machine.py
+soak: java .venv/.installed ## Run random statements against DuckDB and models in Python for a long time
+	ACIDSQL_SOAK_STEPS=100 $(BIN)/python -m pytest -q tests/property/test_*_machine.py
 	$(BIN)/python -m pytest -q -m thorough tests
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs

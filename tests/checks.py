@@ -6,7 +6,7 @@ package's own reading: events are merged in plain Python.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,13 @@ import pyarrow.orc as pa_orc
 from acidsql.engines.local.check import check
 from acidsql.engines.selection import directory_state
 from acidsql.filesystems import LocalStorage
+from acidsql.layout.acid_state import AcidState
 from acidsql.layout.check import Names, name_problems
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
-from acidsql.plans.engine import TableSnapshot
+from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.services.snapshots import table_directories
 from acidsql.store import Store
 
@@ -63,7 +64,7 @@ def check_table(
         store.valid_write_ids([name], txns)[name],
     )
     found = check_snapshot(snapshot, txns, but)
-    return [row for contents in found for row in visible_rows(table, contents)]
+    return [row for held in found for row in visible_rows(table, held)]
 
 
 def visible_rows(table: Table, contents: Contents) -> Iterator[tuple[Any, ...]]:
@@ -83,7 +84,23 @@ def check_snapshot(
     """What the snapshot sees, directory by directory, if nothing is wrong with it."""
     found = [p for p in problems(snapshot, txns) if p.kind not in but]
     assert found == [], found
-    return [_read_directory(snapshot, p, txns) for p in snapshot.partitions]
+    return contents(snapshot, txns)
+
+
+def contents(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Contents]:
+    """What the snapshot sees, directory by directory, whatever else is there."""
+    return read_contents(snapshot, chosen(snapshot, txns))
+
+
+def chosen(snapshot: TableSnapshot, txns: ValidTxnList) -> list[AcidState]:
+    """What the snapshot reads of each directory, as it is listed now."""
+    return [directory_state(snapshot, p, txns, LocalStorage()) for p in snapshot.partitions]
+
+
+def read_contents(snapshot: TableSnapshot, states: Sequence[AcidState]) -> list[Contents]:
+    """`contents`, of what was chosen before."""
+    pairs = zip(snapshot.partitions, states, strict=True)
+    return [_read_directory(snapshot, place, state) for place, state in pairs]
 
 
 def problems(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Problem]:
@@ -97,26 +114,27 @@ def problems(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Problem]:
     return [*found, *check(snapshot, txns, storage).problems]
 
 
-def _read_directory(snapshot: TableSnapshot, place: Any, txns: ValidTxnList) -> Contents:
+def _read_directory(
+    snapshot: TableSnapshot, place: PartitionLocation, state: AcidState
+) -> Contents:
     root = Path(place.location)
-    state = directory_state(snapshot, place, txns, LocalStorage())
     assert not state.originals
     valid = snapshot.write_ids.is_valid
-    contents = Contents(place.name)
+    held = Contents(place.name)
     base = [state.base] if state.base else []
     for directory in (*base, *state.deltas):
         for file in directory.files:
             for event in read_events(root / file.path):
                 if valid(event.write_id):
                     assert event.row is not None
-                    contents.rows[event.row_id] = event.row
+                    held.rows[event.row_id] = event.row
     for directory in state.delete_deltas:
         for file in directory.files:
             for event in read_events(root / file.path):
                 if valid(event.write_id):
-                    contents.deleted.add(event.row_id)
-                    contents.rows.pop(event.row_id, None)
-    return contents
+                    held.deleted.add(event.row_id)
+                    held.rows.pop(event.row_id, None)
+    return held
 
 
 def read_events(path: Path) -> Iterator[Event]:

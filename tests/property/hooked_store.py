@@ -1,0 +1,39 @@
+"""A store before one of whose verbs something happens: its process dies, or others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.errors import StorageError
+
+HOOKS = ("add_partitions", "add_dynamic_partitions", "mark_compacted", "commit_txn")
+"""What may wait for a hook."""
+
+_REACHED = (*HOOKS, "abort_txn", "unlock", "heartbeat", "mark_failed")
+
+
+class HookedStore(SqliteStore):
+    """The SQLite store. Once dead it reaches nothing more, and its transaction stays open."""
+
+    before: tuple[str, Callable[[], object]] | None = None
+    dead = False
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _REACHED:
+            hook = self.before
+            if hook is not None and hook[0] == name:
+                self.before = None
+                hook[1]()
+            if self.dead:
+                raise StorageError("the process is dead")
+        return super().__getattribute__(name)
+
+    def die_at(self, verb: str) -> None:
+        """Die when this is called."""
+        self.before = (verb, self.die)
+
+    def die(self) -> None:
+        """Reach nothing from now on."""
+        self.dead = True
