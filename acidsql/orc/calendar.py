@@ -10,6 +10,8 @@ from acidsql.layout.arrow import Array, DataType
 
 SWITCH_DAY = -141427
 """1582-10-15, the first day both calendars count alike."""
+SKIPPED_DAYS = 10
+"""Before it: 1582-10-05 to 1582-10-14 are in the proleptic calendar only."""
 
 _EPOCH = 2440588
 _JULIAN_OFFSET = 32082

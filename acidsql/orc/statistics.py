@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, InvalidOperation
 from functools import reduce
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 
 from acidsql.errors import CorruptFileError
 from acidsql.layout.arrow import Array
+from acidsql.orc.calendar import SKIPPED_DAYS, SWITCH_DAY
 from acidsql.orc.chunks import decompress_section
-from acidsql.orc.footer import FileTail
+from acidsql.orc.footer import DATE, JULIAN, TIMESTAMP, TIMESTAMP_INSTANT, FileTail
 from acidsql.orc.protobuf import fields
 from acidsql.orc.timestamps import is_exact
 
@@ -31,6 +32,7 @@ _FOOTER_STATISTICS = 7
 _VALUES, _INTEGER, _DOUBLE, _STRING = 1, 2, 3, 4
 _DECIMAL, _DATE, _BINARY, _TIMESTAMP, _HAS_NULL = 6, 7, 8, 9, 10
 _EXACT = Context(prec=100)
+_DAY_MS = 86_400_000
 _MILLISECOND = {"s": 1, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 
@@ -77,6 +79,30 @@ def read_statistics(
             f'file "{path}" has unreadable statistics', detail=f"{str(error).capitalize()}."
         ) from error
     return FileStatistics(file, stripes)
+
+
+def may_hold_skipped_days(tail: FileTail) -> bool:
+    """Whether a date or timestamp may be of the days that the hybrid calendar skips in 1582.
+
+    No file that counts in the hybrid calendar can have them. A day more is taken at each end: a
+    timestamp is of another day elsewhere.
+    """
+    if tail.calendar == JULIAN:
+        return False
+    said = _columns_of(tail.footer, _FOOTER_STATISTICS, None)
+    for kind, column in zip_longest(tail.types, said):
+        if kind is None or kind.kind not in (DATE, TIMESTAMP, TIMESTAMP_INSTANT):
+            continue
+        if column is None or (column.values and None in (column.low, column.high)):
+            return True
+        a_day = 1 if kind.kind == DATE else _DAY_MS
+        if (
+            column.values
+            and column.low // a_day <= SWITCH_DAY
+            and column.high // a_day >= SWITCH_DAY - SKIPPED_DAYS - 1
+        ):
+            return True
+    return False
 
 
 def actual_statistics(

@@ -109,7 +109,7 @@ class KeyFrames:
         self._guard = threading.Lock()
 
     def frame(self, spark: SparkSession, packed: np.ndarray) -> DataFrame:
-        """A DataFrame of one column, to be broadcast."""
+        """A DataFrame of one column, to be broadcast, with each key once."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
         key = (spark, hashlib.sha256(packed.tobytes()).digest())
@@ -117,7 +117,8 @@ class KeyFrames:
             if key in self._frames:
                 self._frames.move_to_end(key)
                 return self._frames[key]
-        made = F.broadcast(spark.createDataFrame(pa.table({_KEY: pa.array(packed)})))
+        distinct = pa.array(np.unique(packed))
+        made = F.broadcast(spark.createDataFrame(pa.table({_KEY: distinct})))
         if len(packed) <= _KEPT_KEYS_MAX:
             with self._guard:
                 self._frames[key] = made
@@ -155,7 +156,7 @@ def without_deleted(
     )
     if not packing.holds(ids):
         return _joined_on_columns(spark, events, partitions, ids, partitioned=partitioned)
-    deleted = keys.frame(spark, np.unique(packing.pack(partitions, ids)))
+    deleted = keys.frame(spark, packing.pack(partitions, ids))
     key = packing.expression(partitioned=partitioned)
     return events.join(deleted, _expression(f"{key} = {_KEY}"), "left_anti")
 

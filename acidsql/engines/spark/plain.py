@@ -22,7 +22,7 @@ from acidsql.engines.spark.read import (
     seen_value,
 )
 from acidsql.engines.spark.row_numbers import NumberedRows
-from acidsql.engines.spark.timestamps import native_reader_bends, storage_type
+from acidsql.engines.spark.timestamps import has_days, native_reader_bends, storage_type
 from acidsql.engines.text_rows import NULL
 from acidsql.model.ids import WriteId
 from acidsql.model.names import quote_identifier as quote
@@ -30,6 +30,7 @@ from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, PrimitiveType, spark_type
+from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
 
@@ -54,9 +55,7 @@ def scan_rows(
     selection = select_row_files(snapshot, partitions, txns, storage)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
-    if table.format is FileFormat.ORC and native_reader_bends(
-        spark, [c.type for c in table.columns]
-    ):
+    if table.format is FileFormat.ORC and _is_bent(spark, table, selection, storage):
         rows, columns = _bent_rows(spark, snapshot, selection, storage)
     else:
         rows, columns = _rows(spark, table, selection), _columns(spark, table)
@@ -64,6 +63,17 @@ def scan_rows(
             rows = with_partition(spark, rows, selection.inserts)
     columns += partition_values(table, partitions)
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
+
+
+def _is_bent(spark: SparkSession, table: Table, selection: Selection, storage: Storage) -> bool:
+    """Whether Spark's ORC reader would make other values of some."""
+    kinds = [c.type for c in table.columns]
+    if native_reader_bends(spark, kinds):
+        return True
+    if not has_days(kinds):
+        return False
+    files = opened_files(selection.inserts, storage, tails=True)
+    return any(f.tail is not None and may_hold_skipped_days(f.tail) for f in files)
 
 
 def _bent_rows(

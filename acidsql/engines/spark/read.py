@@ -16,11 +16,12 @@ from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sql import literal
-from acidsql.engines.spark.timestamps import native_reader_bends
+from acidsql.engines.spark.timestamps import has_days, native_reader_bends
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, Table
 from acidsql.model.types import VOID, spark_type
+from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.plans.predicate import Predicate
 from acidsql.storage import Storage
@@ -67,8 +68,9 @@ def scan_table(
     """
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
-    bends = native_reader_bends(spark, [c.type for c in table.columns])
-    tails = bends or not table.is_unchanged
+    kinds = [c.type for c in table.columns]
+    bends = native_reader_bends(spark, kinds)
+    tails = bends or has_days(kinds) or not table.is_unchanged
     selection = select_files(snapshot, partitions, txns, storage, tails=tails)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
@@ -93,10 +95,14 @@ def _events(
 ) -> Events:
     """The insert events, whoever can read them."""
     table = scan.snapshot.table
-    if all(f.tail is None and f.length is None for f in selection.inserts):
-        return scan.read(FileGroup(own_schema(table), selection.inserts))
+    bent = [f for f in selection.inserts if f.tail is not None and may_hold_skipped_days(f.tail)]
+    files = [f for f in selection.inserts if f not in bent] if bent else selection.inserts
     row_ids = request.row_id or request.key or bool(selection.deletes)
-    groups, others = group_files(table, selection.inserts, by_position=by_position, row_ids=row_ids)
+    if table.is_unchanged and all(f.first is None and f.length is None for f in files):
+        groups, others = [FileGroup(own_schema(table), tuple(files))] if files else [], bent
+    else:
+        groups, rest = group_files(table, files, by_position=by_position, row_ids=row_ids)
+        others = [*rest, *bent]
     scans = [scan.read(group) for group in groups]
     if others:
         rows = NumberedRows(table.columns, scan.snapshot.write_ids, storage, by_position)

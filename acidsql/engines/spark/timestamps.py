@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _TIMESTAMPS = (PrimitiveType("timestamp"), PrimitiveType("timestamp with local time zone"))
+_DAYS = (PrimitiveType("date"), *_TIMESTAMPS)
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00", "Universal"})
 
 
@@ -42,6 +43,15 @@ def wall_clock(expression: str) -> str:
 def session_is_utc(spark: SparkSession) -> bool:
     """Whether a cast does the same."""
     return (spark.conf.get("spark.sql.session.timeZone") or "") in _UTC
+
+
+def has_days(kinds: Sequence[ColumnType]) -> bool:
+    """Whether Spark's ORC reader may bend a value: it knows no day that the hybrid calendar skips.
+
+    ORC hands it days of that calendar, in which 1582-10-10 is taken for 1582-10-20. Such files are
+    read with pyarrow; their statistics tell (`acidsql.orc.statistics.may_hold_skipped_days`).
+    """
+    return any(kind in _DAYS for column in kinds for kind in walk_types(column))
 
 
 def native_reader_bends(spark: SparkSession, kinds: Sequence[ColumnType]) -> bool:
