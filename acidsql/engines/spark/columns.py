@@ -66,10 +66,22 @@ def _padded(expression: str, kind: ColumnType) -> str | None:
 
 def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
     """The frame, compared by Spark as its char(n) columns demand: trailing spaces do not count."""
-    for column in columns:
-        if isinstance(column.type, CharType) and column.type.name == "char":
-            frame = frame.withMetadata(column.name, {CHAR_METADATA: str(column.type)})
-    return frame
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
+
+    chars = {
+        c.name: {CHAR_METADATA: str(c.type)}
+        for c in columns
+        if isinstance(c.type, CharType) and c.type.name == "char"
+    }
+    if not chars:
+        return frame
+    # Not by withMetadata, which takes a dot in a name for the way to a field.
+    return frame.select(
+        *(
+            F.col(quote(n)).alias(n, **({"metadata": chars[n]} if n in chars else {}))
+            for n in frame.columns
+        )
+    )
 
 
 def rebuilt(expression: str, kind: ColumnType, leaf: Leaf) -> str:
