@@ -375,11 +375,15 @@ class OverlapMachine(RuleBasedStateMachine):
 
     def compact_in(self, data: st.DataObject, process: Process) -> None:
         statement = self.compaction(data)
-        working = [c for c in self.store.show_compactions() if c.state is CompactionState.WORKING]
+        queued = [
+            c
+            for c in self.store.show_compactions()
+            if c.state in (CompactionState.INITIATED, CompactionState.WORKING)
+        ]
         try:
             self.run(process, statement)
         except CompactionRefusedError:
-            assert working
+            assert queued
 
     @rule(at=st.integers(0, 1))
     def clean(self, at: int) -> None:

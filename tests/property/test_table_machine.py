@@ -490,6 +490,7 @@ class TableMachine(RuleBasedStateMachine):
             for row in self.rows:
                 row.insert(at, None)
 
+    @precondition(lambda self: self.full_acid)
     @rule(data=st.data())
     def rename_column(self, data: st.DataObject) -> None:
         old = data.draw(
@@ -522,7 +523,8 @@ class TableMachine(RuleBasedStateMachine):
         if found is None:
             return
         sql = f"ALTER TABLE t {found[0]} COMPACT '{kind}' AND WAIT"
-        busy = any(c.state is CompactionState.WORKING for c in self.store.show_compactions())
+        queued = (CompactionState.INITIATED, CompactionState.WORKING)
+        busy = any(c.state in queued for c in self.store.show_compactions())
         try:
             if data.draw(st.sampled_from([False] * 5 + [True]), label="dies"):
                 store = self.open_store(HookedStore)
@@ -594,7 +596,9 @@ class TableMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.readers)
     @rule(data=st.data())
     def read(self, data: st.DataObject) -> None:
-        reader = self.readers.pop(data.draw(st.integers(0, len(self.readers) - 1)))
+        reader = data.draw(st.sampled_from(self.readers))
+        if not reader.frame:  # whose snapshot is kept until its session is closed
+            self.readers = [r for r in self.readers if r is not reader]
         self.log.append(f"read {reader.owner} {reader.frame} {reader.loose}")
         self.read_now(reader)
 

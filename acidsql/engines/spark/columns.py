@@ -71,10 +71,18 @@ def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
 
     Spark compares char(n) as it demands: trailing spaces do not count.
     """
-    for column in columns:
-        if isinstance(column.type, CharType):
-            frame = frame.withMetadata(column.name, {CHAR_METADATA: str(column.type)})
-    return frame
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
+
+    texts = {c.name: {CHAR_METADATA: str(c.type)} for c in columns if isinstance(c.type, CharType)}
+    if not texts:
+        return frame
+    # Not by withMetadata, which takes a dot in a name for the way to a field.
+    return frame.select(
+        *(
+            F.col(quote(n)).alias(n, **({"metadata": texts[n]} if n in texts else {}))
+            for n in frame.columns
+        )
+    )
 
 
 def rebuilt(expression: str, kind: ColumnType, leaf: Leaf) -> str:
