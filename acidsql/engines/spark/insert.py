@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, write_rows
-from acidsql.engines.spark.job import Job, collect_rows, files_batch, run_writers
+from acidsql.engines.spark.job import Job, collect_rows, files_batch, map_in_arrow, run_writers
 from acidsql.engines.spark.sql import ansi, literal
 from acidsql.engines.spark.values import stored
 from acidsql.errors import AnalysisError
@@ -193,7 +193,7 @@ def _by_bucket(
             buckets = pa.array(placement.buckets(batch), pa.int32())
             yield batch.append_column(_BUCKET, buckets)
 
-    numbered = rows.mapInArrow(number, schema)
+    numbered = map_in_arrow(rows, number, schema)
     return numbered.repartition(*partitions, _BUCKET)
 
 

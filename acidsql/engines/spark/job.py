@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,10 @@ from acidsql.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+ArrowWork = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""What a task makes of its rows."""
 
 DRIVER_BYTES_MAX = 96 << 20
 """Changed rows up to about this much are collected, sorted and written by the driver."""
@@ -190,14 +194,26 @@ def _write_distributed(
     return run_writers(placed, write)
 
 
-def run_writers(frame: DataFrame, write: Any) -> list[OutputFile]:
+def run_writers(frame: DataFrame, write: ArrowWork) -> list[OutputFile]:
     """Run a writing function over the Arrow batches of each task; the files of the attempts that
     counted.
     """
     key = "spark.sql.execution.arrow.maxRecordsPerBatch"
     with clear_errors(), configured(frame.sparkSession, key, str(WRITER_BATCH_ROWS)):
-        rows = frame.mapInArrow(write, "file string").collect()
+        rows = map_in_arrow(frame, write, "file string").collect()
     return [OutputFile.from_json(row[0]) for row in rows]
+
+
+def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) -> DataFrame:
+    """DataFrame.mapInArrow, which takes a dot in a column's name for the way to a field."""
+    names = frame.columns
+    if not any("." in name for name in names):
+        return frame.mapInArrow(work, schema)
+
+    def renamed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return work(batch.rename_columns(names) for batch in batches)
+
+    return frame.toDF(*(f"__c{index}" for index in range(len(names)))).mapInArrow(renamed, schema)
 
 
 def files_batch(files: Sequence[OutputFile]) -> pa.RecordBatch:

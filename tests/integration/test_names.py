@@ -1,0 +1,34 @@
+"""Columns whose names have dots, through every way of writing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from acidsql.session import Session
+
+
+@pytest.mark.parametrize("clustered", ["", "CLUSTERED BY (`k.k`) INTO 2 BUCKETS"])
+@pytest.mark.parametrize("driver_bytes", [0, 1 << 20], ids=["tasks", "driver"])
+def test_names_with_dots(
+    session: Session, monkeypatch: pytest.MonkeyPatch, clustered: str, driver_bytes: int
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", driver_bytes)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
+    session.execute(
+        f"CREATE TABLE t (`k.k` int, `ä.b` struct<`x.y`: int>, c char(2)) {clustered}"
+        " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO t SELECT id, named_struct('x.y', id), 'a' FROM range(4)")
+    session.execute("UPDATE t SET `ä.b` = named_struct('x.y', 10) WHERE `k.k` = 1")
+    session.execute("DELETE FROM t WHERE `ä.b`.`x.y` = 2")
+    session.execute(
+        "MERGE INTO t USING (SELECT 3 AS id UNION ALL SELECT 7) s ON t.`k.k` = s.id"
+        " WHEN MATCHED THEN UPDATE SET c = 'b'"
+        " WHEN NOT MATCHED THEN INSERT VALUES (s.id, NULL, 'n')"
+    )
+    session.execute("INSERT OVERWRITE TABLE t SELECT * FROM t WHERE `k.k` > 0")
+    rows = session.execute("SELECT `k.k`, `ä.b`.`x.y`, c FROM t").fetchall()
+    assert sorted(rows) == [(1, 10, "a "), (3, 3, "b "), (7, None, "n ")]
