@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from acidsql.engines.row_selection import select_row_files
-from acidsql.engines.selection import Selection, opened_files
+from acidsql.engines.selection import SelectedFile, Selection, opened_files
 from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
 from acidsql.engines.spark.deletes import WHOLE
 from acidsql.engines.spark.partitions import with_partition
@@ -72,8 +72,14 @@ def _is_bent(spark: SparkSession, table: Table, selection: Selection, storage: S
         return True
     if not has_days(kinds):
         return False
-    files = opened_files(selection.inserts, storage, tails=True)
+    files = _opened(selection, storage)
     return any(f.tail is not None and may_hold_skipped_days(f.tail) for f in files)
+
+
+def _opened(selection: Selection, storage: Storage) -> tuple[SelectedFile, ...]:
+    """The files with their tails, as files that hold rows and no events."""
+    plain = [replace(f, first=_FIRST) for f in selection.inserts]
+    return opened_files(plain, storage, tails=True)
 
 
 def _bent_rows(
@@ -81,8 +87,7 @@ def _bent_rows(
 ) -> tuple[DataFrame, list[str]]:
     """The rows of ORC files read with pyarrow, and the table's columns in them."""
     table = snapshot.table
-    plain = [replace(f, first=_FIRST) for f in selection.inserts]
-    files = opened_files(plain, storage, tails=True)
+    files = _opened(selection, storage)
     events = NumberedRows(table.columns, snapshot.write_ids, storage, by_position=False).scan(
         spark, files
     )
