@@ -47,8 +47,7 @@ def file_columns(tail: FileTail, path: str = "") -> tuple[Column, ...]:
     """
     try:
         root = _column_type(tail.types, 0)
-        assert isinstance(root, StructType)
-        if tail.is_acid:
+        if tail.is_acid and isinstance(root, StructType):
             root = root.fields[EVENT_COLUMNS.index(ROW)][1]
         if not isinstance(root, StructType):
             raise ValueError("the rows of the file are no struct")
