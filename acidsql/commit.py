@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from acidsql.catalog import Partition
-from acidsql.errors import AcidSqlError
 from acidsql.model.access import Operation
 from acidsql.model.ids import NO_WRITE_ID, TxnId
 from acidsql.model.names import PartitionName, TableName
@@ -98,7 +97,7 @@ def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine)
     try:
         txn.check()
         txn.commit(step if uncommitted.partitions else None)
-    except AcidSqlError as error:
+    except BaseException as error:
         roll_back(txn, error, uncommitted, engine)
         raise
     if uncommitted.moved:

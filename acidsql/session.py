@@ -157,7 +157,7 @@ class Session:
         The same as BEGIN and COMMIT. TxnError if one is open.
         """
         self._check_open()
-        begun = self._transactions.begin(read_only=read_only)
+        begun = self._transactions.begin(read_only=read_only or None)
         try:
             yield self
             self._transactions.commit_if(begun)
@@ -288,7 +288,7 @@ class Session:
     # -- one match over statements -----------------------------------------------------------------
 
     def _try(self, statement: Statement, arguments: dict[str, Any], retries: int) -> Result:
-        if retries and self._transactions.in_block:
+        if retries and (self._transactions.in_block or not self._transactions.autocommit):
             raise ConfigError(
                 "a single statement of a transaction cannot be retried",
                 hint="Run the whole transaction again, on a new snapshot.",

@@ -6,7 +6,6 @@ import threading
 
 from acidsql.commit import Uncommitted, commit, roll_back
 from acidsql.errors import (
-    AcidSqlError,
     TxnAbortedError,
     TxnError,
     UnsupportedStatementError,
@@ -102,6 +101,6 @@ class TransactionBlock:
         self.require_alive()
         try:
             commit(self.txn, self.uncommitted, store, engine)
-        except AcidSqlError as error:
+        except BaseException as error:
             self._loss = error
             raise

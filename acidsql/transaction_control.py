@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -53,6 +54,12 @@ class TransactionControl:
         self._block: TransactionBlock | None = None
         self._autocommit = True
         self._next_read_only = False
+        self._guard = threading.RLock()
+
+    @property
+    def autocommit(self) -> bool:
+        """Whether a statement outside of a block is a transaction of its own."""
+        return self._autocommit
 
     @property
     def in_block(self) -> bool:
@@ -66,13 +73,15 @@ class TransactionControl:
         An error leaves what earlier statements did as it was, unless the transaction is lost.
         """
         starts = statement is None or isinstance(statement, WriteStatement | Query)
-        if self._block is None and not self._autocommit and starts:
-            self.begin()
-        block = self._block
+        with self._guard:
+            block = self._block
+            if block is None and starts and not self._autocommit:
+                block = self.begin()
         if block is None:
             yield None
             return
         with block.guard:
+            self._require_current(block)
             block.require_alive()
             if statement is not None:
                 _refuse_in_block(statement)
@@ -103,40 +112,39 @@ class TransactionControl:
 
     def begin(self, *, read_only: bool | None = None) -> TransactionBlock:
         """Open a block; its one snapshot is taken here. TxnError if one is open."""
-        if self._block is not None:
-            raise TxnError(
-                f"transaction {self._block.txn.txn_id} is open already",
-                hint="COMMIT or ROLLBACK ends it; transactions do not nest.",
-                code=20007,
-            )
-        chosen = self._next_read_only if read_only is None else read_only
-        txn = self._open_txn(TxnType.READ_ONLY if chosen else TxnType.DEFAULT)
-        try:
-            _ = txn.valid_txns
-        except BaseException as error:
-            txn.abort_after(error)
-            raise
-        self._next_read_only = False
-        self._block = TransactionBlock(txn, explicit=True, read_only=chosen)
-        return self._block
+        with self._guard:
+            if self._block is not None:
+                raise TxnError(
+                    f"transaction {self._block.txn.txn_id} is open already",
+                    hint="COMMIT or ROLLBACK ends it; transactions do not nest.",
+                    code=20007,
+                )
+            chosen = self._next_read_only if read_only is None else read_only
+            txn = self._open_txn(TxnType.READ_ONLY if chosen else TxnType.DEFAULT)
+            try:
+                _ = txn.valid_txns
+            except BaseException as error:
+                txn.abort_after(error)
+                raise
+            self._next_read_only = False
+            self._block = TransactionBlock(txn, explicit=True, read_only=chosen)
+            return self._block
 
     def commit(self) -> Result:
         """End the block; everything it wrote becomes visible at once, or nothing."""
-        block = self._end()
-        if block is None:
-            return Result("commit", message="OK")
-        with block.guard:
+        with self._ending() as block:
+            if block is None:
+                return Result("commit", message="OK")
             block.commit(self._store, self._engine)
-        return _done("commit", block)
+            return _done("commit", block)
 
     def rollback(self) -> Result:
         """End the block; nothing it wrote stays."""
-        block = self._end()
-        if block is None:
-            return Result("rollback", message="OK")
-        with block.guard:
+        with self._ending() as block:
+            if block is None:
+                return Result("rollback", message="OK")
             block.lose(TxnError("ROLLBACK"), self._engine)
-        return _done("rollback", block)
+            return _done("rollback", block)
 
     def commit_if(self, block: TransactionBlock) -> None:
         """`commit`, unless the block has been ended by a statement."""
@@ -153,11 +161,28 @@ class TransactionControl:
         if self._block is not None:
             self.rollback()
 
-    def _end(self) -> TransactionBlock | None:
-        block, self._block = self._block, None
-        if block is None and self._autocommit:
-            raise TxnError("no transaction is open", hint="BEGIN starts one.", code=20008)
-        return block
+    @contextmanager
+    def _ending(self) -> Iterator[TransactionBlock | None]:
+        """The block, which has ended when this does; an interrupt before that leaves it open."""
+        block = self._block
+        if block is None:
+            if self._autocommit:
+                raise TxnError("no transaction is open", hint="BEGIN starts one.", code=20008)
+            yield None
+            return
+        with block.guard:
+            self._require_current(block)
+            try:
+                yield block
+            finally:
+                self._block = None
+
+    def _require_current(self, block: TransactionBlock) -> None:
+        """Another thread may have ended the block while this one waited for it."""
+        if self._block is not block:
+            raise TxnError(
+                f"transaction {block.txn.txn_id} was ended by another thread", hint="BEGIN again."
+            )
 
     def _set_read_only(self, read_only: bool) -> None:
         block = self._block

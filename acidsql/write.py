@@ -60,7 +60,7 @@ def run_write(
     txn = block.txn
     write_id = NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(target.name)
     _lock(plan, target, block, scope)
-    _require_current(plan, seen, block, scope)
+    _require_current(plan, write_id, seen, block, scope)
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
     read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted)
     context = WriteContext(read, write_id, block.take_statement_ids(plan))
@@ -82,11 +82,13 @@ def _lock(plan: WritePlan, target: Table, block: TransactionBlock, scope: Scope)
 
 
 def _require_current(
-    plan: WritePlan, seen: SeenNames, block: TransactionBlock, scope: Scope
+    plan: WritePlan, write_id: WriteId, seen: SeenNames, block: TransactionBlock, scope: Scope
 ) -> None:
     """Who waited for a lock may have been overtaken: its snapshot could never commit, or its plan
     is one for columns that are others now.
     """
+    if write_id != NO_WRITE_ID and not block.txn.still_has(plan.table, write_id):
+        raise OutdatedError("the table was dropped and made again", altered(), lost=True)
     if not seen.still_hold():
         raise OutdatedError("a table was altered", altered(), lost=False)
     txn_id = block.txn.txn_id

@@ -10,7 +10,7 @@ from acidsql.errors import WriteConflictError
 from acidsql.layout.dir_names import parse_base
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
-from acidsql.model.snapshot import Range
+from acidsql.model.snapshot import Range, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.plans.engine import WriteContext
 from acidsql.plans.plan import WritePlan, replaces
@@ -23,24 +23,35 @@ def is_overtaken(
 ) -> bool:
     """Whether the statement, which has its locks, must start anew under a higher write id.
 
-    An overwrite has to, if any higher write id is committed; other writes, if a base has one. The
+    An overwrite has to, if anything is committed that its snapshot does not see: its base would
+    hide it, or stand below it. Other writes have to, if a base has a higher write id. The
     statement's own snapshot does not tell: it never sees a later transaction.
     """
     snapshot, own = context.read.tables[plan.table], context.write_id
     if snapshot.table.kind is TableKind.PLAIN:
         return False
     now = txns.valid_write_ids([plan.table], txns.valid_txns())[plan.table]
+    if replaces(plan):
+        return _has_unseen(now, snapshot.write_ids)
     above = WriteId(own + 1), WriteId(max(own + 1, now.high_watermark))
     if now.range_valid(*above) is Range.NONE:
         return False
-    if replaces(plan):
-        return True
     return any(
         base.write_id > own
         for partition in snapshot.partitions
         for name in storage.list_directories(partition.location)
         if (base := parse_base(name)) is not None
     )
+
+
+def _has_unseen(now: ValidWriteIdList, seen: ValidWriteIdList) -> bool:
+    """Whether a write id is committed now that the snapshot counts as open or does not reach."""
+    if any(now.is_valid(write_id) for write_id in seen.open):
+        return True
+    if now.high_watermark <= seen.high_watermark:
+        return False
+    later = WriteId(seen.high_watermark + 1), now.high_watermark
+    return now.range_valid(*later) is not Range.NONE
 
 
 def overtaken(table: TableName, txn_id: TxnId) -> WriteConflictError:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from acidsql.model.ids import TxnId
 from acidsql.txn.entities import Lock, LockState
-from acidsql.txn.locks import blocks
+from acidsql.txn.locks import keeps_waiting
 
 
 def deadlocked(locks: Sequence[Lock]) -> dict[TxnId, str]:
@@ -37,9 +37,7 @@ def _waits_for(locks: Sequence[Lock]) -> dict[TxnId, set[TxnId]]:
         if lock.state is not LockState.WAITING:
             continue
         edges.setdefault(lock.txn_id, set()).update(
-            other.txn_id
-            for other in locks
-            if other.lock_id < lock.lock_id and other.txn_id != lock.txn_id and blocks(other, lock)
+            other.txn_id for other in locks if keeps_waiting(other, lock, locks)
         )
     return edges
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from acidsql.model.access import Access, Operation
-from acidsql.txn.entities import Lock, LockComponent, LockType, WriteOperation
+from acidsql.txn.entities import Lock, LockComponent, LockState, LockType, WriteOperation
 from acidsql.txn.policy import DEFAULT_POLICY, TxnPolicy
 
 _STRENGTH = {
@@ -156,17 +156,30 @@ def first_blocker(request: Sequence[Lock], existing: Iterable[Lock]) -> tuple[Lo
     """The first component that has to wait, with the earliest lock it waits for, or None.
 
     Only requests with a smaller lock id count, so nobody overtakes; locks of the same transaction
-    never do.
+    never do, nor requests that wait for those.
     """
-    others = sorted(
-        (e for e in existing if e.lock_id < request[0].lock_id and e.txn_id != request[0].txn_id),
-        key=lambda e: (e.lock_id, e.internal_id),
-    )
+    known = sorted(existing, key=lambda e: (e.lock_id, e.internal_id))
     for component in request:
-        for other in others:
-            if blocks(other, component):
+        for other in known:
+            if keeps_waiting(other, component, known):
                 return component, other
     return None
+
+
+def keeps_waiting(other: Lock, wanted: Lock, locks: Iterable[Lock]) -> bool:
+    """Whether a lock, waiting or acquired, keeps another transaction's later request waiting.
+
+    Not if it waits itself for a lock that the requester holds: it can only come after the
+    requester's end, and a transaction that touches a table twice would wait for itself.
+    """
+    if other.txn_id == wanted.txn_id or other.lock_id >= wanted.lock_id:
+        return False
+    if not blocks(other, wanted):
+        return False
+    return other.state is LockState.ACQUIRED or not any(
+        held.txn_id == wanted.txn_id and held.state is LockState.ACQUIRED and blocks(held, other)
+        for held in locks
+    )
 
 
 def describe_lock(lock: Lock) -> str:

@@ -116,6 +116,14 @@ class OpenTxn:
                 self._write_ids[table] = self._manager.allocate_write_id(self.txn_id, table)
             return self._write_ids[table]
 
+    def still_has(self, table: TableName, write_id: WriteId) -> bool:
+        """Whether the store knows the write id as the transaction's in the table.
+
+        One that was allocated before the table was locked may be of a table of that name that was
+        dropped since; the present one has given, or will give, it to somebody else.
+        """
+        return self._manager.allocate_write_id(self.txn_id, table) == write_id
+
     @property
     def valid_txns(self) -> ValidTxnList:
         """The transaction's fixed view, taken at first use: so after its locks are granted."""

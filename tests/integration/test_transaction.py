@@ -215,6 +215,39 @@ def test_a_statement_of_a_transaction_cannot_be_retried(table: Session) -> None:
         table.execute("UPDATE t SET v = v + 1", retries=1)
 
 
+def test_a_write_id_does_not_outlive_its_table(
+    warehouse: Path, spark: Any, table: Session, other: Session
+) -> None:
+    config = {"hive.lock.numretries": "0"}
+    with acidsql.connect(warehouse, spark=spark, config=config) as session:
+        session.execute("BEGIN")
+        other.execute("BEGIN")
+        other.execute("TRUNCATE TABLE t")
+        with pytest.raises(acidsql.LockTimeoutError):
+            session.execute("INSERT INTO t VALUES (3, 30)")
+        other.execute("ROLLBACK")
+        other.execute("DROP TABLE t")
+        other.execute(f"CREATE TABLE t (id int, v int) {ACID}")
+        with pytest.raises(acidsql.AnalysisError, match="was altered"):
+            session.execute("INSERT INTO t VALUES (3, 30)")
+        with pytest.raises(TxnAbortedError, match="was rolled back"):
+            session.execute("COMMIT")
+        session.execute("INSERT INTO t VALUES (4, 40)")
+    assert rows(table) == [(4, 40)]
+
+
+def test_threads_without_autocommit_share_one_transaction(table: Session) -> None:
+    table.execute("SET AUTOCOMMIT FALSE")
+    with ThreadPoolExecutor(4) as pool:
+        sql = [f"INSERT INTO t VALUES ({n}, 0)" for n in range(3, 11)]
+        txns = {result.txn_id for result in pool.map(table.execute, sql)}
+    assert len(txns) == 1
+    table.execute("COMMIT")
+    assert len(rows(table)) == 10
+    table.execute("ROLLBACK")
+    assert not open_txns(table)
+
+
 # -- interrupts --------------------------------------------------------------------------------
 
 
@@ -267,3 +300,24 @@ def test_ctrl_c_while_waiting_for_a_lock(table: Session, other: Session) -> None
     other.execute("COMMIT")
     assert rows(table) == [(1, 11), (2, 21)]
     assert not open_txns(table)
+
+
+@pytest.mark.parametrize("verb", ["commit_txn", "add_partitions"])
+def test_ctrl_c_before_the_store_has_committed(
+    table: Session, other: Session, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    table.execute(f"CREATE TABLE p (v int) PARTITIONED BY (d int) {ACID}")
+    table.execute("BEGIN")
+    table.execute("INSERT INTO p VALUES (1, 1)" if verb == "add_partitions" else "DELETE FROM t")
+
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(table._store, verb, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            table.execute("COMMIT")
+    assert not table.in_transaction
+    assert not open_txns(other)
+    assert not other.execute("SHOW LOCKS").fetchall()
+    assert (rows(other), rows(other, "p")) == ([(1, 10), (2, 20)], [])

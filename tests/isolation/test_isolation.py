@@ -36,7 +36,7 @@ SPECS = [read_spec(path) for path in sorted(Path(__file__).parent.glob("specs/*.
 REWRITE = "ACIDSQL_REWRITE_GOLDENS" in os.environ
 LOOK_S = 0.02
 BACKENDS = ("memory", "sqlite", "postgres")
-IMPATIENT = {"hive.lock.sleep.between.retries": "100ms"}
+IMPATIENT = {"hive.lock.sleep.between.retries": "100ms", "hive.lock.numretries": "100000"}
 
 MakeStore = Callable[[Path], Store]
 

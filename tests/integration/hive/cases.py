@@ -3,7 +3,7 @@
 A file holds cases. `[name]` begins one; a case has a database of its own. Each line is a turn:
 
     both> CREATE TABLE …          a definition, once for each store
-    acidsql> INSERT …             a statement of acidsql
+    acidsql> INSERT …             a statement of acidsql; several with semicolons: a transaction
     hive> UPDATE …                a statement of Hive
     hive> clean                   one round of a cleaner; ALTER TABLE … COMPACT runs the worker, too
     rows t 3                      how many rows a table has

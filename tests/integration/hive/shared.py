@@ -45,10 +45,15 @@ class Shared:
     # -- turns -------------------------------------------------------------------------------------
 
     def acidsql(self, sql: str) -> list[Any]:
-        """A statement of acidsql; a compaction is carried out, `clean` is one round of cleaning."""
+        """A statement of acidsql, or one transaction of several with semicolons between them.
+
+        A compaction is carried out, `clean` is one round of cleaning.
+        """
         if sql == "clean":
             self.session.run_cleaner()
             rows = []
+        elif ";" in sql:
+            rows = list(self.session.execute_script(sql, single_transaction=True))
         else:
             rows = self.session.execute(sql).fetchall()
             self.session.run_worker()

@@ -8,7 +8,7 @@ from hypothesis import given
 from acidsql.model.ids import LockId, TxnId
 from acidsql.txn.deadlock import deadlocked
 from acidsql.txn.entities import Lock, LockState, LockType
-from acidsql.txn.locks import blocks
+from acidsql.txn.locks import first_blocker, keeps_waiting
 
 EXCLUSIVE, READ = LockType.EXCLUSIVE, LockType.SHARED_READ
 ACQUIRED, WAITING = LockState.ACQUIRED, LockState.WAITING
@@ -63,6 +63,27 @@ def test_two_circles_lose_one_each() -> None:
     assert set(found) == {2, 4}
 
 
+def test_a_stronger_lock_on_what_one_has_goes_before_those_who_wait_for_it() -> None:
+    locks = [
+        lock(1, 1, "a", READ, ACQUIRED),
+        lock(2, 2, "a", EXCLUSIVE, WAITING),
+        lock(3, 1, "a", LockType.EXCL_WRITE, WAITING),
+        lock(4, 3, "a", READ, WAITING),
+    ]
+    assert not deadlocked(locks)
+    assert first_blocker([locks[2]], locks) is None
+    assert first_blocker([locks[3]], locks) == (locks[3], locks[1])
+
+
+def test_two_who_both_want_more_are_a_circle() -> None:
+    assert deadlocked([
+        lock(1, 1, "a", READ, ACQUIRED),
+        lock(2, 2, "a", READ, ACQUIRED),
+        lock(3, 1, "a", EXCLUSIVE, WAITING),
+        lock(4, 2, "a", EXCLUSIVE, WAITING),
+    ]) == {2: "deadlock with txnid:1"}  # fmt: skip
+
+
 @st.composite
 def many_locks(draw: st.DrawFn) -> list[Lock]:
     numbers = range(1, draw(st.integers(2, 12)))
@@ -88,10 +109,7 @@ def test_afterwards_somebody_can_always_go_on(locks: list[Lock]) -> None:
             lock.txn_id
             for lock in rest
             for other in rest
-            if lock.state is WAITING
-            and other.lock_id < lock.lock_id
-            and other.txn_id != lock.txn_id
-            and blocks(other, lock)
+            if lock.state is WAITING and keeps_waiting(other, lock, rest)
         }
         assert free, "the rest still waits in a circle"
         rest = [lock for lock in rest if lock.txn_id not in free]
