@@ -84,8 +84,10 @@ class Shared:
         self.session.execute(sql)
 
     def _check(self, table: Table) -> None:
-        """CHECK TABLE finds nothing."""
-        problems = self.session.execute(f"CHECK TABLE {table.name}").fetchall()
+        """CHECK TABLE finds nothing, but for rows that Hive 3 put elsewhere (docs/interop.md)."""
+        found = self.session.execute(f"CHECK TABLE {table.name}").fetchall()
+        misplaced = "wrong hash" if self.hive.version == 3 else None
+        problems = [problem for problem in found if problem[2] != misplaced]
         assert not problems, f"CHECK TABLE {table.name}:\n" + "\n".join(map(str, problems))
 
     # -- what there is -----------------------------------------------------------------------------
