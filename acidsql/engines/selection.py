@@ -8,7 +8,12 @@ from dataclasses import dataclass, replace
 from typing import BinaryIO, TypeVar
 
 from acidsql.errors import CorruptFileError, StorageError
-from acidsql.layout.acid_state import NOT_ENOUGH_HISTORY, AcidState, SelectedDir, acid_state
+from acidsql.layout.acid_state import (
+    AcidState,
+    SelectedDir,
+    acid_state_and_history,
+    not_enough_history,
+)
 from acidsql.layout.dir_names import BaseDir
 from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId, StatementId, WriteId
@@ -87,15 +92,16 @@ def directory_state(
     """The layout's decision about one directory."""
     files = storage.list_files(partition.location)
     markers = read_markers(files, partition.location, storage)
-    try:
-        return acid_state(files, snapshot.write_ids, txns, markers, snapshot.table.kind)
-    except StorageError as error:
-        if error.code != NOT_ENOUGH_HISTORY or snapshot.require_pinned is None:
-            raise
-    # A compaction overtook the snapshot. If its transaction is open still, after the listing, then
-    # nothing it needs had been cleaned when the files were listed.
-    snapshot.require_pinned()
-    return acid_state(files, snapshot.write_ids, txns, markers, snapshot.table.kind, pinned=True)
+    state, has_history = acid_state_and_history(
+        files, snapshot.write_ids, txns, markers, snapshot.table.kind
+    )
+    if not has_history:
+        # A compaction overtook the snapshot. If its transaction is open still, after the listing,
+        # then nothing it needs had been cleaned when the files were listed.
+        if snapshot.require_pinned is None:
+            raise not_enough_history(snapshot.write_ids)
+        snapshot.require_pinned()
+    return state
 
 
 def insert_files(

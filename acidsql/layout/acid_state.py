@@ -72,25 +72,28 @@ def acid_state(
     valid_txns: ValidTxnList | None = None,
     markers: Mapping[str, str] | None = None,
     kind: TableKind = TableKind.FULL_ACID,
-    *,
-    pinned: bool = False,
 ) -> AcidState:
     """What the snapshot reads of one table or partition directory.
 
     ``files`` is its recursive listing. ``markers`` maps a directory's path to the text, or just
     the dataFormat, of its ``_metadata_acid``. Without ``valid_txns`` every compactor's transaction
     counts as committed. Raises StorageError 10327 when every compacted base is newer than the
-    snapshot: what they were made of may be gone, unless the snapshot is ``pinned``.
+    snapshot: what they were made of may be gone.
     """
     state, has_history = acid_state_and_history(files, valid_write_ids, valid_txns, markers, kind)
-    if not has_history and not pinned:
-        raise StorageError(
-            f'not enough history available for "{valid_write_ids.table}" at {valid_write_ids}',
-            detail="The oldest base was compacted from writes that this snapshot may not see.",
-            hint="Run the statement again to get a newer snapshot.",
-            code=NOT_ENOUGH_HISTORY,
-        )
+    if not has_history:
+        raise not_enough_history(valid_write_ids)
     return state
+
+
+def not_enough_history(valid_write_ids: ValidWriteIdList) -> StorageError:
+    """What a snapshot is told that is too old for the files."""
+    return StorageError(
+        f'not enough history available for "{valid_write_ids.table}" at {valid_write_ids}',
+        detail="The oldest base was compacted from writes that this snapshot may not see.",
+        hint="Run the statement again to get a newer snapshot.",
+        code=NOT_ENOUGH_HISTORY,
+    )
 
 
 def acid_state_and_history(

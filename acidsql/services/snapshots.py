@@ -7,7 +7,6 @@ from typing import Any
 
 from acidsql.catalog import Catalog
 from acidsql.commit import Uncommitted
-from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.plans.engine import PartitionLocation, ReadContext, TableSnapshot
 from acidsql.txn.transaction import OpenTxn
@@ -33,11 +32,6 @@ def read_context(
             table, tuple(places), write_ids[table.name], txn.require_open
         )
     return ReadContext(txn.valid_txns, snapshots, arguments)
-
-
-def table_snapshot(catalog: Catalog, table: Table, write_ids: ValidWriteIdList) -> TableSnapshot:
-    """A table with all its directories."""
-    return TableSnapshot(table, tuple(table_directories(catalog, table)), write_ids)
 
 
 def table_directories(catalog: Catalog, table: Table) -> list[PartitionLocation]:

@@ -43,12 +43,13 @@ from acidsql.filesystems import LocalStorage
 from acidsql.layout.acid_state import NOT_ENOUGH_HISTORY, AcidState
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.engine import TableSnapshot, WriteContext
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.update import UpdatePlan
-from acidsql.services.snapshots import table_snapshot
+from acidsql.services.snapshots import table_directories
 from acidsql.session import Session
 from acidsql.txn.entities import CompactionState, TxnState, TxnType
 from acidsql.txn.locks import lock_components
@@ -421,7 +422,7 @@ class OverlapMachine(RuleBasedStateMachine):
             txn.abort()
             return
         write_ids = txn.snapshot([NAME])[NAME]
-        snapshot = table_snapshot(self.store, self.store.table(NAME), write_ids)
+        snapshot = self.snapshot(write_ids)
         states = chosen(snapshot, txn.valid_txns)
         self.readers.append(Reader(txn, snapshot, states, self.expected()))
 
@@ -443,6 +444,10 @@ class OverlapMachine(RuleBasedStateMachine):
 
     # -- what must hold ----------------------------------------------------------------------------
 
+    def snapshot(self, write_ids: ValidWriteIdList) -> TableSnapshot:
+        table = self.store.table(NAME)
+        return TableSnapshot(table, tuple(table_directories(self.store, table)), write_ids)
+
     def expected(self) -> Counter[Any]:
         return Counter(map(tuple, self.rows))
 
@@ -455,7 +460,7 @@ class OverlapMachine(RuleBasedStateMachine):
         expected = self.expected()
         txns = self.store.valid_txns()
         write_ids = self.store.valid_write_ids([NAME], txns)[NAME]
-        snapshot = table_snapshot(self.store, self.store.table(NAME), write_ids)
+        snapshot = self.snapshot(write_ids)
         assert rows_of(snapshot, chosen(snapshot, txns)) == expected
         # Unless it has to wait for somebody.
         with contextlib.suppress(LockTimeoutError):

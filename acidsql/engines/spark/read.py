@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
-from acidsql.engines.selection import Selection, select_files
+from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import remembering_char, seen_columns
 from acidsql.engines.spark.deletes import KeyFrames, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
@@ -95,8 +95,11 @@ def _events(
 ) -> Events:
     """The insert events, whoever can read them."""
     table = scan.snapshot.table
-    bent = [f for f in selection.inserts if f.tail is not None and may_hold_skipped_days(f.tail)]
-    files = [f for f in selection.inserts if f not in bent] if bent else selection.inserts
+    bent: list[SelectedFile] = []
+    files: list[SelectedFile] = []
+    for file in selection.inserts:
+        bends = file.tail is not None and may_hold_skipped_days(file.tail)
+        (bent if bends else files).append(file)
     row_ids = request.row_id or request.key or bool(selection.deletes)
     if table.is_unchanged and all(f.first is None and f.length is None for f in files):
         groups, others = [FileGroup(own_schema(table), tuple(files))] if files else [], bent
