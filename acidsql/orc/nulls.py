@@ -2,7 +2,8 @@
 
 pyarrow (seen with 26.0) takes what a struct holds beneath its nulls for values: after a null struct
 inside another one the following rows get their neighbours' values. A slice of a struct loses its
-offset. Both go well when every child is null itself where its parent is, and nothing is a slice.
+offset, and so does a slice inside a struct that has nulls: its values become null. All go well when
+every child is null itself where its parent is, and nothing is a slice.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def settled(array: Array) -> Array:
         return array
     mask: Array = array.is_null() if array.null_count else None
     if pa.types.is_struct(array.type):
-        children = [settled(child) for child in array.flatten()]
+        children = [_whole(settled(child)) for child in array.flatten()]
         return pa.StructArray.from_arrays(children, fields=list(array.type), mask=mask)
     bounds = np.asarray(array.offsets)
     first, count = int(bounds[0]), int(bounds[-1] - bounds[0])
@@ -46,6 +47,10 @@ def settled(array: Array) -> Array:
         )
     lists: Array = pa.ListArray
     return lists.from_arrays(offsets, inner(array.values), array.type, mask=mask)
+
+
+def _whole(array: Array) -> Array:
+    return pa.concat_arrays([array]) if array.offset else array
 
 
 def _outside_nulls(array: Array, lengths: NDArray[np.int32]) -> Array | None:

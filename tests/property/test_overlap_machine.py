@@ -315,7 +315,7 @@ class OverlapMachine(RuleBasedStateMachine):
             self.meanwhile(inner, data, other)
             self.look()
 
-        process.store.before = ("commit_txn", happens)
+        process.store.before_commit(happens)
         # What it acts on was chosen by its snapshot: rows that come meanwhile are not touched.
         try:
             self.run(process, statement)

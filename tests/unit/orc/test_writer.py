@@ -168,8 +168,9 @@ def test_slices_of_nested_values(tmp_path: Path) -> None:
         "l": pa.array(values, pa.list_(pa.int32())),
         "m": pa.array(maps, pa.map_(pa.string(), pa.int32())),
         "s": pa.array([{"x": i} if i != 2 else None for i in range(5)]),
+        "n": pa.array([{"x": None}, {"x": 1}, None, {"x": 3}, {"x": None}]),
     }
-    types = columns(l="array<int>", m="map<string,int>", s="struct<x:bigint>")
+    types = columns(l="array<int>", m="map<string,int>", s="struct<x:bigint>", n="struct<x:bigint>")
     path = str(tmp_path / "f")
     with EventWriter(path, types) as writer:
         writer.write_inserts(pa.record_batch(batch).slice(1, 3), 1, P0)
@@ -177,6 +178,7 @@ def test_slices_of_nested_values(tmp_path: Path) -> None:
     assert [row["l"] for row in rows] == values[1:4]
     assert [row["m"] for row in rows] == maps[1:4]
     assert [row["s"] for row in rows] == [{"x": 1}, None, {"x": 3}]
+    assert [row["n"] for row in rows] == [{"x": 1}, None, {"x": 3}]
 
 
 def test_copied_events_are_checked(tmp_path: Path) -> None:
