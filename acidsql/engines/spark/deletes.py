@@ -18,11 +18,14 @@ import pyarrow as pa
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, Selection
+from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.timestamps import storage_type
+from acidsql.model.names import quote_identifier as quote
 from acidsql.model.row_id import CODEC_V1
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.reader import read_row_ids
+from acidsql.orc.schema import DELETE
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
 
@@ -34,14 +37,6 @@ BROADCAST_BYTES_MAX = 64 << 20
 
 _KEPT_FRAMES_MAX, _KEPT_KEYS_MAX = 8, 1 << 20
 """64 MiB at most."""
-
-WHOLE = {
-    "ignoreCorruptFiles": "false",
-    "ignoreMissingFiles": "false",
-}
-"""Reader options by which every file of a snapshot is read or the read fails, whatever the session
-says: a file passed over would lose its rows, or bring back those its deletes took away.
-"""
 
 _KEY = "__deleted"
 _BUCKET_BITS = 24
@@ -228,18 +223,11 @@ def _joined(
 def _delete_events(
     spark: SparkSession, snapshot: TableSnapshot, files: list[SelectedFile]
 ) -> DataFrame:
-
     column = snapshot.table.columns[0]
-    schema = (
-        "operation int, originalTransaction bigint, bucket int, rowId bigint,"
-        f" currentTransaction bigint, row struct<`{column.name}`: {storage_type(column.type)}>"
-    )
+    schema = EVENTS.format(row=f"{quote(column.name)}: {storage_type(column.type)}")
     reader = spark.read.schema(schema).options(**WHOLE)
     frame = reader.orc(literal_paths(f.path for f in files)).where(
-        "coalesce(operation, -1) = 2"
-        " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
-        " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"
-        f" and (row.`{column.name}` is null or coalesce(operation, -1) >= 0)"
+        operation_is(DELETE, f"row.{quote(column.name)}")
     )
     if not any(f.row_filter for f in files):
         return frame

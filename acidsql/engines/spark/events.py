@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
-from acidsql.engines.spark.deletes import WHOLE
+from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
 from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.partitions import with_partition
 from acidsql.engines.spark.paths import literal_paths
@@ -17,6 +17,7 @@ from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column
 from acidsql.model.types import INTEGER_BITS, ColumnType, PrimitiveType, spark_type
+from acidsql.orc.schema import INSERT
 from acidsql.plans.engine import TableSnapshot
 from acidsql.plans.predicate import Predicate
 
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 ID_TYPES = ("bigint", "int", "bigint")
 """Of the row id columns."""
 
-_EVENTS = (
-    "operation int, originalTransaction bigint, bucket int, rowId bigint,"
-    " currentTransaction bigint, row struct<{row}>"
-)
 _OPTIONS = {
     **WHOLE,
     "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days and does not say so
@@ -66,7 +63,7 @@ class EventScan:
         columns = self.snapshot.table.columns
         found = group.schema.columns
         row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in found if c is not None)
-        frame = self._reader(group, _EVENTS.format(row=row))
+        frame = self._reader(group, EVENTS.format(row=row))
         frame = frame.where(f"{self._is_insert(found)} and {self._is_visible(group)}")
         if self.partitioned:
             frame = with_partition(self.spark, frame, group.files)
@@ -118,19 +115,7 @@ class EventScan:
         return value if found.cut is None else f"substring({value}, 1, {found.cut})"
 
     def _is_insert(self, found: Sequence[FileColumn | None]) -> str:
-        """True of every insert event, and so written that it is worth its price.
-
-        Spark's reader can read ACID files only if the scan needs all six columns: so each is
-        mentioned, with one leaf of ``row``. And Spark must not be able to push it down, because
-        that would overwrite the search argument: so each mention is wrapped.
-        """
-        leaf = f"row.{quote(self._leaf(found))}"
-        return (
-            "coalesce(operation, -1) = 0"
-            " and (coalesce(originalTransaction, -1) | coalesce(bucket, -1)"
-            " | coalesce(rowId, -1) | coalesce(currentTransaction, -1)) >= 0"
-            f" and ({leaf} is null or coalesce(operation, -1) >= 0)"
-        )
+        return operation_is(INSERT, f"row.{quote(self._leaf(found))}")
 
     def _leaf(self, found: Sequence[FileColumn | None]) -> str:
         """A column that is read anyway, or a cheap one."""

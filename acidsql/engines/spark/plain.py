@@ -10,7 +10,7 @@ from typing_extensions import assert_never
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, Selection, opened_files
 from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
-from acidsql.engines.spark.deletes import WHOLE
+from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.partitions import with_partition
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.prune import prune_partitions
