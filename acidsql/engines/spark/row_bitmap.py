@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 
 if TYPE_CHECKING:
@@ -27,42 +26,41 @@ WORDS_MIN = 1 << 17
 """Words of 64 rows that are always worth it: a megabyte. More are, if half of them mark a row."""
 
 _WORDS_MAX = 1 << 20
-STRETCHES_MAX = 32
+STRETCHES_MAX = 16
 """They are compared with one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The rows of a partition, write id and bucket property, by words of 64 row numbers."""
+    """The rows of a write id and bucket property, by words of 64 row numbers."""
 
-    partition: int
     write_id: int
     bucket: int
     first: int
     count: int
 
-    def index(self, at: int, *, partitioned: bool) -> str:
+    def index(self, at: int) -> str:
         """``WHEN`` a row is of this stretch ``THEN`` its word's index; the first one is ``at``."""
         write_id, bucket, row = ROW_ID_COLUMNS
         low, high = self.first << 6, (self.first + self.count << 6) - 1
         within = f"{write_id} = {self.write_id} and {bucket} = {self.bucket}"
-        if partitioned:
-            within += f" and {PARTITION} = {self.partition}"
         word = f"cast(shiftright({row}, 6) + {at - self.first} as int)"
         return f"when {within} and {row} between {low} and {high} then {word}"
 
 
 @dataclass(frozen=True, slots=True)
 class RowBitmap:
-    """A bit for each row number between the first and the last deleted one of each stretch."""
+    """A bit for each row number between the first and the last deleted one of each stretch.
+
+    All rows are of one partition: to learn a row's partition costs more than a join, and would be
+    done before the query's own conditions.
+    """
 
     stretches: tuple[Stretch, ...]
     words: NDArray[np.int64]
 
     @classmethod
-    def of(
-        cls, partition: np.ndarray, keys: dict[str, np.ndarray], packed: np.ndarray, row_bits: int
-    ) -> RowBitmap | None:
+    def of(cls, keys: dict[str, np.ndarray], packed: np.ndarray, row_bits: int) -> RowBitmap | None:
         """The bits of these rows; None if they are too far apart, or of too many stretches.
 
         ``packed`` has their row numbers in its last ``row_bits``, and what tells stretches apart
@@ -84,29 +82,26 @@ class RowBitmap:
         words = np.zeros(total, np.uint64)
         bits = np.left_shift(np.uint64(1), (keys["rowId"] & 63).astype(np.uint64))
         np.bitwise_or.at(words, starts[stretch] + word - lows[stretch], bits)
-        found = zip(
-            partition[examples], keys["originalTransaction"][examples], keys["bucket"][examples],
-            lows, counts,
-            strict=True,
-        )  # fmt: skip
+        parts = (keys["originalTransaction"][examples], keys["bucket"][examples], lows, counts)
+        found = zip(*parts, strict=True)
         return cls(tuple(Stretch(*map(int, each)) for each in found), words.view(np.int64))
 
-    def index(self, *, partitioned: bool) -> str:
+    def index(self) -> str:
         """Which word has a row's bit; null where no row is deleted. SQL."""
         at, cases = 0, []
         for stretch in self.stretches:
-            cases.append(stretch.index(at, partitioned=partitioned))
+            cases.append(stretch.index(at))
             at += stretch.count
         return f"case {' '.join(cases)} end"
 
-    def is_unset(self, spark: SparkSession, *, partitioned: bool) -> Column | None:
+    def is_unset(self, spark: SparkSession) -> Column | None:
         """True of the rows whose bit is not set; None if this Spark takes no bits."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
         words = _constant(spark, self.words)
         if words is None:
             return None
-        word = F.get(words, F.expr(self.index(partitioned=partitioned)))
+        word = F.get(words, F.expr(self.index()))
         bit = F.call_function("shiftright", word, F.expr(f"cast({ROW_ID_COLUMNS[2]} & 63 as int)"))
         # Not null for any row, so that Spark infers no filter that it would push down: see
         # `event_files.operation_is`.
