@@ -14,6 +14,7 @@ from acidsql.definitions.create_table import (
     table_of,
 )
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.layout.dir_names import UNFINISHED_FILE
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.table import Table
@@ -166,8 +167,11 @@ def _write(
     target = replace(context, tables={**context.tables, table.name: empty})
     made = not scope.storage.exists(table.location)
     scope.storage.make_directory(table.location)
+    unfinished = f"{table.location}/{UNFINISHED_FILE}"
     job = JobResult()
     try:
+        # No table bears witness to an aborted write yet: whoever finds the rows must not take them.
+        scope.storage.write_file(unfinished, b"")
         job = engine.write(insert, WriteContext(target, write_id))
         txn.check()
         partitions = [Partition(t.partition, t.location) for t in job.touched if t.partition]
@@ -181,6 +185,7 @@ def _write(
     except BaseException as error:
         txn.abort_after(error)
         if txn.aborted:
-            engine.discard([*job.paths, *([table.location] if made else [])])
+            engine.discard([*job.paths, unfinished, *([table.location] if made else [])])
         raise
+    engine.discard([unfinished])
     return job

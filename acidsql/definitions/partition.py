@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from acidsql.catalog import Partition, partition_exists, partition_not_found
 from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
+from acidsql.definitions.leftovers import leave_own_places
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -113,6 +114,7 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
                 column=statement.target.column,
             )
         location = target if moves else source
+        leave_own_places(table, [Partition(new, location)], scope)
         with contextlib.ExitStack() as undo:
             if location != source:
                 move(source, target, scope.storage, undo)
@@ -136,6 +138,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
         if statement.drop:
             dropped = [p for p in known if not scope.storage.exists(p.location)]
         adoption = adopt(table, [p.location for p in added], scope, txn)
+        leave_own_places(table, added, scope)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
             _note_adoption(table, adoption, scope)
@@ -243,6 +246,7 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
     adoption = adopt(table, [p.location for p in added], scope, txn)
     for partition in added:
         scope.storage.make_directory(partition.location)
+    leave_own_places(table, added, scope)
     with scope.store.committing(txn.txn_id):
         adoption.seed(scope, txn)
         _note_adoption(table, adoption, scope)

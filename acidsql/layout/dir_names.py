@@ -17,6 +17,9 @@ VERSION_FILE = "_orc_acid_version"
 METADATA_FILE = "_metadata_acid"
 """Marks a base that Hive 3 compacted, or that Hive 4 emptied by TRUNCATE or DROP PARTITION."""
 
+UNFINISHED_FILE = "_acidsql_unfinished"
+"""In a directory that is to become a table with the rows in it, until it is one."""
+
 FLUSH_LENGTH_SUFFIX = "_flush_length"
 """Ends the side file that holds the valid length of a file being streamed into."""
 
