@@ -104,14 +104,21 @@ class Session:
         self._engine = engine
         self._storage = storage
         self._policy = policy
-        self._heartbeats = heartbeats
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._database = DEFAULT_DATABASE
+
+        def open_txn(type: TxnType = TxnType.DEFAULT) -> OpenTxn:
+            return OpenTxn(
+                store, user=user, host=host, type=type, policy=policy, heartbeats=heartbeats
+            )
+
+        # No method: what is held for the session's sake must not hold the session.
+        self._open_txn = open_txn
         self._leases = Leases()
-        self._transactions = TransactionControl(store, engine, self._open_txn)
+        self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         self._closed = False
-        weakref.finalize(self, self._leases.close_soon)
+        weakref.finalize(self, _abandoned, self._transactions, self._leases)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -421,15 +428,15 @@ class Session:
     def _transaction(self) -> Any:
         return transaction(self._open_txn())
 
-    def _open_txn(self, type: TxnType = TxnType.DEFAULT) -> OpenTxn:
-        return OpenTxn(
-            self._store, user=self._user, host=self._host, type=type, policy=self._policy,
-            heartbeats=self._heartbeats,
-        )  # fmt: skip
-
     def _begin_reading(self, accesses: Sequence[Access], block: TransactionBlock | None) -> Reading:
         return Reading.begin(accesses, self._store, block, self._open_txn)
 
     def _check_open(self) -> None:
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _abandoned(transactions: TransactionControl, leases: Leases) -> None:
+    """What a session that nobody closed leaves to its leases' thread."""
+    leases.soon(transactions.close)
+    leases.soon(leases.close)

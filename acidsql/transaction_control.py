@@ -14,6 +14,7 @@ from acidsql.errors import (
     TxnError,
     UnsupportedStatementError,
 )
+from acidsql.leases import Leases
 from acidsql.plans.engine import Engine
 from acidsql.result import Result
 from acidsql.statements import (
@@ -46,11 +47,16 @@ class TransactionControl:
     """What BEGIN, COMMIT, ROLLBACK, SET TRANSACTION and SET AUTOCOMMIT change."""
 
     def __init__(
-        self, store: Store, engine: Engine, open_txn: Callable[[TxnType], OpenTxn]
+        self,
+        store: Store,
+        engine: Engine,
+        open_txn: Callable[[TxnType], OpenTxn],
+        leases: Leases,
     ) -> None:
         self._store = store
         self._engine = engine
         self._open_txn = open_txn
+        self._leases = leases
         self._block: TransactionBlock | None = None
         self._autocommit = True
         self._next_read_only = False
@@ -119,6 +125,8 @@ class TransactionControl:
                     hint="COMMIT or ROLLBACK ends it; transactions do not nest.",
                     code=20007,
                 )
+            # So that a session which is collected with the block open can have it rolled back.
+            self._leases.start()
             chosen = self._next_read_only if read_only is None else read_only
             txn = self._open_txn(TxnType.READ_ONLY if chosen else TxnType.DEFAULT)
             try:

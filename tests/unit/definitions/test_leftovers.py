@@ -34,6 +34,8 @@ class Warehouse:
         self.now_ms = 1_000_000
         self.store = make_store(lambda: self.now_ms)
         self.session = self.connect()
+        self.dead: list[Session] = []
+        """A collected session would roll back; these are only kept."""
 
     def connect(self) -> Session:
         storage = LocalStorage()
@@ -55,7 +57,8 @@ class Warehouse:
             writer.execute(sql)
         block = writer._transactions._block
         assert block is not None
-        block.txn._heartbeat.stop()  # the session is never used again, as after kill -9
+        block.txn._heartbeat.stop()
+        self.dead.append(writer)
         self.now_ms += 101_000
         assert len(self.store.time_out_txns()) == 1
 
