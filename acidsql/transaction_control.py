@@ -108,7 +108,7 @@ class TransactionControl:
             case Rollback():
                 return self.rollback()
             case SetTransaction():
-                self._set_read_only(statement.read_only)
+                self._set_modes(statement.read_only)
                 return Result("set transaction", message="OK")
             case SetAutocommit():
                 self._set_autocommit(statement.on)
@@ -192,16 +192,19 @@ class TransactionControl:
                 f"transaction {block.txn.txn_id} was ended by another thread", hint="BEGIN again."
             )
 
-    def _set_read_only(self, read_only: bool) -> None:
+    def _set_modes(self, read_only: bool | None) -> None:
         block = self._block
         if block is None:
-            self._next_read_only = read_only
+            if read_only is not None:
+                self._next_read_only = read_only
             return
         if block.statements:
             raise TxnError(
                 "SET TRANSACTION must come before the first statement of the transaction",
                 hint="COMMIT or ROLLBACK, then begin again.",
             )
+        if read_only is None:
+            return
         if block.txn.type is TxnType.READ_ONLY and not read_only:
             raise TxnError("the transaction was begun READ ONLY", hint="ROLLBACK, then BEGIN.")
         block.read_only = read_only
