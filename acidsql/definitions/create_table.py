@@ -114,9 +114,14 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     with scope.transaction() as txn:
         scope.release(lambda held: held == name)
-        txn.lock(lock_components([Access.of(name, Operation.DROP)]))
+        txn.lock(drop_locks(name))
         forget_table(table, scope)
     return Result("drop", message="OK")
+
+
+def drop_locks(name: TableName) -> list[LockComponent]:
+    """The locks of DROP TABLE."""
+    return lock_components([Access.of(name, Operation.DROP)])
 
 
 def forget_table(table: Table, scope: Scope) -> None:

@@ -39,7 +39,7 @@ from acidsql.scope import Scope
 from acidsql.services.snapshots import read_context
 from acidsql.statements.create_table import ColumnDefinition, CreateTableAs
 from acidsql.statements.fragment import Identifier
-from acidsql.txn.entities import WriteOperation
+from acidsql.txn.entities import LockComponent, WriteOperation
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
@@ -57,8 +57,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     plan = plan_query(statement.query, seen, scope.arguments)
     with scope.transaction() as txn:
         write_id = txn.write_id(name)
-        locks = [*creation_locks(name), *lock_components(query_accesses(plan))]
-        txn.lock(sorted(locks, key=lambda c: (c.database, c.table or "")))
+        txn.lock(creation_locks_as(name, plan))
         if scope.store.find_table(name) is not None:
             if statement.table.if_not_exists:
                 return Result("create", message=EXISTS)
@@ -84,6 +83,12 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         txn_id=txn.txn_id,
         write_ids={str(name): write_id},
     )
+
+
+def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
+    """The locks of a statement that makes a table of a query's rows."""
+    locks = [*creation_locks(name), *lock_components(query_accesses(plan))]
+    return sorted(locks, key=lambda c: (c.database, c.table or ""))
 
 
 def _chosen(statement: CreateTableAs) -> bool:
