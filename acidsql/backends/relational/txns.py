@@ -9,6 +9,7 @@ from acidsql.backends.relational.connection import (
     Row,
     alone,
     reading,
+    unsynced,
     writing,
     writing_once,
 )
@@ -50,7 +51,7 @@ class RelationalTxns(OverSql):
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
 
-    @writing
+    @unsynced
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
@@ -72,12 +73,12 @@ class RelationalTxns(OverSql):
         self._sql.run("insert_min_history", min_open=min_open, **batch)
         return [TxnId(first + i) for i in range(count)]
 
-    @writing
+    @unsynced
     def heartbeat(self, txn_id: TxnId) -> None:
         self._require_open(txn_id)
         self._sql.run("heartbeat", txn_id=txn_id, now_ms=self._sql.now_ms())
 
-    @writing
+    @unsynced
     def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
         rows = self._sql.rows("txn_range_to_change", first=first, last=last)
         self._sql.run("heartbeat_range", first=first, last=last, now_ms=self._sql.now_ms())
@@ -249,7 +250,7 @@ class RelationalTxns(OverSql):
             for table in tables
         }
 
-    @writing
+    @unsynced
     def add_dynamic_partitions(
         self,
         txn_id: TxnId,
