@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from acidsql.backends.relational.connection import (
     OverSql,
     Row,
-    SqlConnection,
     alone,
     reading,
     unsynced,
@@ -27,12 +26,12 @@ from acidsql.txn.entities import (
     WriteOperation,
     WriteSetEntry,
 )
+from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import (
     TIMED_OUT,
     batch_size,
     require_open,
-    require_room,
     write_id_refused,
 )
 from acidsql.txn.write_ids import write_id_list
@@ -46,9 +45,8 @@ class RelationalTxns(OverSql):
     its end: so ids become visible in their order, and no snapshot misses one below its mark.
     """
 
-    def __init__(self, sql: SqlConnection, policy: TxnPolicy) -> None:
-        self._sql = sql
-        self._policy = policy
+    _policy: TxnPolicy
+    _open_count: OpenTxnCount
 
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
@@ -59,13 +57,14 @@ class RelationalTxns(OverSql):
     ) -> list[TxnId]:
         count = batch_size(count, self._policy.max_open_batch)
         first = TxnId(self._sql.value("next_txn_id_to_change"))
-        require_room(self._sql.value("count_open"), self._policy.max_open_txns, count)
+        now_ms = self._sql.now_ms()
+        self._open_count.require_room(count, now_ms, lambda: self._sql.value("count_open"))
         min_open = self._sql.value("min_open") or first
         batch = {"first": first, "last": first + count - 1}
         self._sql.run("set_next_txn_id", next=first + count)
         self._sql.run(
             "insert_txns",
-            now_ms=self._sql.now_ms(),
+            now_ms=now_ms,
             user=user,
             host=host,
             type=type.value,
