@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 import weakref
@@ -12,11 +11,10 @@ from types import TracebackType
 from typing import Any
 
 from acidsql.acid_directory import directory_snapshot, directory_txns
-from acidsql.commit import write_result
 from acidsql.definitions import define
 from acidsql.definitions.create_table_as import create_table_as
-from acidsql.definitions.locks import definition_locks
 from acidsql.errors import ColumnNotFoundError, ConfigError, SqlError, WriteConflictError
+from acidsql.explain import explain
 from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
@@ -39,7 +37,6 @@ from acidsql.script import run_script
 from acidsql.services.abort import abort_transactions
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
-from acidsql.services.explain import explain, lock_rows
 from acidsql.services.housekeeper import run_housekeeper
 from acidsql.services.request import compaction_result, request_compaction
 from acidsql.services.worker import run_worker
@@ -63,9 +60,7 @@ from acidsql.statements import (
     Truncate,
     Update,
     Use,
-    WriteStatement,
 )
-from acidsql.statements.explain import Planned
 from acidsql.storage import Storage
 from acidsql.store import Store
 from acidsql.transaction_block import TransactionBlock
@@ -74,13 +69,9 @@ from acidsql.txn.entities import TxnType
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.policy import TxnPolicy, conflict_waits
 from acidsql.txn.transaction import OpenTxn, transaction
-from acidsql.write import OutdatedError, altered, run_write
+from acidsql.write import SNAPSHOT_RETRIES, altered, run_write
 
 _log = logging.getLogger(__name__)
-
-_SNAPSHOT_RETRIES = 5
-"""hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
-
 
 __all__ = ["Result", "Session"]
 
@@ -325,9 +316,11 @@ class Session:
             case Query():
                 return self._query(statement, arguments, block)
             case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
-                return self._write(statement, self._scope(arguments), block)
+                return run_write(
+                    statement, block, self._open_txn, self._scope(arguments), self._engine
+                )
             case Explain():
-                return self._explain(statement, self._scope(arguments))
+                return explain(statement, self._scope(arguments), self._policy)
             case Compact():
                 return self._compact(statement, arguments)
             case Check():
@@ -342,15 +335,6 @@ class Session:
             case _:
                 return self._define(statement, self._scope(arguments))
 
-    def _explain(self, statement: Explain, scope: Scope) -> Result:
-        explained = statement.statement
-        if isinstance(explained, Planned):
-            return explain(explained, scope, self._policy, locks=statement.locks)
-        if isinstance(explained, Compact):
-            plan_compact(explained, self, scope.arguments)
-            return lock_rows([])  # its worker asks for locks
-        return lock_rows(definition_locks(explained, scope))
-
     def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
         if isinstance(statement, CreateTableAs):
             return create_table_as(statement, scope, self._engine)
@@ -362,7 +346,7 @@ class Session:
     def _query(
         self, statement: Query, arguments: dict[str, Any], block: TransactionBlock | None
     ) -> Result:
-        for _ in range(_SNAPSHOT_RETRIES):
+        for _ in range(SNAPSHOT_RETRIES):
             seen = SeenNames(self)
             plan = make_plan(statement, seen, arguments)
             assert isinstance(plan, QueryPlan)
@@ -383,28 +367,6 @@ class Session:
         )  # fmt: skip
         self._leases.release_with(result, reading.pin)
         return result
-
-    def _write(
-        self, statement: WriteStatement, scope: Scope, block: TransactionBlock | None
-    ) -> Result:
-        for attempt in itertools.count(1):
-            own = block or TransactionBlock(self._open_txn(), explicit=False)
-            try:
-                written = run_write(statement, own, scope, self._engine)
-                if block is None:
-                    own.commit(self._store, self._engine)
-                return write_result(written.plan, written.job, own.txn, written.write_id)
-            except OutdatedError as outdated:
-                if attempt == _SNAPSHOT_RETRIES or (block is not None and outdated.lost):
-                    own.lose(outdated.error, self._engine)
-                    raise outdated.error from None
-                if block is None:
-                    own.txn.abort(outdated.reason)
-            except BaseException as error:
-                if block is None:
-                    own.lose(error, self._engine)
-                raise
-        raise AssertionError("the loop ends by returning or raising")
 
     def _check_table(
         self, statement: Check, arguments: dict[str, Any], block: TransactionBlock | None

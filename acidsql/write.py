@@ -1,10 +1,12 @@
-"""One write inside its transaction: plan, locks, job."""
+"""One write: its transaction or that of a block, plan, locks, job, commit."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 
-from acidsql.commit import write
+from acidsql.commit import write, write_result
 from acidsql.errors import AcidSqlError, AnalysisError, WriteConflictError
 from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.table import Table, TableKind
@@ -14,6 +16,7 @@ from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, WriteContext
 from acidsql.plans.plan import WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
+from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.services.overtaking import is_overtaken, overtaken
 from acidsql.services.snapshots import read_context
@@ -21,6 +24,10 @@ from acidsql.statements import WriteStatement
 from acidsql.transaction_block import TransactionBlock
 from acidsql.txn.entities import LockType
 from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn
+
+SNAPSHOT_RETRIES = 5
+"""hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
 
 
 class OutdatedError(Exception):
@@ -45,6 +52,38 @@ class Written:
 
 
 def run_write(
+    statement: WriteStatement,
+    block: TransactionBlock | None,
+    open_txn: Callable[[], OpenTxn],
+    scope: Scope,
+    engine: Engine,
+) -> Result:
+    """Write what the statement says, and commit it unless it is part of a block.
+
+    A statement whose plan is outdated when it gets its locks begins anew. If it fails its files are
+    gone, or the whole block is lost.
+    """
+    for attempt in count(1):
+        own = block or TransactionBlock(open_txn(), explicit=False)
+        try:
+            written = _attempt(statement, own, scope, engine)
+            if block is None:
+                own.commit(scope.store, engine)
+            return write_result(written.plan, written.job, own.txn, written.write_id)
+        except OutdatedError as outdated:
+            if attempt == SNAPSHOT_RETRIES or (block is not None and outdated.lost):
+                own.lose(outdated.error, engine)
+                raise outdated.error from None
+            if block is None:
+                own.txn.abort(outdated.reason)
+        except BaseException as error:
+            if block is None:
+                own.lose(error, engine)
+            raise
+    raise AssertionError("the loop ends by returning or raising")
+
+
+def _attempt(
     statement: WriteStatement, block: TransactionBlock, scope: Scope, engine: Engine
 ) -> Written:
     """Write what the statement says. OutdatedError, before anything is written, to try again.
