@@ -63,7 +63,8 @@ def write(
         if snapshot.table.partition_columns and snapshot.table.kind is not TableKind.PLAIN:
             _record_partitions(plan, context, job, txn, store)
     except BaseException:
-        engine.discard(job.paths)
+        if txn.owns_files():
+            engine.discard(job.paths)
         raise
     uncommitted.add(plan.table, job, snapshot.partitions)
     return job
@@ -105,10 +106,14 @@ def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine)
 
 
 def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engine: Engine) -> None:
-    """Abort because of an error, which stays the one the caller sees. Never raises."""
-    txn.abort_after(error)
-    if txn.aborted:
+    """Abort because of an error, which stays the one the caller sees. Never raises.
+
+    Files go first, while the locks are held.
+    """
+    if txn.owns_files():
         engine.discard(uncommitted.paths)
+    uncommitted.paths.clear()
+    txn.abort_after(error)
 
 
 def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:

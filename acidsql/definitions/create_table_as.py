@@ -168,7 +168,8 @@ def _write(
         table=table.name, columns=tuple(c.lower() for c in frame.columns), rows=plan.rows
     )
     places = () if table.partition_columns else (PartitionLocation(None, table.location),)
-    empty = TableSnapshot(table, places, txn.snapshot([table.name])[table.name])
+    write_ids = txn.snapshot([table.name])[table.name]
+    empty = TableSnapshot(table, places, write_ids, txn.require_open)
     target = replace(context, tables={**context.tables, table.name: empty})
     made = not scope.storage.exists(table.location)
     scope.storage.make_directory(table.location)
@@ -188,9 +189,9 @@ def _write(
             scope.store.create_table(table.created_empty())
             scope.store.add_partitions(table.name, partitions)
     except BaseException as error:
-        txn.abort_after(error)
-        if txn.aborted:
+        if txn.owns_files():
             engine.discard([*job.paths, unfinished, *([table.location] if made else [])])
+        txn.abort_after(error)
         raise
     engine.discard([unfinished])
     return job

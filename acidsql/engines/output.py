@@ -306,7 +306,7 @@ def _free_name(name: str, old: Sequence[str], published: Sequence[str], director
 
 
 def remove_attempts(target: Target) -> None:
-    """Remove what attempts left in a plain table, where no compaction would. Never raises."""
+    """Remove the hidden files of a write's attempts, whose names nobody else has. Never raises."""
     storage = target.storage
     for location in sorted({target.location, *target.locations.values()}):
         try:

@@ -98,9 +98,9 @@ def directory_state(
     if not has_history:
         # A compaction overtook the snapshot. If its transaction is open still, after the listing,
         # then nothing it needs had been cleaned when the files were listed.
-        if snapshot.require_pinned is None:
+        if snapshot.require_open is None:
             raise not_enough_history(snapshot.write_ids)
-        snapshot.require_pinned()
+        snapshot.require_open()
     return state
 
 

@@ -31,14 +31,15 @@ class PartitionLocation:
 class TableSnapshot:
     """A table, its directories, and the write ids that a transaction sees of it.
 
-    ``require_pinned`` raises if no transaction keeps the cleaner from its files any more; None if
-    there never was one.
+    ``require_open`` raises unless its transaction is open, according to the store: as long as it
+    is, the cleaner keeps from its files, and nobody else writes under its ids. None if there never
+    was one.
     """
 
     table: Table
     partitions: tuple[PartitionLocation, ...]
     write_ids: ValidWriteIdList
-    require_pinned: Callable[[], None] | None = field(default=None, compare=False, repr=False)
+    require_open: Callable[[], None] | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

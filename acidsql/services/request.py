@@ -34,7 +34,10 @@ def compaction_result(number: CompactionId, txns: TxnManager, *, finished: bool)
     """Hive's words; once a worker had its turn (``finished``), the state it left."""
     message = f"Compaction enqueued with id {number}"
     if finished:
-        done = next(c for c in txns.show_compactions() if c.compaction_id == number)
+        done = next((c for c in txns.show_compactions() if c.compaction_id == number), None)
+        if done is None:
+            message += "\nIt is gone with its table or partition"
+            return Result("compact", message=message)
         message += f"\nCompaction with id {number} finished with status: {done.state.word}"
         if done.error_message:
             message += f"\n{done.error_message}"

@@ -14,11 +14,11 @@ from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import Engine, TableSnapshot
 from acidsql.services.snapshots import table_directories
-from acidsql.txn.entities import Compaction, CompactionType, TxnType
+from acidsql.txn.entities import Compaction, CompactionState, CompactionType, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import OpenTxn, error_line
 
 _log = logging.getLogger(__name__)
 
@@ -40,13 +40,24 @@ def run_worker(
             done += _compact(compaction, txn, txns, catalog, engine)
         except AcidSqlError as error:
             _log.debug("compaction %s failed", compaction.compaction_id, exc_info=True)
-            txn.abort_after(error)
-            txns.mark_failed(compaction.compaction_id, str(error).splitlines()[0])
+            _fail(compaction, txn, txns, error)
         except BaseException as error:
-            txn.abort_after(error)
-            txns.mark_failed(compaction.compaction_id, f"{type(error).__name__}: {error}")
+            _fail(compaction, txn, txns, error)
             raise
     return done
+
+
+def _fail(compaction: Compaction, txn: OpenTxn, txns: TxnManager, error: BaseException) -> None:
+    """Mark it failed, unless the entry was taken from a worker that seemed to be dead."""
+    txn.abort_after(error)
+    reason = error_line(error)
+    if not isinstance(error, AcidSqlError):
+        reason = f"{type(error).__name__}: {error}"
+    for entry in txns.show_compactions():
+        ours = entry.compaction_id == compaction.compaction_id
+        ours = ours and entry.txn_id in (None, txn.txn_id)
+        if ours and entry.state is CompactionState.WORKING:
+            txns.mark_failed(entry.compaction_id, reason)
 
 
 def _compact(
@@ -99,4 +110,4 @@ def _snapshot(
     if table.kind is TableKind.PLAIN or not directories:
         return None
     write_ids = txn.snapshot([name])[name].for_compactor()
-    return TableSnapshot(table, directories, write_ids)
+    return TableSnapshot(table, directories, write_ids, txn.require_open)

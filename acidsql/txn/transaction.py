@@ -17,6 +17,7 @@ from acidsql.errors import (
     StorageError,
     TxnAbortedError,
     TxnError,
+    WriteConflictError,
 )
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
@@ -51,8 +52,7 @@ class OpenTxn:
         self._sleep = sleep
         self._guard = threading.RLock()
         self._ended = False
-        self.aborted = False
-        """Whether it is known to have been rolled back."""
+        self._conflicted = False
         self._error: TxnError | None = None
         self._txns: ValidTxnList | None = None
         self._write_ids: dict[TableName, WriteId] = {}
@@ -149,6 +149,20 @@ class OpenTxn:
         """Raise, after asking the store, unless the transaction is open."""
         self._manager.heartbeat(self.txn_id)
 
+    def owns_files(self) -> bool:
+        """Whether what it wrote is sure to be uncommitted and its own, to be removed by name.
+
+        So it is while it is open, and when its own commit has just lost a conflict. One that others
+        aborted has lost its locks: they may have made its table anew, with the same write ids.
+        """
+        if self._ended:
+            return self._conflicted
+        try:
+            self.require_open()
+        except AcidSqlError:
+            return False
+        return True
+
     def check(self) -> None:
         """Raise what the heartbeat was told, if the transaction is lost."""
         if self._error is not None:
@@ -176,7 +190,7 @@ class OpenTxn:
                 self._commit(step or self._manager.commit_txn)
             except AcidSqlError as error:
                 self._ended = True
-                self.aborted = isinstance(error, TxnAbortedError)
+                self._conflicted = isinstance(error, WriteConflictError)
                 raise
             self._ended = True
             _log.info("committed", extra={"txn_id": self.txn_id, "write_ids": self._write_ids})
@@ -205,7 +219,7 @@ class OpenTxn:
                 return
             self._heartbeat.stop()
             self._manager.abort_txn(self.txn_id, reason)
-            self._ended = self.aborted = True
+            self._ended = True
             _log.info("aborted", extra={"txn_id": self.txn_id, "reason": reason})
 
     def close(self) -> None:

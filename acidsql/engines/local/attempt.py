@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from acidsql.errors import StorageError
 from acidsql.layout.dir_names import compaction_attempt
@@ -19,8 +19,15 @@ class Attempt:
     less than all rows hides the others.
     """
 
-    def __init__(self, location: str, storage: Storage, txn_id: TxnId) -> None:
+    def __init__(
+        self,
+        location: str,
+        storage: Storage,
+        txn_id: TxnId,
+        require_open: Callable[[], None] | None = None,
+    ) -> None:
         self._location, self._storage = location, storage
+        self._require_open = require_open
         self.name = compaction_attempt(txn_id, uuid.uuid4().hex)
         """Of this attempt alone, in this or any other directory."""
 
@@ -31,9 +38,13 @@ class Attempt:
     def publish(self, written: Mapping[str, Collection[str]]) -> None:
         """Give directories their names, if all the files ``written`` are there; else StorageError.
 
+        What ``require_open`` raises, if the compactor's transaction has ended: another table may
+        have taken the place of the one that was compacted.
         None is renamed before all of them are known to be whole. The cleaner renames before it
         removes, so what it takes away after that cannot be renamed here.
         """
+        if self._require_open is not None:
+            self._require_open()
         for name, files in written.items():
             there = {file.path for file in self._storage.list_files(self.hidden(name))}
             if not there.issuperset(files):

@@ -64,11 +64,12 @@ def compact(
     columns of files match those of a table that does not say.
     """
     partition = snapshot.partitions[0]
-    state = directory_state(snapshot, partition, txns, storage)
+    # Not even an open transaction makes something whole of a base that is too new for it.
+    state = directory_state(replace(snapshot, require_open=None), partition, txns, storage)
     if not _enough(plan, state):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
-    attempt = Attempt(partition.location, storage, txn_id)
+    attempt = Attempt(partition.location, storage, txn_id, snapshot.require_open)
     visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
     if snapshot.table.kind is TableKind.INSERT_ONLY:
         compact_rows(plan, snapshot, state, storage, visibility_id, attempt)

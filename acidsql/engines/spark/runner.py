@@ -30,7 +30,7 @@ from acidsql.engines.spark.merge import run_merge
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.update import run_delete, run_update
-from acidsql.errors import AnalysisError
+from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, TxnId
 from acidsql.model.names import quote_identifier
@@ -115,9 +115,11 @@ class SparkEngine:
         target = self._target(plan, context)
         try:
             files = self._run(plan, context, target)
+            # Whoever slept through its time-out must not publish: its ids may be another's by now.
+            _require_open(plan, context)
             published = publish(files, target)
         except BaseException:
-            discard_write(target, _statement_ids(plan, context), self._storage)
+            self._discard(plan, context, target)
             raise
         if target.kind is TableKind.PLAIN:
             remove_attempts(target)
@@ -126,7 +128,17 @@ class SparkEngine:
             return replace(result, moved=tuple(f.source for f in files))
         return result
 
+    def _discard(self, plan: WritePlan, context: WriteContext, target: Target) -> None:
+        """Remove what the write left, as far as it is sure to be its own. Never raises."""
+        try:
+            _require_open(plan, context)
+        except AcidSqlError:
+            remove_attempts(target)
+            return
+        discard_write(target, _statement_ids(plan, context), self._storage)
+
     def undo(self, plan: WritePlan, context: WriteContext) -> None:
+        _require_open(plan, context)
         target = self._target(plan, context)
         undo_write(target, _statement_ids(plan, context), self._storage)
 
@@ -196,6 +208,12 @@ class SparkEngine:
         self._frames.clear()
         self._filters.clear()
         self._spark.close()
+
+
+def _require_open(plan: WritePlan, context: WriteContext) -> None:
+    require_open = context.read.tables[plan.table].require_open
+    if require_open is not None:
+        require_open()
 
 
 def _statement_ids(plan: WritePlan, context: WriteContext) -> range:
