@@ -15,7 +15,9 @@ from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, wr
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.runner import SparkEngine
+from acidsql.errors import MissingFileError
 from acidsql.model.ids import BucketId
+from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.engine import ReadContext, TableSnapshot, WriteContext
 from acidsql.plans.merge import MergePlan, UpdateLeg
@@ -23,7 +25,7 @@ from acidsql.plans.plan import WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.update import UpdatePlan
 from acidsql.result import RowsFrame
-from tests.checks import contents, visible_rows
+from tests.checks import Contents, contents, visible_rows
 
 
 class PythonEngine(SparkEngine):
@@ -40,7 +42,7 @@ class PythonEngine(SparkEngine):
         snapshot = context.tables[name]
         rows = [
             row
-            for held in contents(snapshot, context.txns)
+            for held in _contents(snapshot, context.txns)
             for row in visible_rows(snapshot.table, held)
         ]
         return RowsFrame([c.name for c in snapshot.table.all_columns], rows)
@@ -68,10 +70,17 @@ class PythonEngine(SparkEngine):
         return output.files
 
     def _changed(self, snapshot: TableSnapshot, context: WriteContext) -> Iterator[tuple[Any, ...]]:
-        for code, held in enumerate(contents(snapshot, context.read.txns)):
+        for code, held in enumerate(_contents(snapshot, context.read.txns)):
             for row_id, row in held.rows.items():
                 if row["k"] == self.key:
                     yield (code, 0, *row_id, row["k"], self.change(row["v"]))
+
+
+def _contents(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Contents]:
+    try:
+        return contents(snapshot, txns)
+    except FileNotFoundError as error:
+        raise MissingFileError(str(error)) from error
 
 
 def _table(snapshot: TableSnapshot, rows: Sequence[tuple[Any, ...]]) -> pa.Table:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 
 class Outcome(Enum):
@@ -63,16 +64,25 @@ class Journal:
     def note(self, kind: str, *what: object) -> None:
         self._stream.write(json.dumps([kind, *what]) + "\n")
 
+    def close(self) -> None:
+        self._stream.close()
+
+    @staticmethod
+    def read(line: str) -> list[Any]:
+        """A note again: its kind, and what belongs to it."""
+        note: list[Any] = json.loads(line)
+        return note
+
 
 def transactions(lines: Iterable[str]) -> list[Transaction]:
     """The transactions of one client's journal."""
-    notes = [json.loads(line) for line in lines]
+    notes = [Journal.read(line) for line in lines]
     starts = [i for i, (kind, *_) in enumerate(notes) if kind == "begin"]
     parts = zip(starts, [*starts[1:], len(notes)], strict=True)
     return [_transaction(notes[start:end]) for start, end in parts]
 
 
-def _transaction(notes: list[list[object]]) -> Transaction:
+def _transaction(notes: list[list[Any]]) -> Transaction:
     [[_, name, begin_ns], *rest] = notes
     ops: list[Append | Read] = []
     # Without the wish to commit nothing is committed.
