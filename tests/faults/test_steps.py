@@ -1,0 +1,153 @@
+"""A process is killed in the middle of a write: nothing of it is ever seen, all is cleaned up."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.engines.spark.runner import SparkEngine
+from acidsql.errors import LockTimeoutError
+from acidsql.filesystems import LocalStorage
+from acidsql.layout.dir_names import parse_directory
+from acidsql.model.names import TableName
+from acidsql.model.problem import ProblemKind
+from acidsql.session import Session
+from acidsql.txn.policy import TxnPolicy
+from tests.checks import check_table
+
+POLICY = TxnPolicy(timeout_s=100, lock_retries=0)
+ROWS = [(1, "a"), (2, "b")]
+KILLED = """
+import os, signal, sys
+from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.engines.spark.runner import SparkEngine
+from acidsql.filesystems import LocalStorage
+from acidsql.session import Session
+from acidsql.txn.policy import TxnPolicy
+
+warehouse, verb, sql = sys.argv[1:]
+
+def mortal(kind):
+    def __getattribute__(self, name):
+        if name == verb:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return kind.__getattribute__(self, name)
+    return type("Mortal", (kind,), {"__getattribute__": __getattribute__})
+
+policy = TxnPolicy(timeout_s=100, lock_retries=0)
+storage = mortal(LocalStorage)()
+store = mortal(SqliteStore)(f"{warehouse}/.acidsql.db", policy=policy, clock_ms=lambda: 1_000_000)
+session = Session(
+    store=store, engine=SparkEngine(storage, None, {}), storage=storage, policy=policy,
+    warehouse=warehouse, user="u", host="h",
+)
+session.execute(sql)
+"""
+
+
+class Warehouse:
+    """A table of two rows in two deltas, and the clock that all processes go by."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.table = directory, directory / "t"
+        self.now_ms = 1_000_000
+        self.store = SqliteStore(
+            f"{directory}/.acidsql.db",
+            warehouse=str(directory),
+            policy=POLICY,
+            clock_ms=lambda: self.now_ms,
+        )
+        storage = LocalStorage()
+        self.session = Session(
+            store=self.store,
+            engine=SparkEngine(storage, None, {}),
+            storage=storage,
+            policy=POLICY,
+            warehouse=str(directory),
+            user="u",
+            host="h",
+        )
+        self.session.execute(
+            "CREATE TABLE t (k int, v string) TBLPROPERTIES ('transactional' = 'true')"
+        )
+        for row in ROWS:
+            self.session.execute("INSERT INTO t VALUES (?, ?)", row)
+
+    def kill_at(self, verb: str, sql: str) -> None:
+        """Run the statement in a process that is killed when it first calls the verb."""
+        command = [sys.executable, "-c", KILLED, str(self.directory), verb, sql]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == -signal.SIGKILL, done.stderr
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        left_behind = frozenset({ProblemKind.LEFT_BEHIND})
+        return sorted(check_table(self.store, TableName("default", "t"), left_behind))
+
+    def let_it_time_out(self) -> None:
+        self.now_ms += 101_000
+        assert len(self.session.run_housekeeper()) == 1
+
+    def directories(self) -> list[str]:
+        return sorted(d.name for d in self.table.iterdir())
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Iterator[Warehouse]:
+    warehouse = Warehouse(tmp_path)
+    yield warehouse
+    warehouse.session.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "verb"),
+    [
+        ("INSERT OVERWRITE t VALUES (3, 'c')", "rename"),
+        ("INSERT OVERWRITE t VALUES (3, 'c')", "commit_txn"),
+        ("TRUNCATE TABLE t", "commit_txn"),
+    ],
+)
+def test_an_overwrite(warehouse: Warehouse, sql: str, verb: str) -> None:
+    warehouse.kill_at(verb, sql)
+    assert warehouse.rows() == ROWS
+    # Its lock stays until it is known to be dead.
+    with pytest.raises(LockTimeoutError):
+        warehouse.session.execute("INSERT INTO t VALUES (4, 'd')")
+    warehouse.let_it_time_out()
+    assert warehouse.rows() == ROWS
+    warehouse.session.execute("INSERT INTO t VALUES (4, 'd')")
+    assert warehouse.rows() == [*ROWS, (4, "d")]
+    warehouse.session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    warehouse.session.run_cleaner()
+    assert warehouse.rows() == [*ROWS, (4, "d")]
+    assert warehouse.session.execute("CHECK TABLE t").fetchall() == []
+    assert [d for d in warehouse.directories() if parse_directory(d)] == ["base_0000005"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "verb", "left"),
+    [
+        ("major", "rename", "base_0000003"),
+        ("minor", "mark_compacted", "delta_0000001_0000003"),
+        ("major", "mark_compacted", "base_0000003"),
+    ],
+)
+def test_a_compaction(warehouse: Warehouse, kind: str, verb: str, left: str) -> None:
+    warehouse.kill_at(verb, f"ALTER TABLE t COMPACT '{kind}' AND WAIT")
+    assert warehouse.rows() == ROWS
+    warehouse.now_ms += 101_000
+    warehouse.session.run_housekeeper()
+    warehouse.session.execute("INSERT INTO t VALUES (4, 'd')")
+    warehouse.session.run_worker()
+    warehouse.session.run_cleaner()
+    assert warehouse.rows() == [*ROWS, (4, "d")]
+    warehouse.session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    warehouse.session.run_cleaner()
+    assert warehouse.rows() == [*ROWS, (4, "d")]
+    assert [d for d in warehouse.directories() if parse_directory(d)] == [left]
