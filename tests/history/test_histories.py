@@ -197,12 +197,11 @@ def test_processes_with_spark(directory: Path) -> None:
 def test_a_planted_mistake_is_found(
     directory: Path, store: type[SqliteStore], anomalies: set[Anomaly]
 ) -> None:
-    world = World(str(directory / "w"), write_xlock=False, store=store)
     found: list[Finding] = []
     for seed in range(3, 23):
-        play = Play(world, directory / "journals", seed)
-        if seed == 3:
-            play.create()
+        world = World(str(directory / f"w{seed}"), write_xlock=False, store=store)
+        play = Play(world, directory / f"journals{seed}", seed)
+        play.create()
         play.start(2, 12)
         for process in play.alive:
             # The mistake may be the end of a client, too.
