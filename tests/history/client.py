@@ -41,6 +41,8 @@ CREATE = (
 SPARK = {
     "spark.master": "local[1]",
     "spark.driver.memory": "512m",
+    # Few statements, so what makes the later ones fast takes longer than it saves.
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.sql.shuffle.partitions": "1",
     "spark.ui.enabled": "false",
     "spark.sql.codegen.wholeStage": "false",

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 
@@ -78,8 +79,7 @@ def transactions(lines: Iterable[str]) -> list[Transaction]:
     """The transactions of one client's journal."""
     notes = [Journal.read(line) for line in lines]
     starts = [i for i, (kind, *_) in enumerate(notes) if kind == "begin"]
-    parts = zip(starts, [*starts[1:], len(notes)], strict=True)
-    return [_transaction(notes[start:end]) for start, end in parts]
+    return [_transaction(notes[i:j]) for i, j in pairwise([*starts, len(notes)])]
 
 
 def _transaction(notes: list[list[Any]]) -> Transaction:

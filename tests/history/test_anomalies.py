@@ -134,3 +134,7 @@ def test_a_journal_that_breaks_off() -> None:
         Transaction("B", (Append("y", 3),), Outcome.UNKNOWN, 6),
         Transaction("C", (Append("y", 4),), Outcome.ABORTED, 7),
     ]
+
+
+def test_a_journal_without_a_line() -> None:
+    assert transactions([]) == []

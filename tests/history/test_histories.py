@@ -180,7 +180,7 @@ def test_processes_with_spark(directory: Path) -> None:
     world = World(str(directory / "w"), write_xlock=False, spark=True)
     play = Play(world, directory / "journals", seed=3)
     play.create()
-    play.start(2, 4 + SOAK_STEPS // 4)
+    play.start(2, 3 + SOAK_STEPS // 4)
     play.wait()
     play.settle()
     check(play)
