@@ -28,14 +28,19 @@ class Leases:
     def __init__(self) -> None:
         self._held: dict[OpenTxn, frozenset[TableName]] = {}
         self._guard = threading.Lock()
-        # SimpleQueue.put may be called from a finalizer (its documentation says so).
+        # Its put may be called from a finalizer (its documentation says so).
         self._queue: SimpleQueue[Work | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def keep(self, txn: OpenTxn, names: Sequence[TableName]) -> None:
         """Hold a transaction until it is released."""
+        self.start()
         with self._guard:
             self._held[txn] = frozenset(names)
+
+    def start(self) -> None:
+        """Start the thread, which no finalizer could; needed before `soon`. Idempotent."""
+        with self._guard:
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=_work_off, args=(self._queue,), name="acidsql leases", daemon=True
@@ -44,7 +49,7 @@ class Leases:
 
     def release_with(self, owner: object, txn: OpenTxn) -> None:
         """Release the transaction soon after the owner is collected."""
-        weakref.finalize(owner, self._queue.put, lambda: self.release(txn))
+        weakref.finalize(owner, self.soon, lambda: self.release(txn))
 
     def release(self, txn: OpenTxn) -> None:
         """End a transaction. Idempotent."""
@@ -66,9 +71,9 @@ class Leases:
             self._queue.put(done.set)
             done.wait()
 
-    def close_soon(self) -> None:
-        """`close`, from a finalizer."""
-        self._queue.put(self.close)
+    def soon(self, work: Work) -> None:
+        """Do something in the thread of the leases. May be called from a finalizer."""
+        self._queue.put(work)
 
     def close(self) -> None:
         """End every transaction, and the thread with what it has begun. Idempotent."""

@@ -44,14 +44,17 @@ class Reading:
         if block is not None:
             block.txn.lock(components)
         pin = open_txn(TxnType.READ_ONLY)
-        if block is not None:
-            return cls(block.txn, pin, store, block)
         try:
-            pin.lock(components)
+            if block is None:
+                pin.lock(components)
+            else:
+                # For the time after the block. It must not wait: who is in its way may be the block
+                # itself, or wait for it.
+                pin.try_lock(components)
         except BaseException as error:
             pin.abort_after(error)
             raise
-        return cls(pin, pin, store, None)
+        return cls(pin if block is None else block.txn, pin, store, block)
 
     def context(self, tables: Sequence[Table], arguments: Mapping[str, Any]) -> ReadContext:
         """What the read sees of these tables."""

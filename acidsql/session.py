@@ -13,8 +13,9 @@ from typing import Any
 
 from acidsql.acid_directory import directory_snapshot, directory_txns
 from acidsql.commit import write_result
-from acidsql.definitions import Definition, define
+from acidsql.definitions import define
 from acidsql.definitions.create_table_as import create_table_as
+from acidsql.definitions.locks import definition_locks
 from acidsql.errors import ColumnNotFoundError, ConfigError, SqlError, WriteConflictError
 from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
@@ -38,7 +39,7 @@ from acidsql.script import run_script
 from acidsql.services.abort import abort_transactions
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
-from acidsql.services.explain import explain
+from acidsql.services.explain import explain, lock_rows
 from acidsql.services.housekeeper import run_housekeeper
 from acidsql.services.request import compaction_result, request_compaction
 from acidsql.services.worker import run_worker
@@ -48,6 +49,7 @@ from acidsql.statements import (
     Check,
     Compact,
     CreateTableAs,
+    Definition,
     Delete,
     Explain,
     Insert,
@@ -63,6 +65,7 @@ from acidsql.statements import (
     Use,
     WriteStatement,
 )
+from acidsql.statements.explain import Planned
 from acidsql.storage import Storage
 from acidsql.store import Store
 from acidsql.transaction_block import TransactionBlock
@@ -104,14 +107,21 @@ class Session:
         self._engine = engine
         self._storage = storage
         self._policy = policy
-        self._heartbeats = heartbeats
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._database = DEFAULT_DATABASE
+
+        def open_txn(type: TxnType = TxnType.DEFAULT) -> OpenTxn:
+            return OpenTxn(
+                store, user=user, host=host, type=type, policy=policy, heartbeats=heartbeats
+            )
+
+        # No method: what is held for the session's sake must not hold the session.
+        self._open_txn = open_txn
         self._leases = Leases()
-        self._transactions = TransactionControl(store, engine, self._open_txn)
+        self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         self._closed = False
-        weakref.finalize(self, self._leases.close_soon)
+        weakref.finalize(self, _abandoned, self._transactions, self._leases)
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -317,7 +327,7 @@ class Session:
             case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return self._write(statement, self._scope(arguments), block)
             case Explain():
-                return explain(statement, self._scope(arguments), self._policy)
+                return self._explain(statement, self._scope(arguments))
             case Compact():
                 return self._compact(statement, arguments)
             case Check():
@@ -331,6 +341,15 @@ class Session:
                 return show(statement, self._scope(arguments))
             case _:
                 return self._define(statement, self._scope(arguments))
+
+    def _explain(self, statement: Explain, scope: Scope) -> Result:
+        explained = statement.statement
+        if isinstance(explained, Planned):
+            return explain(explained, scope, self._policy, locks=statement.locks)
+        if isinstance(explained, Compact):
+            plan_compact(explained, self, scope.arguments)
+            return lock_rows([])  # its worker asks for locks
+        return lock_rows(definition_locks(explained, scope))
 
     def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
         if isinstance(statement, CreateTableAs):
@@ -421,15 +440,15 @@ class Session:
     def _transaction(self) -> Any:
         return transaction(self._open_txn())
 
-    def _open_txn(self, type: TxnType = TxnType.DEFAULT) -> OpenTxn:
-        return OpenTxn(
-            self._store, user=self._user, host=self._host, type=type, policy=self._policy,
-            heartbeats=self._heartbeats,
-        )  # fmt: skip
-
     def _begin_reading(self, accesses: Sequence[Access], block: TransactionBlock | None) -> Reading:
         return Reading.begin(accesses, self._store, block, self._open_txn)
 
     def _check_open(self) -> None:
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _abandoned(transactions: TransactionControl, leases: Leases) -> None:
+    """What a session that nobody closed leaves to its leases' thread."""
+    leases.soon(transactions.close)
+    leases.soon(leases.close)

@@ -27,7 +27,13 @@ _UNITS = {
 }
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
-_TIMES = {"hive.txn.timeout": "txn_timeout_s", "hive.lock.sleep.between.retries": "lock_sleep_s"}
+_TIMES = {
+    "hive.txn.timeout": "txn_timeout_s",
+    "hive.lock.sleep.between.retries": "lock_sleep_s",
+    "hive.count.open.txns.interval": "count_interval_s",
+    "hive.timedout.txn.reaper.start": "reaper_start_s",
+    "hive.timedout.txn.reaper.interval": "reaper_interval_s",
+}
 _COUNTS = {
     "hive.max.open.txns": "max_open_txns",
     "hive.txn.max.open.batch": "max_open_batch",
@@ -57,6 +63,11 @@ class Settings(BaseModel):
     txn_timeout_s: float = Field(default=300.0, gt=0)
     max_open_txns: int = Field(default=100_000, gt=0)
     max_open_batch: int = Field(default=1000, gt=0)
+    count_interval_s: float = Field(default=1.0, ge=0)
+    reaper_start_s: float = Field(default=100.0, ge=0)
+    """How long after its start ``acidsql service`` runs the housekeeper for the first time."""
+    reaper_interval_s: float = Field(default=180.0, gt=0)
+    """How long after each time it runs it again."""
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
     heartbeat_threads: int = Field(default=5, gt=0)
@@ -112,6 +123,7 @@ class Settings(BaseModel):
             timeout_s=self.txn_timeout_s,
             max_open_txns=self.max_open_txns,
             max_open_batch=self.max_open_batch,
+            count_interval_s=self.count_interval_s,
             lock_retries=self.lock_retries,
             lock_sleep_s=self.lock_sleep_s,
             xlock_iow=self.xlock_iow,

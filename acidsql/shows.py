@@ -10,7 +10,7 @@ from typing_extensions import assert_never
 
 from acidsql.catalog import Catalog, partition_not_found
 from acidsql.errors import AnalysisError
-from acidsql.model.names import DEFAULT_PARTITION_VALUE, TableName
+from acidsql.model.names import DEFAULT_PARTITION_VALUE
 from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.planner.names import find_target
@@ -81,8 +81,7 @@ def show(statement: Show, scope: Scope) -> Result:
         case ShowTransactions():
             return show_transactions(store)
         case ShowLocks():
-            target = statement.target
-            return show_locks(store, find_target(target, names).name if target else None)
+            return _show_locks(statement, scope)
         case _:
             assert_never(statement)
 
@@ -157,12 +156,27 @@ def show_transactions(txns: TxnManager) -> Result:
     return text_rows("show", _TRANSACTION_COLUMNS, [_txn_row(t) for t in txns.show_txns()])
 
 
-def show_locks(txns: TxnManager, name: TableName | None) -> Result:
-    """All locks, or those on one table."""
+def _show_locks(statement: ShowLocks, scope: Scope) -> Result:
+    """All locks, or those on a table itself or any partition of it, on one partition, or on a
+    database and everything in it (Hive filters by equal columns too).
+    """
+    database: str | None = None
+    table: str | None = None
+    partition: str | None = None
+    if statement.database is not None:
+        database = scope.store.database(statement.database.name).name
+    elif statement.target is not None:
+        found = find_target(statement.target, scope.names)
+        database, table = found.name.database, found.name.table
+        if statement.partition:
+            values = statement.partition
+            partition = str(whole_partition(values, found, statement.target, scope.arguments))
     locks = [
         lock
-        for lock in txns.show_locks()
-        if name is None or (lock.database, lock.table) == (name.database, name.table)
+        for lock in scope.store.show_locks()
+        if database in (None, lock.database)
+        and table in (None, lock.table)
+        and partition in (None, lock.partition)
     ]
     return text_rows("show", _LOCK_COLUMNS, [_lock_row(lock) for lock in locks])
 

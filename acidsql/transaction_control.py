@@ -14,6 +14,7 @@ from acidsql.errors import (
     TxnError,
     UnsupportedStatementError,
 )
+from acidsql.leases import Leases
 from acidsql.plans.engine import Engine
 from acidsql.result import Result
 from acidsql.statements import (
@@ -46,11 +47,16 @@ class TransactionControl:
     """What BEGIN, COMMIT, ROLLBACK, SET TRANSACTION and SET AUTOCOMMIT change."""
 
     def __init__(
-        self, store: Store, engine: Engine, open_txn: Callable[[TxnType], OpenTxn]
+        self,
+        store: Store,
+        engine: Engine,
+        open_txn: Callable[[TxnType], OpenTxn],
+        leases: Leases,
     ) -> None:
         self._store = store
         self._engine = engine
         self._open_txn = open_txn
+        self._leases = leases
         self._block: TransactionBlock | None = None
         self._autocommit = True
         self._next_read_only = False
@@ -102,7 +108,7 @@ class TransactionControl:
             case Rollback():
                 return self.rollback()
             case SetTransaction():
-                self._set_read_only(statement.read_only)
+                self._set_modes(statement.read_only)
                 return Result("set transaction", message="OK")
             case SetAutocommit():
                 self._set_autocommit(statement.on)
@@ -119,6 +125,8 @@ class TransactionControl:
                     hint="COMMIT or ROLLBACK ends it; transactions do not nest.",
                     code=20007,
                 )
+            # So that a session which is collected with the block open can have it rolled back.
+            self._leases.start()
             chosen = self._next_read_only if read_only is None else read_only
             txn = self._open_txn(TxnType.READ_ONLY if chosen else TxnType.DEFAULT)
             try:
@@ -184,16 +192,19 @@ class TransactionControl:
                 f"transaction {block.txn.txn_id} was ended by another thread", hint="BEGIN again."
             )
 
-    def _set_read_only(self, read_only: bool) -> None:
+    def _set_modes(self, read_only: bool | None) -> None:
         block = self._block
         if block is None:
-            self._next_read_only = read_only
+            if read_only is not None:
+                self._next_read_only = read_only
             return
         if block.statements:
             raise TxnError(
                 "SET TRANSACTION must come before the first statement of the transaction",
                 hint="COMMIT or ROLLBACK, then begin again.",
             )
+        if read_only is None:
+            return
         if block.txn.type is TxnType.READ_ONLY and not read_only:
             raise TxnError("the transaction was begun READ ONLY", hint="ROLLBACK, then BEGIN.")
         block.read_only = read_only

@@ -271,8 +271,9 @@ def main() -> None:
     options.output.write_text(
         "# Benchmarks of the transaction stores\n\nWritten by `make bench-txn`; do not edit. One"
         " transaction opens, allocates a write id, locks one of the partitions (shared or for a"
-        " change), looks for a conflict, names its partition and commits: six calls, each durable"
-        " on its own. The raw inserts are one row per commit, by as many processes.\n\n"
+        " change), looks for a conflict, names its partition and commits: six calls."
+        " PostgreSQL syncs five of them; SQLite's file is synced for the write id, the lock and the"
+        " commit. The raw inserts are one row per commit, by as many processes.\n\n"
         f"{os.cpu_count()} cores.\n\n{text}"
     )
 

@@ -38,6 +38,25 @@ def connection_options(command: F) -> F:
     return warehouse(metastore(command))
 
 
+def property_option(command: F) -> F:
+    """Adds ``-D KEY=VALUE``, as ``properties``, to a command."""
+    option = click.option(
+        "-D", "--config", "properties", multiple=True, metavar="KEY=VALUE", help="A Hive property."
+    )
+    return option(command)
+
+
+def config_of(properties: tuple[str, ...]) -> dict[str, str]:
+    """The properties by their names. UsageError for a text that is not KEY=VALUE."""
+    config = {}
+    for text in properties:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise click.UsageError(f"Not KEY=VALUE: {text!r}.")
+        config[key.strip()] = value
+    return config
+
+
 @contextmanager
 def connected(
     warehouse: str, metastore: str | None, config: Mapping[str, str] | None = None

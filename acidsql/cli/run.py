@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from acidsql.cli.connection import FAILED_STATUS, connected, connection_options, fail
+from acidsql.cli.connection import (
+    FAILED_STATUS,
+    config_of,
+    connected,
+    connection_options,
+    fail,
+    property_option,
+)
 from acidsql.cli.layout import LayoutWatch, local_directory
 from acidsql.cli.output import FORMATS, Format, Printer
 from acidsql.errors import AcidSqlError, TxnError
@@ -61,9 +68,7 @@ class Script:
 @click.argument("sources", metavar="[FILE|-]...", nargs=-1, type=click.UNPROCESSED)
 @connection_options
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
-@click.option(
-    "-D", "--config", "properties", multiple=True, metavar="KEY=VALUE", help="A Hive property."
-)
+@property_option
 @click.option("-q", "--quiet", is_flag=True, help="No summaries, rows only.")
 @click.option(
     "-1",
@@ -92,7 +97,7 @@ def run_command(
     """
     scripts = list(_scripts(sources))
     printer = Printer(cast(Format, format), sys.stdout, sys.stderr, quiet)
-    with connected(warehouse, metastore, _config(properties)) as session:
+    with connected(warehouse, metastore, config_of(properties)) as session:
         try:
             watch = LayoutWatch(local_directory(warehouse)) if show_layout else None
         except AcidSqlError as error:
@@ -174,13 +179,3 @@ def _decode(name: str, data: bytes) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise click.UsageError(f"{name} is not UTF-8: byte {error.start} is wrong.") from error
-
-
-def _config(properties: tuple[str, ...]) -> dict[str, str]:
-    config = {}
-    for text in properties:
-        key, equals, value = text.partition("=")
-        if not equals or not key.strip():
-            raise click.UsageError(f"Not KEY=VALUE: {text!r}.")
-        config[key.strip()] = value
-    return config

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event
@@ -13,10 +14,12 @@ import click
 
 from acidsql.cli.connection import (
     FAILED_STATUS,
+    config_of,
     connected,
     connection_options,
     error_text,
     fail,
+    property_option,
 )
 from acidsql.errors import AcidSqlError
 from acidsql.result import count_text
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 @click.command("service")
 @click.option("--once", is_flag=True, help="Run one round and exit.")
 @connection_options
+@property_option
 @click.option(
     "--interval",
     "interval_s",
@@ -37,35 +41,85 @@ if TYPE_CHECKING:
     metavar="S",
     help="Seconds between two rounds.",
 )
-def service_command(once: bool, warehouse: str, metastore: str | None, interval_s: float) -> None:
+def service_command(
+    once: bool,
+    warehouse: str,
+    metastore: str | None,
+    properties: tuple[str, ...],
+    interval_s: float,
+) -> None:
     """Carry out queued compactions, clean up after them, and end what has timed out.
 
-    Runs until SIGINT or SIGTERM, and finishes the round it is in.
+    Runs until SIGINT or SIGTERM, and finishes the round it is in. What has timed out is ended at
+    times of its own: hive.timedout.txn.reaper.start (100s) after the start, then every
+    hive.timedout.txn.reaper.interval (180s).
     """
-    with connected(warehouse, metastore) as session:
+    config = config_of(properties)
+    with connected(warehouse, metastore, config) as session:
         if not once:
+            from acidsql.settings import Settings
+
+            settings = Settings.of(warehouse, metastore=metastore, config=config)
+            housekeeping = Timetable(settings.reaper_start_s, settings.reaper_interval_s)
             with stop_signals() as stop:
-                serve(session, stop, interval_s)
+                serve(session, stop, Timetable(0, interval_s), housekeeping)
             return
         try:
+            session.run_housekeeper()
             run_round(session, click.echo)
         except AcidSqlError as error:
             fail(error, status=FAILED_STATUS)
 
 
-def serve(session: Session, stop: Event, interval_s: float) -> None:
-    """Rounds until ``stop`` is set. A failed round is told and the next one tries again."""
+class Timetable:
+    """When something is due: ``start_s`` after the first look, then ``interval_s`` after each time.
+
+    >>> timetable = Timetable(start_s=2, interval_s=5)
+    >>> [now_s for now_s in range(10, 24) if timetable.is_due(now_s)]
+    [12, 17, 22]
+    """
+
+    def __init__(self, start_s: float, interval_s: float) -> None:
+        self._start_s, self._interval_s = start_s, interval_s
+        self._next_s: float | None = None
+
+    def is_due(self, now_s: float) -> bool:
+        """Whether it is time; the next time is counted from now."""
+        if now_s < self.next_s(now_s):
+            return False
+        self._next_s = now_s + self._interval_s
+        return True
+
+    def next_s(self, now_s: float) -> float:
+        """When it will be time."""
+        if self._next_s is None:
+            self._next_s = now_s + self._start_s
+        return self._next_s
+
+
+def serve(
+    session: Session,
+    stop: Event,
+    rounds: Timetable,
+    housekeeping: Timetable,
+    clock: Callable[[], float] = time.monotonic,
+) -> None:
+    """What is due, until ``stop`` is set. What fails is told and tried again when it is due."""
     while not stop.is_set():
+        now_s = clock()
         try:
-            run_round(session, click.echo)
+            if housekeeping.is_due(now_s):
+                session.run_housekeeper()
+            if rounds.is_due(now_s):
+                run_round(session, click.echo)
         except AcidSqlError as error:
             click.echo(error_text(error), err=True)
-        stop.wait(interval_s)
+        due_s = min(rounds.next_s(now_s), housekeeping.next_s(now_s))
+        stop.wait(max(0.0, due_s - clock()))
 
 
 def run_round(session: Session, report: Callable[[str], object]) -> None:
-    """One round, one line for each thing done."""
-    session.run_housekeeper()
+    """The queue once, one line for each thing done."""
     if compacted := session.run_worker():
         report(f"worker: {count_text(compacted, 'compaction')} carried out")
     if cleaned := session.run_cleaner():

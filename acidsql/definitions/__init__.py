@@ -25,6 +25,7 @@ from acidsql.statements import (
     CreateDatabase,
     CreateTable,
     CreateTableLike,
+    Definition,
     DropDatabase,
     DropPartitions,
     DropTable,
@@ -34,16 +35,6 @@ from acidsql.statements import (
     ReplaceColumns,
     SetProperties,
     UnsetProperties,
-)
-
-Definition = (
-    CreateTable
-    | CreateTableLike
-    | DropTable
-    | CreateDatabase
-    | DropDatabase
-    | AlterTable
-    | RepairTable
 )
 
 

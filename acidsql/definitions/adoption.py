@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
-from acidsql.layout.dir_names import BaseDir, DeltaDir
+from acidsql.layout.dir_names import UNFINISHED_FILE, BaseDir, DeltaDir
 from acidsql.layout.history import History, history
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
@@ -52,7 +52,7 @@ def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) ->
     UnsupportedStatementError for what cannot be read as part of this table. TxnError while a
     transaction is open that is older than a compactor's directory: it would not see its rows.
     """
-    found = [(place, history(scope.storage.list_files(place))) for place in locations]
+    found = [(place, _history_at(place, scope)) for place in locations]
     if table.kind is TableKind.PLAIN:
         # Its files are whatever they are, and nobody gives it write ids.
         return Adoption(table.name, WriteId(0), all(past.is_empty for _, past in found))
@@ -71,6 +71,18 @@ def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) ->
                 )
     highest = max([past.highest_write_id for _, past in found], default=WriteId(0))
     return Adoption(table.name, highest, all(past.is_empty for _, past in found))
+
+
+def _history_at(location: str, scope: Scope) -> History:
+    """UnsupportedStatementError if a CREATE TABLE AS that did not come to its end left the rows."""
+    files = scope.storage.list_files(location)
+    past = history(files)
+    if not past.is_empty and any(file.path == UNFINISHED_FILE for file in files):
+        raise UnsupportedStatementError(
+            f"the directory {location} holds what a CREATE TABLE AS that did not finish has left",
+            hint=f"If none is running there, remove it. {UNFINISHED_FILE} marks it.",
+        )
+    return past
 
 
 def _check_files(table: Table, location: str, past: History) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from acidsql.catalog import Database, table_exists
 from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
+from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
@@ -113,21 +114,26 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     with scope.transaction() as txn:
         scope.release(lambda held: held == name)
-        txn.lock(lock_components([Access.of(name, Operation.DROP)]))
+        txn.lock(drop_locks(name))
         forget_table(table, scope)
     return Result("drop", message="OK")
 
 
+def drop_locks(name: TableName) -> list[LockComponent]:
+    """The locks of DROP TABLE."""
+    return lock_components([Access.of(name, Operation.DROP)])
+
+
 def forget_table(table: Table, scope: Scope) -> None:
     """Forget the table, then remove its files: what is forgotten cannot be half there."""
-    partitions = scope.store.partitions(table.name)
+    partitions = [p.location for p in scope.store.partitions(table.name)]
+    outside = [p for p in partitions if not p.startswith(f"{table.location}/")]
+    places = [*outside, table.location]
+    # A table may be made over what stays, should we not get to the end.
+    remove_leftovers(table, places, scope)
     scope.store.drop_table(table.name)
-    if table.external:
-        return
-    for partition in partitions:
-        if not partition.location.startswith(f"{table.location}/"):
-            scope.storage.remove(partition.location)
-    scope.storage.remove(table.location)
+    for place in () if table.external else places:
+        scope.storage.remove(place)
 
 
 def database_location(database: Database, warehouse: str) -> str:

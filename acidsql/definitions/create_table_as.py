@@ -14,6 +14,7 @@ from acidsql.definitions.create_table import (
     table_of,
 )
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.layout.dir_names import UNFINISHED_FILE
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.table import Table
@@ -38,7 +39,7 @@ from acidsql.scope import Scope
 from acidsql.services.snapshots import read_context
 from acidsql.statements.create_table import ColumnDefinition, CreateTableAs
 from acidsql.statements.fragment import Identifier
-from acidsql.txn.entities import WriteOperation
+from acidsql.txn.entities import LockComponent, WriteOperation
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
@@ -56,8 +57,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     plan = plan_query(statement.query, seen, scope.arguments)
     with scope.transaction() as txn:
         write_id = txn.write_id(name)
-        locks = [*creation_locks(name), *lock_components(query_accesses(plan))]
-        txn.lock(sorted(locks, key=lambda c: (c.database, c.table or "")))
+        txn.lock(creation_locks_as(name, plan))
         if scope.store.find_table(name) is not None:
             if statement.table.if_not_exists:
                 return Result("create", message=EXISTS)
@@ -83,6 +83,12 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         txn_id=txn.txn_id,
         write_ids={str(name): write_id},
     )
+
+
+def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
+    """The locks of a statement that makes a table of a query's rows."""
+    locks = [*creation_locks(name), *lock_components(query_accesses(plan))]
+    return sorted(locks, key=lambda c: (c.database, c.table or ""))
 
 
 def _chosen(statement: CreateTableAs) -> bool:
@@ -166,8 +172,11 @@ def _write(
     target = replace(context, tables={**context.tables, table.name: empty})
     made = not scope.storage.exists(table.location)
     scope.storage.make_directory(table.location)
+    unfinished = f"{table.location}/{UNFINISHED_FILE}"
     job = JobResult()
     try:
+        # No table bears witness to an aborted write yet: whoever finds the rows must not take them.
+        scope.storage.write_file(unfinished, b"")
         job = engine.write(insert, WriteContext(target, write_id))
         txn.check()
         partitions = [Partition(t.partition, t.location) for t in job.touched if t.partition]
@@ -181,6 +190,7 @@ def _write(
     except BaseException as error:
         txn.abort_after(error)
         if txn.aborted:
-            engine.discard([*job.paths, *([table.location] if made else [])])
+            engine.discard([*job.paths, unfinished, *([table.location] if made else [])])
         raise
+    engine.discard([unfinished])
     return job

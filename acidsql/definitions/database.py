@@ -10,6 +10,7 @@ from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.database import CreateDatabase, DropDatabase
+from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 
 
@@ -32,7 +33,7 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
     name = statement.name.name.lower()
     with scope.transaction() as txn:
         scope.release(lambda table: table.database == name)
-        txn.lock(lock_components([Access(name, None, Operation.DROP)]))
+        txn.lock(database_drop_locks(name))
         if statement.if_exists and name not in scope.store.databases():
             return Result("drop", message="it does not exist")
         database = scope.store.database(name)
@@ -43,6 +44,11 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
             return Result("drop", message=f"OK\n{database.location} holds files and stays.")
         scope.storage.remove(database.location)
     return Result("drop", message="OK")
+
+
+def database_drop_locks(name: str) -> list[LockComponent]:
+    """The locks of DROP DATABASE."""
+    return lock_components([Access(name, None, Operation.DROP)])
 
 
 def _drop_tables(name: str, scope: Scope) -> None:

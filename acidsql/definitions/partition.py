@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from acidsql.catalog import Partition, partition_exists, partition_not_found
 from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
+from acidsql.definitions.leftovers import leave_own_places
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -36,6 +37,7 @@ from acidsql.statements.partition import (
     RepairTable,
 )
 from acidsql.storage import Storage
+from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
@@ -67,6 +69,24 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
 def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     """Drop what meets the conditions, with its files."""
     table = find_target(statement.target, scope.names)
+    doomed = matched_partitions(statement, table, scope)
+    if not doomed:
+        return Result("alter", message="no partition was dropped")
+    with altering(table, scope, partition_drop_locks(table, doomed)) as (txn, table):
+        dropped = [p for p in scope.store.partitions(table.name) if p.name in doomed]
+        _drop(table, dropped, scope, txn)
+    return Result("alter", message="\n".join(f"Dropped the partition {p.name}" for p in dropped))
+
+
+def partition_drop_locks(table: Table, doomed: Sequence[PartitionName]) -> list[LockComponent]:
+    """The locks of DROP PARTITION."""
+    return lock_components([Access.of(table.name, Operation.DROP, name) for name in doomed])
+
+
+def matched_partitions(
+    statement: DropPartitions, table: Table, scope: Scope
+) -> list[PartitionName]:
+    """What DROP PARTITION would drop. PartitionNotFoundError for conditions that nothing meets."""
     require_partitioned(table, statement.target)
     names = [p.name for p in scope.store.partitions(table.name)]
     doomed: dict[PartitionName, None] = {}
@@ -81,13 +101,7 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
                 column=conditions[0].column.column,
             )
         doomed |= dict.fromkeys(found)
-    if not doomed:
-        return Result("alter", message="no partition was dropped")
-    accesses = [Access.of(table.name, Operation.DROP, name) for name in doomed]
-    with altering(table, scope, accesses) as (txn, table):
-        dropped = [p for p in scope.store.partitions(table.name) if p.name in doomed]
-        _drop(table, dropped, scope, txn)
-    return Result("alter", message="\n".join(f"Dropped the partition {p.name}" for p in dropped))
+    return list(doomed)
 
 
 def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
@@ -113,6 +127,7 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
                 column=statement.target.column,
             )
         location = target if moves else source
+        leave_own_places(table, [Partition(new, location)], scope)
         with contextlib.ExitStack() as undo:
             if location != source:
                 move(source, target, scope.storage, undo)
@@ -136,6 +151,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
         if statement.drop:
             dropped = [p for p in known if not scope.storage.exists(p.location)]
         adoption = adopt(table, [p.location for p in added], scope, txn)
+        leave_own_places(table, added, scope)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
             _note_adoption(table, adoption, scope)
@@ -148,7 +164,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
 
 @contextlib.contextmanager
 def altering(
-    table: Table, scope: Scope, accesses: Sequence[Access] = ()
+    table: Table, scope: Scope, locks: Sequence[LockComponent] = ()
 ) -> Iterator[tuple[OpenTxn, Table]]:
     """A transaction that has the table, or what is named, for itself; and the table as it is then.
 
@@ -156,7 +172,7 @@ def altering(
     """
     with scope.transaction() as txn:
         scope.release(lambda held: held == table.name)
-        txn.lock(lock_components(accesses or [Access.of(table.name, Operation.ALTER)]))
+        txn.lock(locks or alter_locks(table))
         now = scope.store.table(table.name)
         if (now.columns, now.partition_columns) != (table.columns, table.partition_columns):
             raise AnalysisError(
@@ -164,6 +180,11 @@ def altering(
                 hint="Run the statement again.",
             )
         yield txn, now
+
+
+def alter_locks(table: Table) -> list[LockComponent]:
+    """The locks of most of ALTER TABLE."""
+    return lock_components([Access.of(table.name, Operation.ALTER)])
 
 
 def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack) -> None:
@@ -243,6 +264,7 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
     adoption = adopt(table, [p.location for p in added], scope, txn)
     for partition in added:
         scope.storage.make_directory(partition.location)
+    leave_own_places(table, added, scope)
     with scope.store.committing(txn.txn_id):
         adoption.seed(scope, txn)
         _note_adoption(table, adoption, scope)

@@ -8,7 +8,7 @@ from typing import Any
 
 from acidsql.definitions.conversion import convert
 from acidsql.definitions.create_table import normal_properties, refuse_properties
-from acidsql.definitions.partition import altering
+from acidsql.definitions.partition import alter_locks, altering
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.access import Access, Operation
 from acidsql.model.table import CREATED_COLUMNS, POSITIONAL_EVOLUTION, Table, TableKind
@@ -17,6 +17,8 @@ from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.alter_table import SetProperties, UnsetProperties
 from acidsql.statements.fragment import TableRef
+from acidsql.txn.entities import LockComponent
+from acidsql.txn.locks import lock_components
 
 _TRANSACTIONAL, _PROPERTIES = "transactional", "transactional_properties"
 
@@ -31,10 +33,10 @@ def set_properties(statement: SetProperties, scope: Scope) -> Result:
     if _TRANSACTIONAL in given or _PROPERTIES in given:
         _refuse_kind_change(table, given, place)
     _refuse_properties(table, given, place)
-    if table.kind is TableKind.PLAIN and given.get(_TRANSACTIONAL, "").lower() == "true":
+    if _converts(table, given):
         return convert(table, given, scope, statement.target)
     comment = given.pop("comment", table.comment)
-    with altering(table, scope, [Access.of(table.name, Operation.DESCRIBE)]) as (txn, now):
+    with altering(table, scope, _noting(table)) as (txn, now):
         parameters = {**now.parameters, **given}
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(replace(now, parameters=parameters, comment=comment))
@@ -56,11 +58,25 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
                 hint="UNSET TBLPROPERTIES IF EXISTS passes over what is not there.",
                 **place,
             )
-    with altering(table, scope, [Access.of(table.name, Operation.DESCRIBE)]) as (txn, now):
+    with altering(table, scope, _noting(table)) as (txn, now):
         parameters = {k: v for k, v in now.parameters.items() if k not in statement.keys}
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(replace(now, parameters=parameters))
     return Result("alter", message="OK")
+
+
+def property_locks(statement: SetProperties | UnsetProperties, table: Table) -> list[LockComponent]:
+    """The locks of SET and UNSET TBLPROPERTIES."""
+    given = statement.properties if isinstance(statement, SetProperties) else ()
+    return alter_locks(table) if _converts(table, normal_properties(given)) else _noting(table)
+
+
+def _noting(table: Table) -> list[LockComponent]:
+    return lock_components([Access.of(table.name, Operation.DESCRIBE)])
+
+
+def _converts(table: Table, given: Mapping[str, str]) -> bool:
+    return table.kind is TableKind.PLAIN and given.get(_TRANSACTIONAL, "").lower() == "true"
 
 
 def _refuse_kind_change(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:

@@ -10,11 +10,13 @@ from acidsql.definitions.create_table import creation_locks, database_location
 from acidsql.definitions.partition import move
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Access, Operation
+from acidsql.model.names import TableName
 from acidsql.model.table import Table
 from acidsql.planner.names import find_target, table_name
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.alter_table import RenameTable
+from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 
 
@@ -26,8 +28,7 @@ def rename_table(statement: RenameTable, scope: Scope) -> Result:
     parent = database_location(scope.store.database(name.database), scope.warehouse)
     with scope.transaction() as txn:
         scope.release(lambda held: held == table.name)
-        own = lock_components([Access.of(table.name, Operation.ALTER)])
-        txn.lock(sorted([*own, *creation_locks(name)], key=lambda c: (c.database, c.table or "")))
+        txn.lock(renaming_locks(table.name, name))
         now = scope.store.table(table.name)
         if scope.store.find_table(name) is not None:
             raise table_exists(name)
@@ -46,6 +47,12 @@ def rename_table(statement: RenameTable, scope: Scope) -> Result:
                 scope.store.rename_table(table.name, renamed, _moved(now, target, scope))
             undo.pop_all()
     return Result("alter", message="OK")
+
+
+def renaming_locks(old: TableName, new: TableName) -> list[LockComponent]:
+    """The locks of RENAME TO: on the table, and what making one of the new name takes."""
+    own = lock_components([Access.of(old, Operation.ALTER)])
+    return sorted([*own, *creation_locks(new)], key=lambda c: (c.database, c.table or ""))
 
 
 def _moved(table: Table, target: str, scope: Scope) -> list[Partition]:

@@ -33,12 +33,13 @@ from acidsql.grammar.transaction import (
 )
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
-from acidsql.statements import Statement, WriteStatement
+from acidsql.statements import Compact, CreateTableAs, Definition, Statement, WriteStatement
 from acidsql.statements.explain import Explain
 from acidsql.statements.query import Query
 
 _DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
 _EXPLAINED_WORDS = ("WITH", "TRUNCATE", "LOAD", *_DML_WORDS)
+_LOCKING_WORDS = (*_EXPLAINED_WORDS, "CREATE", "DROP", "ALTER", "MSCK", "REPAIR")
 _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
@@ -118,17 +119,19 @@ def _creates_other(cursor: Cursor) -> bool:
 def _explain(cursor: Cursor) -> Explain:
     cursor.expect("EXPLAIN")
     locks = cursor.accept("LOCKS")
-    if not cursor.sees_any(*_EXPLAINED_WORDS) and not starts_query(cursor):
+    words = _LOCKING_WORDS if locks else _EXPLAINED_WORDS
+    if not cursor.sees_any(*words) and not starts_query(cursor):
         word = cursor.peek().text.upper()
         if not word:
             cursor.unexpected("expected a statement")
         cursor.source.refuse(
-            f"EXPLAIN {word} is not supported",
+            f"EXPLAIN {'LOCKS ' if locks else ''}{word} is not supported",
             cursor.offset,
-            hint="EXPLAIN is followed by a statement that writes rows, or by a query.",
+            hint="EXPLAIN is followed by a statement that writes rows, or by a query;"
+            " EXPLAIN LOCKS by a definition too.",
         )
     statement = _statement(cursor)
-    assert isinstance(statement, WriteStatement | Query)
+    assert isinstance(statement, WriteStatement | Query | Definition | CreateTableAs | Compact)
     return Explain(statement, locks)
 
 

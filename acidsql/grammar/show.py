@@ -30,6 +30,7 @@ _SHOWN = (
     "TRANSACTIONS",
     "LOCKS",
 )
+_AFTER_TABLE = ("PARTITION", "EXTENDED")
 _KNOWN = (
     "SHOW TABLES, DATABASES, PARTITIONS, CREATE TABLE, COMPACTIONS, TRANSACTIONS and LOCKS are"
     " supported."
@@ -93,14 +94,19 @@ def parse_describe(cursor: Cursor) -> Describe:
 
 
 def _show_locks(cursor: Cursor) -> ShowLocks:
+    """Behind SHOW LOCKS; a table may be called ``database`` or ``extended``."""
     named = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
-    if cursor.sees_any(*DATABASE_WORDS) and named and cursor.peek(1).word != "EXTENDED":
-        _only(cursor, ShowLocks(None), "SHOW LOCKS [t] [EXTENDED]")
-    target = None
-    if cursor.sees_name() and not (cursor.sees("EXTENDED") and not cursor.peek(1).text):
+    if cursor.sees_any(*DATABASE_WORDS) and named and cursor.peek(1).word not in _AFTER_TABLE:
+        cursor.step()
+        shown = ShowLocks(database=database_name(cursor))
+    elif cursor.sees_name() and not (cursor.sees("EXTENDED") and not cursor.peek(1).text):
         target = cursor.table()
+        partition = fixed_partition(cursor, "SHOW LOCKS") if cursor.sees("PARTITION") else ()
+        shown = ShowLocks(target, partition)
+    else:
+        shown = ShowLocks()
     cursor.accept("EXTENDED")
-    return _only(cursor, ShowLocks(target), "SHOW LOCKS [t] [EXTENDED]")
+    return _only(cursor, shown, "SHOW LOCKS [[DATABASE] name] [PARTITION (…)] [EXTENDED]")
 
 
 def _only(cursor: Cursor, statement: S, form: str) -> S:

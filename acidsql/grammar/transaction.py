@@ -14,10 +14,12 @@ from acidsql.statements.transaction import (
 )
 
 _ISOLATION = "There is one isolation level: SNAPSHOT."
+_OTHER_LEVELS = ("READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 SAVEPOINT_HINT = (
     "A statement that fails leaves the earlier ones of its transaction as they were;"
     " ROLLBACK undoes all of them."
 )
+_EXPECTED = "expected READ ONLY, READ WRITE or ISOLATION LEVEL SNAPSHOT"
 _ON, _OFF = ("TRUE", "ON", "1"), ("FALSE", "OFF", "0")
 
 
@@ -51,16 +53,13 @@ def parse_rollback(cursor: Cursor) -> Rollback:
 
 
 def parse_set(cursor: Cursor) -> SetTransaction | SetAutocommit:
-    """``SET TRANSACTION READ ONLY | READ WRITE`` or ``SET AUTOCOMMIT TRUE | FALSE``."""
+    """``SET TRANSACTION modes`` or ``SET AUTOCOMMIT TRUE | FALSE``."""
     start = cursor.offset
     cursor.expect("SET")
     if cursor.accept("TRANSACTION"):
-        read_only = _modes(cursor)
-        if read_only is None:
-            cursor.source.refuse(
-                "SET TRANSACTION ISOLATION LEVEL SNAPSHOT changes nothing", start, hint=_ISOLATION
-            )
-        return SetTransaction(read_only)
+        if cursor.done:
+            cursor.unexpected(_EXPECTED)
+        return SetTransaction(_modes(cursor))
     if not cursor.accept("AUTOCOMMIT"):
         cursor.source.refuse(
             "SET is supported for TRANSACTION and AUTOCOMMIT only",
@@ -122,10 +121,17 @@ def _modes(cursor: Cursor) -> bool | None:
                 cursor.expect("WRITE")
         elif cursor.accept("ISOLATION"):
             cursor.expect("LEVEL")
-            if not cursor.accept("SNAPSHOT"):
-                cursor.source.refuse(
-                    "this isolation level is not supported", cursor.offset, hint=_ISOLATION
-                )
+            _expect_snapshot(cursor)
         else:
-            cursor.unexpected("expected READ ONLY, READ WRITE or ISOLATION LEVEL SNAPSHOT")
+            cursor.unexpected(_EXPECTED)
     return read_only
+
+
+def _expect_snapshot(cursor: Cursor) -> None:
+    for level in _OTHER_LEVELS:
+        if cursor.sees(*level.split()):
+            cursor.source.refuse(
+                f"isolation level {level} is not supported", cursor.offset, hint=_ISOLATION
+            )
+    if not cursor.accept("SNAPSHOT"):
+        cursor.unexpected("expected SNAPSHOT", hint=_ISOLATION)

@@ -17,6 +17,9 @@ VERSION_FILE = "_orc_acid_version"
 METADATA_FILE = "_metadata_acid"
 """Marks a base that Hive 3 compacted, or that Hive 4 emptied by TRUNCATE or DROP PARTITION."""
 
+UNFINISHED_FILE = "_acidsql_unfinished"
+"""In a directory that is to become a table with the rows in it, until it is one."""
+
 FLUSH_LENGTH_SUFFIX = "_flush_length"
 """Ends the side file that holds the valid length of a file being streamed into."""
 
@@ -28,6 +31,7 @@ _INT_MAX = 2**31 - 1
 _BASE = re.compile(r"base_(-?[0-9]+)(?:_v([0-9]+))?")
 _DELTA = re.compile(r"(delete_)?delta_([0-9]+)_([0-9]+)(?:_([0-9]+))?(?:_v([0-9]+))?")
 _BUCKET = re.compile(r"bucket_([0-9]+)(?:_([0-9]+))?")
+_ATTEMPT = re.compile(r"_tmp_([0-9]{7,})_[0-9a-f]{32}(?:_.+)?")
 _ORIGINAL = re.compile(r"([0-9]+)_([0-9]+)(?:_copy_([0-9]+))?")
 
 
@@ -191,6 +195,25 @@ def is_hidden(name: str) -> bool:
     (True, True, False)
     """
     return name.startswith(("_", "."))
+
+
+def compaction_attempt(txn_id: TxnId, unique: str) -> str:
+    """How the hidden directories of a compactor begin; ``unique`` are 32 hexadecimal digits.
+
+    >>> parse_compaction_attempt(compaction_attempt(TxnId(7), 32 * "a") + "_base_0000003")
+    7
+    """
+    return f"_tmp_{txn_id:07d}_{unique}"
+
+
+def parse_compaction_attempt(name: str) -> TxnId | None:
+    """The compactor's transaction behind the name of a hidden directory of acidsql, or None.
+
+    >>> parse_compaction_attempt("_tmp_0000007"), parse_compaction_attempt("_tmp.-ext-10000")
+    (None, None)
+    """
+    match = _ATTEMPT.fullmatch(name)
+    return None if match is None else TxnId(int(match[1]))
 
 
 def _visibility(txn_id: TxnId) -> str:

@@ -1,11 +1,12 @@
-"""What the cleaner may remove."""
+"""What may be removed: by the cleaner, and by who takes a directory out of its sight."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from acidsql.layout.acid_state import acid_state_and_history
 from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
+from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
 from acidsql.model.snapshot import Range, ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
@@ -31,6 +32,36 @@ def obsolete(
     empty = set(directories) - {f.path.partition("/")[0] for f in files}
     unfilled = {name for name in empty if _is_aborted(name, valid_write_ids)}
     return sorted({*state.obsolete, *state.aborted, *unfilled})
+
+
+def aborted(
+    files: Sequence[ListedFile],
+    valid_write_ids: ValidWriteIdList,
+    valid_txns: ValidTxnList,
+    markers: Mapping[str, str],
+    kind: TableKind,
+) -> list[str]:
+    """The directories of aborted writes anywhere below a listing, sorted.
+
+    No snapshot reads them, whatever is open, as long as the store knows that they are aborted.
+
+    >>> seen = [ListedFile("p=9/delta_2_2_0/bucket_00000", 9), ListedFile("p=9/delta_1_1/x", 9)]
+    >>> ids = ValidWriteIdList.parse("db.t:2:9223372036854775807::2")
+    >>> aborted(seen, ids, ValidTxnList(9), {}, TableKind.FULL_ACID)
+    ['p=9/delta_2_2_0']
+    """
+    found = []
+    for parent in {path.rpartition("/")[0] for path, _ in history(files).directories}:
+        inside = f"{parent}/" if parent else ""
+        state, _ = acid_state_and_history(
+            [ListedFile(f.path[len(inside) :], f.size) for f in files if f.path.startswith(inside)],
+            valid_write_ids,
+            valid_txns,
+            {path[len(inside) :]: m for path, m in markers.items() if path.startswith(inside)},
+            kind,
+        )
+        found += [inside + path for path in state.aborted]
+    return sorted(found)
 
 
 def _is_aborted(name: str, write_ids: ValidWriteIdList) -> bool:

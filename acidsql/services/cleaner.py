@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import uuid
 from dataclasses import replace
 
 from acidsql.catalog import Catalog
 from acidsql.errors import AcidSqlError
+from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
@@ -44,6 +46,7 @@ def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: 
         for directory in table_directories(catalog, table):
             if (str(directory.name) if directory.name else None) == compaction.partition:
                 _remove_obsolete(directory.location, write_ids, _settled(valid_txns), storage)
+                _remove_unfinished(directory.location, valid_txns, storage)
     txns.mark_cleaned(compaction.compaction_id)
 
 
@@ -54,6 +57,19 @@ def _remove_obsolete(
     markers = read_markers(files, location, storage)
     for path in obsolete(files, write_ids, txns, markers, directories=directories):
         storage.remove(f"{location}/{path}")
+
+
+def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> None:
+    """Remove the hidden directories of compactors whose transactions had ended before the listing.
+
+    Renamed first, in one step: one that is not as dead as it seemed finds nothing to publish.
+    """
+    for name in storage.list_directories(location):
+        txn_id = parse_compaction_attempt(name)
+        if txn_id and (txns.is_valid(txn_id) or txns.is_aborted(txn_id)):
+            doomed = f"{location}/{compaction_attempt(txn_id, uuid.uuid4().hex)}"
+            storage.rename(f"{location}/{name}", doomed)
+            storage.remove(doomed)
 
 
 def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteIdList:

@@ -19,6 +19,7 @@ from acidsql.statements.create_table import (
     DropTable,
 )
 from acidsql.statements.database import CreateDatabase, DropDatabase, Use
+from acidsql.statements.definition import AlterTable, Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
@@ -53,18 +54,6 @@ from acidsql.statements.transaction import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
-AlterTable = (
-    AddColumns
-    | ReplaceColumns
-    | ChangeColumn
-    | RenameTable
-    | SetProperties
-    | UnsetProperties
-    | AddPartitions
-    | DropPartitions
-    | RenamePartition
-)
-
 TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
 WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
 OtherStatement = (
@@ -73,14 +62,8 @@ OtherStatement = (
     | Explain
     | Check
     | Compact
-    | CreateTable
+    | Definition
     | CreateTableAs
-    | CreateTableLike
-    | DropTable
-    | CreateDatabase
-    | DropDatabase
-    | AlterTable
-    | RepairTable
     | Use
     | Show
     | AbortTransactions
@@ -101,6 +84,7 @@ __all__ = [
     "CreateTable",
     "CreateTableAs",
     "CreateTableLike",
+    "Definition",
     "Delete",
     "Describe",
     "DropDatabase",

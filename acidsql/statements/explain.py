@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.statements.compact import Compact
+from acidsql.statements.create_table import CreateTableAs
+from acidsql.statements.definition import Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
 from acidsql.statements.load import Load
@@ -12,10 +15,12 @@ from acidsql.statements.query import Query
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
+Planned = Insert | Update | Delete | Merge | Truncate | Load | Query
+
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN [LOCKS] ``statement``."""
+    """EXPLAIN [LOCKS] ``statement``; a plan is there for writes and queries alone."""
 
-    statement: Insert | Update | Delete | Merge | Truncate | Load | Query
+    statement: Planned | Definition | CreateTableAs | Compact
     locks: bool = False

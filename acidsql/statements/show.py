@@ -49,9 +49,11 @@ class ShowTransactions:
 
 @dataclass(frozen=True, slots=True)
 class ShowLocks:
-    """SHOW LOCKS [``target``] [EXTENDED]."""
+    """SHOW LOCKS [``target`` [PARTITION (…)]] [EXTENDED], or SHOW LOCKS DATABASE ``database``."""
 
-    target: TableRef | None
+    target: TableRef | None = None
+    partition: tuple[PartitionValue, ...] = ()
+    database: Identifier | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,9 +26,12 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True)
 class SetTransaction:
-    """SET TRANSACTION READ ONLY | READ WRITE: of the next transaction, or the one just begun."""
+    """SET TRANSACTION modes: of the next transaction, or the one just begun.
 
-    read_only: bool
+    ``read_only`` None says nothing: the one isolation level is what there is.
+    """
+
+    read_only: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ class TxnPolicy:
     """Hive's settings, with Hive's defaults.
 
     ``timeout_s`` is hive.txn.timeout, ``max_open_txns`` hive.max.open.txns, ``max_open_batch``
-    hive.txn.max.open.batch, ``lock_retries`` hive.lock.numretries and ``lock_sleep_s``
-    hive.lock.sleep.between.retries, the longest pause between two looks at a waiting lock.
-    ``lock_start_s`` is fixed in Hive.
+    hive.txn.max.open.batch, ``count_interval_s`` hive.count.open.txns.interval, ``lock_retries``
+    hive.lock.numretries and ``lock_sleep_s`` hive.lock.sleep.between.retries, the longest pause
+    between two looks at a waiting lock. ``lock_start_s`` is fixed in Hive.
 
     ``xlock_iow`` (hive.txn.xlock.iow): INSERT OVERWRITE keeps readers out. ``write_xlock``
     (hive.txn.write.xlock): UPDATE, DELETE and MERGE wait for each other, instead of finding a
@@ -29,13 +29,15 @@ class TxnPolicy:
     lock_start_s: float = 0.05
     lock_sleep_s: float = 60.0
     max_open_batch: int = 1000
+    count_interval_s: float = 1.0
     xlock_iow: bool = True
     write_xlock: bool = True
     strict_locking: bool = True
 
     def __post_init__(self) -> None:
         counts = (self.max_open_txns, self.max_open_batch)
-        if self.timeout_s <= 0 or min(counts) < 1 or self.lock_retries < 0:
+        least = min(self.lock_retries, self.count_interval_s)
+        if self.timeout_s <= 0 or min(counts) < 1 or least < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
 
     @property

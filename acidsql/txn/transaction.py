@@ -70,9 +70,7 @@ class OpenTxn:
         """
         if not components:
             return
-        response = self._manager.lock(
-            self.txn_id, components, self._user, self._host, self._agent_info
-        )
+        response = self._ask(components)
         try:
             if response.state is LockState.WAITING and self._reads_without_wait(components):
                 raise _not_waiting(response)
@@ -83,6 +81,17 @@ class OpenTxn:
             with _logged("withdrawing a lock", self.txn_id):
                 self._manager.unlock(response.lock_id)
             raise
+
+    def try_lock(self, components: Sequence[LockComponent]) -> None:
+        """Take all components if they are granted at once, else none of them."""
+        if not components:
+            return
+        response = self._ask(components)
+        if response.state is not LockState.ACQUIRED:
+            self._manager.unlock(response.lock_id)
+
+    def _ask(self, components: Sequence[LockComponent]) -> LockResponse:
+        return self._manager.lock(self.txn_id, components, self._user, self._host, self._agent_info)
 
     def _reads_without_wait(self, components: Sequence[LockComponent]) -> bool:
         reads = all(c.type is LockType.SHARED_READ for c in components)

@@ -14,6 +14,7 @@ import pytest
 import acidsql
 from acidsql.errors import (
     ConfigError,
+    LockTimeoutError,
     StorageError,
     TxnAbortedError,
     TxnError,
@@ -35,6 +36,13 @@ def table(session: Session) -> Session:
 @pytest.fixture
 def other(warehouse: Path, spark: Any) -> Iterator[Session]:
     with acidsql.connect(warehouse, spark=spark, user="other") as session:
+        yield session
+
+
+@pytest.fixture
+def impatient(warehouse: Path, spark: Any) -> Iterator[Session]:
+    config = {"hive.lock.numretries": "2", "hive.lock.sleep.between.retries": "50ms"}
+    with acidsql.connect(warehouse, spark=spark, config=config) as session:
         yield session
 
 
@@ -113,6 +121,31 @@ def test_a_lazy_frame_outlives_its_transaction(table: Session) -> None:
     assert sorted(result.fetchall()) == [(1, 11), (2, 21)]
     assert sorted(map(tuple, frame.collect())) == [(1, 11), (2, 21)]
     assert rows(table) == [(1, 12), (2, 22)]
+
+
+def test_a_lazy_frame_keeps_others_from_its_table_after_its_transaction(
+    table: Session, impatient: Session
+) -> None:
+    with table.transaction():
+        result = table.execute("SELECT * FROM t")
+    with pytest.raises(LockTimeoutError):
+        impatient.execute("DROP TABLE t")
+    with pytest.raises(LockTimeoutError):
+        impatient.execute("TRUNCATE TABLE t")
+    assert len(result.fetchall()) == 2
+    impatient.execute("DROP TABLE t")
+
+
+def test_a_lazy_frame_that_the_transactions_own_overwrite_left_without_a_lock(
+    table: Session, impatient: Session
+) -> None:
+    with table.transaction():
+        table.execute("INSERT OVERWRITE t VALUES (5, 50)")
+        read, unread = table.execute("SELECT * FROM t"), table.execute("SELECT * FROM t")
+        assert read.fetchall() == [(5, 50)]
+    impatient.execute("DROP TABLE t")
+    with pytest.raises(acidsql.SnapshotExpiredError, match="is gone"):
+        unread.fetchall()
 
 
 def test_closing_the_session_rolls_back(warehouse: Path, spark: Any, table: Session) -> None:

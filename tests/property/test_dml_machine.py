@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 )
 
 from acidsql.backends.memory.store import MemoryStore
-from acidsql.engines.spark import deletes, job
+from acidsql.engines.spark import deletes, job, row_bitmap
 from acidsql.engines.spark import partitions as spark_partitions
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError
@@ -348,7 +348,11 @@ class DmlMachine(RuleBasedStateMachine):
 
 PATHS: dict[str, dict[tuple[Any, str], int]] = {
     "driver": {},
-    "mixed": {(job, "DRIVER_BYTES_MAX"): 5000, (job, "DRIVER_ROWS_MIN"): 1},
+    "mixed": {
+        (job, "DRIVER_BYTES_MAX"): 5000,
+        (job, "DRIVER_ROWS_MIN"): 1,
+        (row_bitmap, "STRETCHES_MAX"): 0,
+    },
     "distributed": {
         (job, "DRIVER_BYTES_MAX"): 0,
         (job, "DRIVER_ROWS_MIN"): 0,

@@ -1,6 +1,8 @@
 import gc
 import threading
+import weakref
 
+import acidsql
 from acidsql.errors import StorageError
 from acidsql.leases import Leases
 
@@ -57,6 +59,27 @@ def test_one_release_that_fails_does_not_keep_the_others():
 def test_the_thread_may_close_the_leases_itself():
     leases, txn = Leases(), Txn()
     leases.keep(txn, [])
-    leases.close_soon()
+    leases.soon(leases.close)
     leases.close()
     assert txn.closed
+
+
+def test_a_session_that_is_dropped_in_a_transaction_rolls_it_back(tmp_path):
+    acid = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    with acidsql.connect(tmp_path / "w") as other:
+        other.execute(f"CREATE TABLE t (id int) {acid}")
+        dropped = acidsql.connect(tmp_path / "w")
+        dropped.execute("BEGIN")
+        dropped.execute("INSERT INTO t VALUES (1)")
+        seen, thread = weakref.ref(dropped), dropped._leases._thread
+        assert len(other.execute("SHOW LOCKS").fetchall()) == 1
+        gc.disable()  # nothing that a session holds may hold the session
+        try:
+            del dropped
+            assert seen() is None
+        finally:
+            gc.enable()
+        thread.join(10)
+        assert other.execute("SHOW LOCKS").fetchall() == []
+        assert [row[1] for row in other.execute("SHOW TRANSACTIONS").fetchall()] == ["ABORTED"]
+        assert list((tmp_path / "w" / "t").iterdir()) == []

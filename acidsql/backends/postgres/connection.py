@@ -32,6 +32,8 @@ _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 _BEGIN = {
     Mode.READING: "begin_reading",
     Mode.WRITING: "begin_writing",
+    # Clients outlive the server, and go on with what it answered.
+    Mode.UNSYNCED: "begin_writing",
     Mode.ALONE: "begin_alone",
 }
 T = TypeVar("T")

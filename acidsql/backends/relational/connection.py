@@ -20,6 +20,11 @@ class Mode(Enum):
     """All queries see the same state, that of one moment; nothing is changed."""
     WRITING = auto()
     """Rows that decide something are locked by the queries that say so in their names."""
+    UNSYNCED = auto()
+    """Like WRITING; a loss of power may undo it if it ends every client, as it does beside a file.
+
+    For what nothing outside of the store rests on until a later one has synced both.
+    """
     ALONE = auto()
     """No other one writes meanwhile."""
 
@@ -84,6 +89,11 @@ def reading(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
 def writing(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """A verb that is idempotent or safe to retry; it locks the rows that it decides by."""
     return _one_transaction(verb, Mode.WRITING, repeatable=True)
+
+
+def unsynced(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A verb like those of `writing`, of which no file bears a trace."""
+    return _one_transaction(verb, Mode.UNSYNCED, repeatable=True)
 
 
 def writing_once(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.backends.relational.connection import Row, alone, reading, writing
+from acidsql.backends.relational.connection import Row, alone, reading, unsynced, writing
 from acidsql.backends.relational.txns import RelationalTxns
 from acidsql.errors import TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
@@ -23,7 +23,6 @@ class RelationalLocks(RelationalTxns):
     request with a smaller id, which is all it may have to wait for.
     """
 
-    @writing
     def lock(
         self,
         txn_id: TxnId,
@@ -32,12 +31,27 @@ class RelationalLocks(RelationalTxns):
         host: str,
         agent_info: str = "",
     ) -> LockResponse:
+        owner = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
+        # What is recorded has to be known for as long as there are files.
+        if recorded_components(txn_id, components, {}):
+            return self._request(txn_id, components, owner)
+        return self._request_unrecorded(txn_id, components, owner)
+
+    @unsynced
+    def _request_unrecorded(
+        self, txn_id: TxnId, components: Sequence[LockComponent], owner: dict[str, object]
+    ) -> LockResponse:
+        return self._request(txn_id, components, owner)
+
+    @writing
+    def _request(
+        self, txn_id: TxnId, components: Sequence[LockComponent], owner: dict[str, object]
+    ) -> LockResponse:
         self._require_open(txn_id)
         if not components:
             raise TxnError("a lock request needs at least one component")
         lock_id = LockId(self._sql.value("next_lock_id_to_change"))
         self._sql.run("bump_next_lock_id")
-        owner = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
         for number, component in enumerate(components, 1):
             self._insert(lock_id, number, component, owner)
         for row in recorded_components(txn_id, components, self._write_ids_of_txn(txn_id)):
@@ -78,7 +92,7 @@ class RelationalLocks(RelationalTxns):
         )
         return LockResponse(lock_id, LockState.WAITING, describe_lock(blocker))
 
-    @writing
+    @unsynced
     def check_lock(self, lock_id: LockId) -> LockResponse:
         head = self._sql.row("lock_head", lock_id=lock_id)
         if head is None:
@@ -94,7 +108,7 @@ class RelationalLocks(RelationalTxns):
             return LockResponse(lock_id, LockState.ACQUIRED)
         return self._try(lock_id)
 
-    @writing
+    @unsynced
     def unlock(self, lock_id: LockId) -> None:
         head = self._sql.row("lock_to_change", lock_id=lock_id)
         if head is None:

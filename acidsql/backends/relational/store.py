@@ -10,6 +10,7 @@ from acidsql.backends.relational.compactions import RelationalCompactions
 from acidsql.backends.relational.connection import Mode, SqlConnection
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
+from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
 
 
@@ -24,6 +25,7 @@ class RelationalStore(RelationalCompactions, RelationalCatalog):
         self, sql: SqlConnection, *, warehouse: str = "", policy: TxnPolicy | None = None
     ) -> None:
         self._policy = policy or TxnPolicy()
+        self._open_count = OpenTxnCount(self._policy)
         try:
             RelationalCatalog.__init__(self, sql, warehouse)
         except BaseException:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from acidsql.backends.relational.connection import (
     OverSql,
     Row,
-    SqlConnection,
     alone,
     reading,
+    unsynced,
     writing,
     writing_once,
 )
@@ -26,12 +26,12 @@ from acidsql.txn.entities import (
     WriteOperation,
     WriteSetEntry,
 )
+from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import (
     TIMED_OUT,
     batch_size,
     require_open,
-    require_room,
     write_id_refused,
 )
 from acidsql.txn.write_ids import write_id_list
@@ -45,26 +45,26 @@ class RelationalTxns(OverSql):
     its end: so ids become visible in their order, and no snapshot misses one below its mark.
     """
 
-    def __init__(self, sql: SqlConnection, policy: TxnPolicy) -> None:
-        self._sql = sql
-        self._policy = policy
+    _policy: TxnPolicy
+    _open_count: OpenTxnCount
 
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
 
-    @writing
+    @unsynced
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
         count = batch_size(count, self._policy.max_open_batch)
         first = TxnId(self._sql.value("next_txn_id_to_change"))
-        require_room(self._sql.value("count_open"), self._policy.max_open_txns, count)
+        now_ms = self._sql.now_ms()
+        self._open_count.require_room(count, now_ms, lambda: self._sql.value("count_open"))
         min_open = self._sql.value("min_open") or first
         batch = {"first": first, "last": first + count - 1}
         self._sql.run("set_next_txn_id", next=first + count)
         self._sql.run(
             "insert_txns",
-            now_ms=self._sql.now_ms(),
+            now_ms=now_ms,
             user=user,
             host=host,
             type=type.value,
@@ -73,12 +73,12 @@ class RelationalTxns(OverSql):
         self._sql.run("insert_min_history", min_open=min_open, **batch)
         return [TxnId(first + i) for i in range(count)]
 
-    @writing
+    @unsynced
     def heartbeat(self, txn_id: TxnId) -> None:
         self._require_open(txn_id)
         self._sql.run("heartbeat", txn_id=txn_id, now_ms=self._sql.now_ms())
 
-    @writing
+    @unsynced
     def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
         rows = self._sql.rows("txn_range_to_change", first=first, last=last)
         self._sql.run("heartbeat_range", first=first, last=last, now_ms=self._sql.now_ms())
@@ -250,7 +250,7 @@ class RelationalTxns(OverSql):
             for table in tables
         }
 
-    @writing
+    @unsynced
     def add_dynamic_partitions(
         self,
         txn_id: TxnId,

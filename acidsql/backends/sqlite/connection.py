@@ -35,6 +35,7 @@ class SqliteFile:
         self._queries = load_queries(_DIALECT)
         self._guard = threading.RLock()
         self._depth = 0
+        self._synchronous = ""
         self._connection: sqlite3.Connection | None = None
         with self._guard, self._translated():
             self._connection = self._connect()
@@ -75,6 +76,7 @@ class SqliteFile:
                 yield
                 return
             connection = self._open()
+            self._sync(connection, mode)
             # A writer holds the write lock from its start, so it is alone in any case.
             connection.execute("BEGIN" if mode is Mode.READING else "BEGIN IMMEDIATE")
             self._depth += 1
@@ -87,6 +89,16 @@ class SqliteFile:
                 raise
             finally:
                 self._depth -= 1
+
+    def _sync(self, connection: sqlite3.Connection, mode: Mode) -> None:
+        """What is answered survives the loss of power, and all that came before it: FULL.
+
+        What is UNSYNCED survives the end of a process, as the log is the operating system's then.
+        """
+        wanted = "NORMAL" if mode is Mode.UNSYNCED else "FULL"
+        if wanted != self._synchronous and mode is not Mode.READING:
+            connection.execute(f"PRAGMA synchronous = {wanted}")
+            self._synchronous = wanted
 
     # -- opening and closing --------------------------------------------------------------------
 
@@ -110,8 +122,6 @@ class SqliteFile:
         )
         try:
             self._use_wal(connection)
-            # FULL: a commit that was answered survives the loss of power.
-            connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
             self._migrate(connection)
         except BaseException:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
-import uuid
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
+from acidsql.engines.local.attempt import Attempt
 from acidsql.engines.local.compact_rows import COMPACTED, compact_rows
 from acidsql.engines.output import compression_of
 from acidsql.engines.selection import (
@@ -59,21 +59,24 @@ def compact(
 
     False if that is too little to make one of, and nothing is there to be cleaned either.
 
-    Each directory is written whole under a hidden name and then renamed. With Hive 4's names it
-    names ``txn_id``, the compactor's own. ``by_position`` is how columns of files match those of a
-    table that does not say.
+    Each directory is written whole under a hidden name, which names ``txn_id``, the compactor's
+    own, and then renamed. With Hive 4's names the new name has it too. ``by_position`` is how
+    columns of files match those of a table that does not say.
     """
     partition = snapshot.partitions[0]
     state = directory_state(snapshot, partition, txns, storage)
     if not _enough(plan, state):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
+    attempt = Attempt(partition.location, storage, txn_id)
     visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
     if snapshot.table.kind is TableKind.INSERT_ONLY:
-        compact_rows(plan, snapshot, state, storage, visibility_id)
+        compact_rows(plan, snapshot, state, storage, visibility_id, attempt)
         return True
     by_position = snapshot.table.matches_by_position(by_position)
-    work = _Compaction(snapshot, partition, state, storage, visibility_id, by_position=by_position)
+    work = _Compaction(
+        snapshot, partition, state, storage, visibility_id, attempt, by_position=by_position
+    )
     if plan.type == "major":
         work.major()
     else:
@@ -108,18 +111,18 @@ class _Compaction:
         state: AcidState,
         storage: Storage,
         visibility_id: TxnId,
+        attempt: Attempt,
         *,
         by_position: bool,
     ) -> None:
         self.snapshot = snapshot
         self.partition = partition
-        self.location = partition.location
         self.state = state
         self.storage = storage
         self.visibility_id = visibility_id
         self.by_position = by_position
         self.deletes = delete_files(0, partition, state)
-        self.attempt = f"_tmp_{uuid.uuid4().hex}"
+        self.attempt = attempt
 
     def major(self) -> None:
         """Everything into a base; what was deleted is left out."""
@@ -181,36 +184,34 @@ class _Compaction:
     def _write(self, directories: Sequence[_Directory]) -> None:
         """The directories, none of them visible before all are written."""
         try:
-            filled = [d for d in directories if self._fill(d)]
-            for directory in filled:
-                self.storage.rename(self._hidden(directory), f"{self.location}/{directory.name}")
+            filled = {d.name: self._fill(d) for d in directories}
+            self.attempt.publish({name: files for name, files in filled.items() if files})
         finally:
-            for directory in directories:
-                self.storage.remove(self._hidden(directory))
+            self.attempt.discard([d.name for d in directories])
 
-    def _hidden(self, directory: _Directory) -> str:
-        return f"{self.location}/{self.attempt}_{directory.name}"
-
-    def _fill(self, directory: _Directory) -> bool:
-        """Write the files under the hidden name; False if no bucket has an event left."""
-        hidden = self._hidden(directory)
+    def _fill(self, directory: _Directory) -> list[str]:
+        """Write the files under the hidden name, these; none if no bucket has an event left."""
+        hidden = self.attempt.hidden(directory.name)
         self.storage.make_directory(hidden)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            written = list(
-                pool.map(lambda b: self._write_bucket(hidden, b, directory), directory.buckets)
+            written = pool.map(
+                lambda b: self._write_bucket(hidden, b, directory), directory.buckets
             )
-        if not any(written):
-            return False
+            files = [name for name in written if name is not None]
+        if not files:
+            return []
         self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
+        files.append(VERSION_FILE)
         if directory.compacted:
             # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
             self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
-        return True
+            files.append(METADATA_FILE)
+        return files
 
-    def _write_bucket(self, hidden: str, bucket: BucketId, directory: _Directory) -> bool:
+    def _write_bucket(self, hidden: str, bucket: BucketId, directory: _Directory) -> str | None:
         name = BucketFile(bucket).name
         path = self.storage.local_path(f"{hidden}/{name}")
-        local = path or os.path.join(tempfile.gettempdir(), f"{self.attempt}_{name}")
+        local = path or os.path.join(tempfile.gettempdir(), f"{self.attempt.name}_{name}")
         table = self.snapshot.table
         output = MergeOutput(
             local, table.columns, compression_of(table), by_position=self.by_position
@@ -218,9 +219,9 @@ class _Compaction:
         inserts = self._inputs(directory.inserts, bucket)
         deletes = self._inputs(self.deletes, bucket)
         if directory.merge(inserts, deletes, output) is None:
-            return False
+            return None
         self.storage.put_file(local, f"{hidden}/{name}")
-        return True
+        return name
 
     def _inputs(self, files: Sequence[SelectedFile], bucket: BucketId) -> list[MergeInput]:
         return [

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from acidsql.engines.local.attempt import Attempt
 from acidsql.engines.output import compression_of
 from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
 from acidsql.engines.row_selection import data_files
@@ -34,6 +35,7 @@ def compact_rows(
     state: AcidState,
     storage: Storage,
     visibility_id: TxnId,
+    attempt: Attempt,
 ) -> None:
     """Make a base of everything, or one delta of the deltas.
 
@@ -51,18 +53,20 @@ def compact_rows(
     delta = DeltaDir(low, high, visibility_id=visibility_id)
     name = BaseDir(high, visibility_id).name if major else delta.name
     location = snapshot.partitions[0].location
-    hidden = f"{location}/_tmp_{uuid.uuid4().hex}_{name}"
+    hidden, written = attempt.hidden(name), []
     try:
         storage.make_directory(hidden)
         for bucket in sorted({f.bucket_id or BucketId(0) for f in files}) or [BucketId(0)]:
             inputs = [f for f in files if (f.bucket_id or BucketId(0)) == bucket]
-            _merge(inputs, location, f"{hidden}/{OriginalFile(bucket).name}", snapshot, storage)
+            written.append(OriginalFile(bucket).name)
+            _merge(inputs, location, f"{hidden}/{written[-1]}", snapshot, storage)
         if major and not visibility_id:
             # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
             storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
-        storage.rename(hidden, f"{location}/{name}")
+            written.append(METADATA_FILE)
+        attempt.publish({name: written})
     finally:
-        storage.remove(hidden)
+        attempt.discard([name])
 
 
 def _merge(

@@ -1,7 +1,8 @@
-"""Deleted rows left out of a scan: one anti join on an exactly packed key.
+"""Deleted rows left out of a scan.
 
-Few deletes are read here and broadcast as one bigint each; many are read by Spark and joined on
-the key columns themselves, which lets Spark sort and merge.
+Few deletes are read here. Where they lie close together they become a bitmap that the scan's filter
+looks up, elsewhere one bigint each, broadcast for an anti join. Many are read by Spark and joined
+on the key columns themselves, which lets Spark sort and merge.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -20,6 +22,7 @@ from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, Selection
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
 from acidsql.engines.spark.paths import literal_paths
+from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.row_id import CODEC_V1
@@ -35,8 +38,10 @@ if TYPE_CHECKING:
 BROADCAST_BYTES_MAX = 64 << 20
 """Delete files up to this size in all are read by the driver; about 10 million row ids."""
 
-_KEPT_FRAMES_MAX, _KEPT_KEYS_MAX = 8, 1 << 20
+_KEPT_MAX, _KEPT_KEYS_MAX = 8, 1 << 20
 """64 MiB at most."""
+
+Filter = Callable[["DataFrame"], "DataFrame"]
 
 _KEY = "__deleted"
 _BUCKET_BITS = 24
@@ -92,44 +97,43 @@ class KeyPacking:
         return packed << self.row_bits | row
 
 
-class KeyFrames:
-    """The last few sets of packed keys as DataFrames, each made once.
+class KeptFilters:
+    """What left out the last few sets of packed keys, each made once.
 
     Handing 60,000 keys to Spark takes longer than reading them. They are told apart by what they
     are, not by the files they came from, so that no file system's idea of identity is trusted.
     """
 
     def __init__(self) -> None:
-        self._frames: OrderedDict[tuple[SparkSession, bytes], DataFrame] = OrderedDict()
+        self._kept: OrderedDict[tuple[object, ...], Filter] = OrderedDict()
         self._guard = threading.Lock()
 
-    def frame(self, spark: SparkSession, packed: np.ndarray) -> DataFrame:
-        """A DataFrame of one column, to be broadcast, with each key once."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-        key = (spark, hashlib.sha256(packed.tobytes()).digest())
+    def filter(
+        self, packed: np.ndarray, made_for: tuple[object, ...], make: Callable[[], Filter]
+    ) -> Filter:
+        """The filter of these keys, for the same other things as before, or a new one."""
+        key = (hashlib.sha256(packed.tobytes()).digest(), *made_for)
         with self._guard:
-            if key in self._frames:
-                self._frames.move_to_end(key)
-                return self._frames[key]
-        distinct = pa.array(np.unique(packed))
-        made = F.broadcast(spark.createDataFrame(pa.table({_KEY: distinct})))
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()
         if len(packed) <= _KEPT_KEYS_MAX:
             with self._guard:
-                self._frames[key] = made
-                while len(self._frames) > _KEPT_FRAMES_MAX:
-                    self._frames.popitem(last=False)
+                self._kept[key] = made
+                while len(self._kept) > _KEPT_MAX:
+                    self._kept.popitem(last=False)
         return made
 
     def clear(self) -> None:
         """Let go of all of them."""
         with self._guard:
-            self._frames.clear()
+            self._kept.clear()
 
 
 def without_deleted(
     spark: SparkSession,
-    keys: KeyFrames,
+    filters: KeptFilters,
     events: DataFrame,
     selection: Selection,
     snapshot: TableSnapshot,
@@ -151,9 +155,25 @@ def without_deleted(
     )
     if not packing.holds(ids):
         return _joined_on_columns(spark, events, partitions, ids, partitioned=partitioned)
-    deleted = keys.frame(spark, packing.pack(partitions, ids))
-    key = packing.expression(partitioned=partitioned)
-    return events.join(deleted, _expression(f"{key} = {_KEY}"), "left_anti")
+    packed = packing.pack(partitions, ids)
+    alone = len(selection.partitions) == 1
+
+    def make() -> Filter:
+        bitmap = RowBitmap.of(ids, packed, packing.row_bits) if alone else None
+        unset = bitmap.is_unset(spark) if bitmap else None
+        if unset is not None:
+            return lambda frame: frame.where(unset)
+        return _anti_join(spark, packed, packing.expression(partitioned=partitioned))
+
+    return filters.filter(packed, (spark, packing, partitioned, alone), make)(events)
+
+
+def _anti_join(spark: SparkSession, packed: np.ndarray, key: str) -> Filter:
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    distinct = pa.table({_KEY: pa.array(np.unique(packed))})
+    deleted = F.broadcast(spark.createDataFrame(distinct))
+    return lambda frame: frame.join(deleted, _expression(f"{key} = {_KEY}"), "left_anti")
 
 
 def read_deleted(

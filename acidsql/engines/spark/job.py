@@ -13,7 +13,7 @@ from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
-from acidsql.engines.spark.deletes import KeyFrames
+from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
@@ -57,7 +57,7 @@ class Job:
     storage: Storage
     context: ReadContext
     frames: Mapping[str, DataFrame]
-    keys: KeyFrames
+    filters: KeptFilters
     by_position: bool = True
     inputs: dict[str, DataFrame] = field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class Job:
                 snapshot,
                 self.context.txns,
                 self.storage,
-                self.keys,
+                self.filters,
                 request,
                 by_position=self.by_position,
             )

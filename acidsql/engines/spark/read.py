@@ -10,7 +10,7 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import remembering_char, seen_columns
-from acidsql.engines.spark.deletes import KeyFrames, without_deleted
+from acidsql.engines.spark.deletes import KeptFilters, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.prune import prune_partitions
@@ -57,7 +57,7 @@ def scan_table(
     snapshot: TableSnapshot,
     txns: ValidTxnList,
     storage: Storage,
-    keys: KeyFrames,
+    filters: KeptFilters,
     request: ScanRequest,
     *,
     by_position: bool = True,
@@ -84,7 +84,7 @@ def scan_table(
     else:
         events = _events(scan, selection, storage, request, match_by_position)
     frame = without_deleted(
-        spark, keys, events.frame, selection, snapshot, storage, partitioned=partitioned
+        spark, filters, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)

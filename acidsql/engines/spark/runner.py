@@ -22,7 +22,7 @@ from acidsql.engines.output import (
     remove_attempts,
 )
 from acidsql.engines.overwrite import empty_bases, truncate
-from acidsql.engines.spark.deletes import KeyFrames
+from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
@@ -79,7 +79,7 @@ class SparkEngine:
         self._by_position = by_position
         self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
-        self._keys = KeyFrames()
+        self._filters = KeptFilters()
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class SparkEngine:
             self._storage,
             context,
             self._frames,
-            self._keys,
+            self._filters,
             by_position=self._by_position,
         )
 
@@ -194,7 +194,7 @@ class SparkEngine:
 
     def close(self) -> None:
         self._frames.clear()
-        self._keys.clear()
+        self._filters.clear()
         self._spark.close()
 
 

@@ -242,3 +242,30 @@ def test_a_name_is_given_once():
 def test_migrations_are_numbered_from_one_without_gaps():
     numbers = [number for number, _ in load_migrations(DIALECT)]
     assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_what_files_rest_on_is_synced(path):
+    """After it the log is on the disk, with everything that came before."""
+    with closing(SqliteStore(path)) as store:
+
+        def is_synced():
+            return store._sql._open().execute("PRAGMA synchronous").fetchone() == (2,)
+
+        writer = store.open_txn("ann", "host1")
+        assert not is_synced()
+        write_id = store.allocate_write_id(writer, T)
+        assert is_synced()
+        store.heartbeat(writer)
+        assert not is_synced()
+        store.lock(writer, UPDATE_T, "ann", "host1")
+        assert is_synced()
+        store.add_dynamic_partitions(writer, write_id, T, ["p=1"], WriteOperation.UPDATE)
+        assert not is_synced()
+        store.commit_txn(writer)
+        assert is_synced()
+        compactor = store.open_txn("ann", "host1", TxnType.COMPACTION)
+        compaction_id = store.compact(T, None, CompactionType.MAJOR)
+        assert store.next_compaction("w") is not None
+        store.heartbeat(compactor)
+        store.compaction_started(compaction_id, compactor, write_id)
+        assert is_synced()

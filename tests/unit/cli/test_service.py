@@ -8,7 +8,7 @@ from threading import Event
 
 import pytest
 
-from acidsql.cli.service import serve, stop_signals
+from acidsql.cli.service import Timetable, serve, stop_signals
 from acidsql.errors import StorageError
 from tests.unit.fakes import FakeSession
 
@@ -40,31 +40,76 @@ def test_a_failed_round_of_once_is_status_3(acidsql, connection):
     assert connection.session.closed
 
 
-class StopAfter(Event):
-    """Is set by the wait of the last round wanted."""
+class StopAt(Event):
+    """A clock that only waiting moves on, and is set at ``end_s``."""
 
-    def __init__(self, rounds: int) -> None:
+    def __init__(self, end_s: float) -> None:
         super().__init__()
-        self.left = rounds
+        self.now_s, self.end_s = 1000.0, 1000.0 + end_s
 
     def wait(self, timeout: float | None = None) -> bool:
-        self.left -= 1
-        if not self.left:
+        assert timeout is not None
+        self.now_s += timeout
+        if self.now_s >= self.end_s:
             self.set()
         return self.is_set()
 
 
-def test_rounds_go_on_until_stopped():
-    session = FakeSession()
-    serve(session, StopAfter(3), interval_s=60)
-    assert session.rounds == 3
+class Noting(FakeSession):
+    """Notes what is done when."""
+
+    def __init__(self, stop: StopAt) -> None:
+        super().__init__()
+        self.stop = stop
+        self.done: list[tuple[float, str]] = []
+
+    def note(self, what: str) -> int:
+        self.done.append((self.stop.now_s - 1000, what))
+        return 0
+
+    def run_housekeeper(self) -> None:
+        self.note("housekeeper")
+
+    def run_worker(self) -> int:
+        return self.note("worker")
+
+    def run_cleaner(self) -> int:
+        return self.note("cleaner")
+
+
+def test_rounds_and_housekeeping_have_times_of_their_own():
+    stop = StopAt(12)
+    session = Noting(stop)
+    serve(session, stop, Timetable(0, 5), Timetable(3, 4), lambda: stop.now_s)
+    assert session.done == [
+        (0, "worker"), (0, "cleaner"), (3, "housekeeper"), (5, "worker"), (5, "cleaner"),
+        (7, "housekeeper"), (10, "worker"), (10, "cleaner"), (11, "housekeeper"),
+    ]  # fmt: skip
 
 
 def test_rounds_go_on_after_an_error(capsys: pytest.CaptureFixture[str]):
-    session = Failing()
-    serve(session, StopAfter(2), interval_s=60)
+    session, stop = Failing(), StopAt(10)
+    serve(session, stop, Timetable(0, 5), Timetable(0, 5), lambda: stop.now_s)
     assert session.rounds == 2
     assert capsys.readouterr().err == "acidsql: error: disk full\n" * 2
+
+
+def test_the_reapers_times_are_hives_properties(acidsql, connection, monkeypatch):
+    seen = []
+    monkeypatch.setattr("acidsql.cli.service.serve", lambda *args: seen.append(args))
+    times = ("start=1min", "interval=90s")
+    options = [o for t in times for o in ("-D", f"hive.timedout.txn.reaper.{t}")]
+    assert acidsql("service", *options, "--interval", "2").exit_code == 0
+    assert acidsql("service").exit_code == 0
+    found = []
+    for _, _, rounds, housekeeping in seen:
+        for timetable in (rounds, housekeeping):
+            found.append([s for s in range(400) if timetable.is_due(s)][:2])
+    assert found == [[0, 2], [60, 150], [0, 5], [100, 280]]
+    assert connection.calls[0][1]["config"] == {
+        "hive.timedout.txn.reaper.start": "1min",
+        "hive.timedout.txn.reaper.interval": "90s",
+    }
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

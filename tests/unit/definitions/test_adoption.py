@@ -3,6 +3,7 @@
 import pytest
 
 from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
+from acidsql.layout.dir_names import UNFINISHED_FILE
 from acidsql.model.names import TableName
 from acidsql.txn.entities import TxnType
 
@@ -67,6 +68,17 @@ def test_a_reader_older_than_a_compactor_would_not_see_its_rows(session, tmp_pat
     session._store.commit_txn(reader)
     adopt(session, tmp_path / "d")
     assert write_ids(session) == "3:9223372036854775807::"
+
+
+@pytest.mark.parametrize("kind", ["STORED AS PARQUET", ACID])
+def test_rows_of_a_create_table_as_that_was_killed(session, tmp_path, kind):
+    place(tmp_path / "w" / "t", "delta_1_1_0")
+    (tmp_path / "w" / "t" / UNFINISHED_FILE).write_bytes(b"")
+    with pytest.raises(UnsupportedStatementError, match="CREATE TABLE AS that did not finish"):
+        session.execute(f"CREATE TABLE t (id int) {kind}")
+    (tmp_path / "w" / "t" / "delta_1_1_0" / "bucket_00000").unlink()
+    session.execute(f"CREATE TABLE t (id int) {kind}")
+    assert session.find_table(T).location == str(tmp_path / "w" / "t")
 
 
 @pytest.mark.parametrize("name", ["part-00000.orc", "delta_x/bucket_00000", "_x.d/../y"])

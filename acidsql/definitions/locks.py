@@ -1,0 +1,88 @@
+"""What a definition locks, going by the catalog as it is now: for EXPLAIN LOCKS."""
+
+from __future__ import annotations
+
+from typing_extensions import assert_never
+
+from acidsql.definitions.create_table import creation_locks, drop_locks
+from acidsql.definitions.create_table_as import creation_locks_as
+from acidsql.definitions.database import database_drop_locks
+from acidsql.definitions.partition import alter_locks, matched_partitions, partition_drop_locks
+from acidsql.definitions.properties import property_locks
+from acidsql.definitions.rename_table import renaming_locks
+from acidsql.model.table import Table
+from acidsql.planner.names import SeenNames, find_target, table_name
+from acidsql.planner.query import plan_query
+from acidsql.scope import Scope
+from acidsql.statements import (
+    AddColumns,
+    AddPartitions,
+    AlterTable,
+    ChangeColumn,
+    CreateDatabase,
+    CreateTable,
+    CreateTableAs,
+    CreateTableLike,
+    Definition,
+    DropDatabase,
+    DropPartitions,
+    DropTable,
+    RenamePartition,
+    RenameTable,
+    RepairTable,
+    ReplaceColumns,
+    SetProperties,
+    UnsetProperties,
+)
+from acidsql.txn.entities import LockComponent
+
+
+def definition_locks(statement: Definition | CreateTableAs, scope: Scope) -> list[LockComponent]:
+    """What it would ask for; nothing if it would do nothing. AnalysisError if a name is unknown."""
+    match statement:
+        case CreateDatabase():
+            return []
+        case DropDatabase():
+            return database_drop_locks(statement.name.name.lower())
+        case CreateTable() | CreateTableLike():
+            return creation_locks(table_name(statement.target, scope.names))
+        case CreateTableAs():
+            return _creation_locks_as(statement, scope)
+        case DropTable():
+            name = table_name(statement.target, scope.names)
+            if statement.if_exists and scope.store.find_table(name) is None:
+                return []
+            return drop_locks(find_target(statement.target, scope.names).name)
+        case _:
+            return _alteration_locks(statement, find_target(statement.target, scope.names), scope)
+
+
+def _creation_locks_as(statement: CreateTableAs, scope: Scope) -> list[LockComponent]:
+    name = table_name(statement.table.target, scope.names)
+    if statement.table.if_not_exists and scope.store.find_table(name) is not None:
+        return []
+    plan = plan_query(statement.query, SeenNames(scope.names), scope.arguments)
+    return creation_locks_as(name, plan)
+
+
+def _alteration_locks(
+    statement: AlterTable | RepairTable, table: Table, scope: Scope
+) -> list[LockComponent]:
+    match statement:
+        case RenameTable():
+            return renaming_locks(table.name, table_name(statement.renamed, scope.names))
+        case SetProperties() | UnsetProperties():
+            return property_locks(statement, table)
+        case DropPartitions():
+            return partition_drop_locks(table, matched_partitions(statement, table, scope))
+        case (
+            AddColumns()
+            | ChangeColumn()
+            | ReplaceColumns()
+            | AddPartitions()
+            | RenamePartition()
+            | RepairTable()
+        ):
+            return alter_locks(table)
+        case _:
+            assert_never(statement)

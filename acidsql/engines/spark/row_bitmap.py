@@ -1,0 +1,132 @@
+"""Deleted rows as bits that Spark looks up while it scans.
+
+A join with broadcast keys is a job of its own, which the query's scan waits for: a quarter of a
+second, half of what a fast query takes. Bits are a constant of the scan's filter instead. Spark's
+SQL has no constant array of that size, so its own class is filled through the gateway; where there
+is none, or another Spark's differs, the join remains.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from acidsql.engines.rows import ROW_ID_COLUMNS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, SparkSession
+
+_log = logging.getLogger(__name__)
+
+WORDS_MIN = 1 << 17
+"""Words of 64 rows that are always worth it: a megabyte. More are, if half of them mark a row."""
+
+_WORDS_MAX = 1 << 20
+STRETCHES_MAX = 16
+"""They are compared with one after the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The rows of a write id and bucket property, by words of 64 row numbers."""
+
+    write_id: int
+    bucket: int
+    first: int
+    count: int
+
+    def index(self, at: int) -> str:
+        """``WHEN`` a row is of this stretch ``THEN`` its word's index; the first one is ``at``."""
+        write_id, bucket, row = ROW_ID_COLUMNS
+        low, high = self.first << 6, (self.first + self.count << 6) - 1
+        within = f"{write_id} = {self.write_id} and {bucket} = {self.bucket}"
+        word = f"cast(shiftright({row}, 6) + {at - self.first} as int)"
+        return f"when {within} and {row} between {low} and {high} then {word}"
+
+
+@dataclass(frozen=True, slots=True)
+class RowBitmap:
+    """A bit for each row number between the first and the last deleted one of each stretch.
+
+    All rows are of one partition: to learn a row's partition costs more than a join, and would be
+    done before the query's own conditions.
+    """
+
+    stretches: tuple[Stretch, ...]
+    words: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, keys: dict[str, np.ndarray], packed: np.ndarray, row_bits: int) -> RowBitmap | None:
+        """The bits of these rows; None if they are too far apart, or of too many stretches.
+
+        ``packed`` has their row numbers in its last ``row_bits``, and what tells stretches apart
+        before them.
+        """
+        _, examples, stretch = np.unique(packed >> row_bits, return_index=True, return_inverse=True)
+        if len(examples) > STRETCHES_MAX:
+            return None
+        word = keys["rowId"] >> 6
+        lows = np.full(len(examples), np.iinfo(np.int64).max)
+        highs = np.zeros(len(examples), np.int64)
+        np.minimum.at(lows, stretch, word)
+        np.maximum.at(highs, stretch, word)
+        counts = highs - lows + 1
+        total = int(counts.sum())
+        if total > min(_WORDS_MAX, max(WORDS_MIN, 2 * len(packed))):
+            return None
+        starts = np.cumsum(counts) - counts
+        words = np.zeros(total, np.uint64)
+        bits = np.left_shift(np.uint64(1), (keys["rowId"] & 63).astype(np.uint64))
+        np.bitwise_or.at(words, starts[stretch] + word - lows[stretch], bits)
+        parts = (keys["originalTransaction"][examples], keys["bucket"][examples], lows, counts)
+        found = zip(*parts, strict=True)
+        return cls(tuple(Stretch(*map(int, each)) for each in found), words.view(np.int64))
+
+    def index(self) -> str:
+        """Which word has a row's bit; null where no row is deleted. SQL."""
+        at, cases = 0, []
+        for stretch in self.stretches:
+            cases.append(stretch.index(at))
+            at += stretch.count
+        return f"case {' '.join(cases)} end"
+
+    def is_unset(self, spark: SparkSession) -> Column | None:
+        """True of the rows whose bit is not set; None if this Spark takes no bits."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        words = _constant(spark, self.words)
+        if words is None:
+            return None
+        word = F.get(words, F.expr(self.index()))
+        bit = F.call_function("shiftright", word, F.expr(f"cast({ROW_ID_COLUMNS[2]} & 63 as int)"))
+        # Not null for any row, so that Spark infers no filter that it would push down: see
+        # `event_files.operation_is`.
+        return F.coalesce(bit.bitwiseAND(1), F.lit(0)) == 0
+
+
+def _constant(spark: SparkSession, words: NDArray[np.int64]) -> Column | None:
+    """An array of bigint that is serialised as bytes, not number by number."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.sql import Column  # noqa: PLC0415
+
+    jvm: Any = getattr(spark, "_jvm", None)
+    if jvm is None:
+        return None
+    gateway: Any = spark.sparkContext._gateway
+    try:
+        numbers = gateway.new_array(jvm.long, len(words))
+        buffer = jvm.java.nio.ByteBuffer.wrap(bytearray(words.astype(">i8").tobytes()))
+        buffer.asLongBuffer().get(numbers)
+        types = jvm.org.apache.spark.sql.types.DataTypes
+        kind = types.createArrayType(types.LongType, False)
+        expressions = jvm.org.apache.spark.sql.catalyst.expressions
+        array = expressions.UnsafeArrayData.fromPrimitiveArray(numbers)
+        literal = expressions.Literal(array, kind)
+        return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(literal))
+    except (Py4JError, TypeError, AttributeError):
+        _log.warning("this Spark takes no bitmap: deleted rows are joined", exc_info=True)
+        return None

@@ -1,0 +1,42 @@
+"""The statements that change the catalog."""
+
+from __future__ import annotations
+
+from acidsql.statements.alter_table import (
+    AddColumns,
+    ChangeColumn,
+    RenameTable,
+    ReplaceColumns,
+    SetProperties,
+    UnsetProperties,
+)
+from acidsql.statements.create_table import CreateTable, CreateTableLike, DropTable
+from acidsql.statements.database import CreateDatabase, DropDatabase
+from acidsql.statements.partition import (
+    AddPartitions,
+    DropPartitions,
+    RenamePartition,
+    RepairTable,
+)
+
+AlterTable = (
+    AddColumns
+    | ReplaceColumns
+    | ChangeColumn
+    | RenameTable
+    | SetProperties
+    | UnsetProperties
+    | AddPartitions
+    | DropPartitions
+    | RenamePartition
+)
+
+Definition = (
+    CreateTable
+    | CreateTableLike
+    | DropTable
+    | CreateDatabase
+    | DropDatabase
+    | AlterTable
+    | RepairTable
+)

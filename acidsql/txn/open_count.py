@@ -1,0 +1,34 @@
+"""The limit of open transactions, without counting them each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.state import require_room
+
+
+class OpenTxnCount:
+    """How many transactions are open: as counted last, and what was opened through this since.
+
+    They are counted anew after hive.count.open.txns.interval, and before anybody is turned away.
+    So what others open in between may go beyond hive.max.open.txns, as it may in Hive.
+    """
+
+    def __init__(self, policy: TxnPolicy) -> None:
+        self._policy = policy
+        self._open = 0
+        self._counted_ms: int | None = None
+
+    def require_room(self, wanted: int, now_ms: int, count: Callable[[], int]) -> None:
+        """TooManyOpenTxnsError if ``wanted`` more would be above the limit."""
+        limit = self._policy.max_open_txns
+        if self._is_old(now_ms) or self._open + wanted > limit:
+            self._open, self._counted_ms = count(), now_ms
+        require_room(self._open, limit, wanted)
+        self._open += wanted
+
+    def _is_old(self, now_ms: int) -> bool:
+        if self._counted_ms is None:
+            return True
+        return not 0 <= now_ms - self._counted_ms < self._policy.count_interval_s * 1000
