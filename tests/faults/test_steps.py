@@ -55,6 +55,7 @@ def documented(first_column: str) -> dict[str, dict[str, str]]:
 
 
 KILLED = documented("killed after")
+RESTARTED = documented("restarted after")
 
 
 def line_of(step: str) -> str:
@@ -243,24 +244,19 @@ def test_a_connection_that_is_lost_at_each_step(
 
 @pytest.mark.postgres
 @pytest.mark.parametrize(
-    ("life", "step", "earlier"),
-    [
-        ("UPDATE", "rename", 0),
-        ("block", "allocate_write_id", 1),
-        ("block", f"commit_txn{INSIDE}", 0),
-    ],
+    ("life", "line"), [(life, line) for life, lines in RESTARTED.items() for line in lines]
 )
-def test_a_server_that_is_restarted_at_once(
-    served: Warehouse, life: str, step: str, earlier: int, postgres: Postgres
+def test_a_server_that_is_stopped_at_once(
+    served: Warehouse, life: str, line: str, postgres: Postgres
 ) -> None:
-    """In the middle of a statement, between two of a transaction, and within its commit."""
+    assert RESTARTED[life][line] == "after"
     served.prepare(life)
-    served.trace(life)
+    steps = served.trace(life)
     after = served.rows()
     served.settle()
     served.prepare(life)
     with served.another_session() as session:
-        Steps(Countdown(step, earlier, postgres.crash)).watch(session)
+        Steps(Countdown(line, steps.count(line) - 1, postgres.crash)).watch(session)
         LIVES[life].run(session)
     assert served.rows() == after
     served.settle()
