@@ -58,9 +58,10 @@ $(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive3/*)
 goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff
 	ACIDSQL_REWRITE_GOLDENS=1 $(BIN)/python -m pytest -q grammar_tests tests/logic
 
-soak: java .venv/.installed ## Run random statements against DuckDB and models in Python for a long time
+soak: java .venv/.installed ## Run random statements, processes and faults for a long time
 	ACIDSQL_SOAK_STEPS=100 $(BIN)/python -m pytest -q tests/property/test_*_machine.py
-	$(BIN)/python -m pytest -q -m thorough tests
+	ACIDSQL_SOAK_STEPS=60 $(BIN)/python -m pytest -q -m "thorough or not thorough" tests/history
+	$(BIN)/python -m pytest -q -m thorough --ignore tests/history tests
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
 	$(BIN)/python benchmarks/bench.py

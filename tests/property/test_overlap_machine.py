@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import hypothesis.strategies as st
-import pyarrow as pa
 import pyarrow.orc as pa_orc
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
@@ -28,10 +27,6 @@ from hypothesis.stateful import (
 )
 
 from acidsql.acid_directory import directory_snapshot, directory_txns
-from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, writing_order
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
-from acidsql.engines.rows import CHANGED_ROW_ID
-from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import (
     CommitStateUnknownError,
     CompactionRefusedError,
@@ -45,56 +40,22 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import TableKind
-from acidsql.plans.delete import DeletePlan
-from acidsql.plans.engine import TableSnapshot, WriteContext
-from acidsql.plans.plan import WritePlan
-from acidsql.plans.update import UpdatePlan
+from acidsql.plans.engine import TableSnapshot
 from acidsql.services.snapshots import table_directories
 from acidsql.session import Session
 from acidsql.txn.entities import CompactionState, TxnState, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn
-from tests.checks import chosen, contents, read_contents, visible_rows
+from tests.checks import chosen, read_contents, visible_rows
 from tests.property.hooked_store import HOOKS, HookedStore
+from tests.python_engine import PythonEngine
 
 SOAK = bool(os.environ.get("ACIDSQL_SOAK_STEPS"))
 NAME = TableName("default", "t")
 POLICY = TxnPolicy(timeout_s=1000, lock_retries=0)
 Row = list[Any]
 """Key, value and, in a partitioned table, the partition's."""
-
-
-class PythonEngine(SparkEngine):
-    """Updates and deletes the rows of one key."""
-
-    key = 0
-    value = 0
-
-    def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
-        if not isinstance(plan, UpdatePlan | DeletePlan):
-            return super()._run(plan, context, target)
-        snapshot = context.read.tables[plan.table]
-        names = [PARTITION, LEG, *CHANGED_ROW_ID, "k", "v"]
-        found = [
-            (code, 0, *row_id, row["k"], self.value)
-            for code, held in enumerate(contents(snapshot, context.read.txns))
-            for row_id, row in held.rows.items()
-            if row["k"] == self.key
-        ]
-        columns = list(zip(*found, strict=True)) or [()] * len(names)
-        changes = pa.table(
-            [
-                pa.array(column, pa.int32() if name in "kv" else pa.int64())
-                for name, column in zip(names, columns, strict=True)
-            ],
-            names=names,
-        )
-        texts = [TABLE_ITSELF if p.name is None else str(p.name) for p in snapshot.partitions]
-        legs = [ChangeLeg(context.statement_id, is_update=isinstance(plan, UpdatePlan))]
-        with Output(target) as output:
-            write_changes(output, writing_order(changes), texts, legs)
-        return output.files
 
 
 @dataclass
@@ -260,7 +221,8 @@ class OverlapMachine(RuleBasedStateMachine):
         self.rows = [row for row in self.rows if not any(row is g for g in gone)]
 
     def run(self, process: Process, statement: Statement) -> None:
-        process.engine.key, process.engine.value = statement.key, statement.value
+        process.engine.key = statement.key
+        process.engine.change = lambda _: statement.value
         self.history.append(statement.sql)
         process.session.execute(statement.sql)
 

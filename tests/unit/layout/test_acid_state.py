@@ -285,3 +285,12 @@ def test_obsolete_with_only_a_newer_base() -> None:
 def test_names_in_these_tests_parse() -> None:
     for name in re.split(r"\s+", MANY + " " + VISIBILITY):
         assert parse_directory(name) is not None
+
+
+def test_a_directory_whose_writer_died_before_its_first_file() -> None:
+    files = listing("delta_1_1_0 delta_4_4_0")
+    names = ["delta_1_1_0", "delta_2_2_0", "delete_delta_2_2_0", "base_2", "delta_3_3_0"]
+    names += ["delta_6_6_0", "_tmp", "x"]
+    assert obsolete(files, snapshot(5, aborted={2, 6}), directories=names) == [
+        "base_2", "delete_delta_2_2_0", "delta_2_2_0",
+    ]  # fmt: skip

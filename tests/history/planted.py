@@ -1,0 +1,39 @@
+"""Stores with a mistake, which histories have to show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from acidsql.backends.sqlite.store import SqliteStore
+from acidsql.model.ids import TxnId
+from acidsql.model.snapshot import ValidTxnList
+
+
+class BlindStore(SqliteStore):
+    """Looks for no write conflicts."""
+
+    def _write_set_since(self, txn_id: TxnId) -> list[Any]:
+        return []
+
+
+class StaleStore(SqliteStore):
+    """Gives each transaction the snapshot of the one before; own writes are seen all the same."""
+
+    _latest: ValidTxnList | None = None
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        now = super().valid_txns(txn_id)
+        if txn_id is None:
+            return now
+        before, self._latest = self._latest or now, now
+        later = range(before.high_watermark + 1, now.high_watermark + 1)
+        unseen = before.open | {TxnId(t) for t in later} | now.open
+        return replace(now, open=frozenset(unseen - now.aborted - {txn_id}))
+
+
+class HastyStore(SqliteStore):
+    """Shows what is not committed yet."""
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        return replace(super().valid_txns(txn_id), open=frozenset())

@@ -1,0 +1,99 @@
+"""An engine that does in Python what else needs Spark: for thousands of statements, and processes.
+
+It runs the whole life of a statement. Only which rows are read and what becomes of them is not
+asked of the SQL but of the test: tables have the columns ``k`` and ``v``, perhaps partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, writing_order
+from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.runner import SparkEngine
+from acidsql.errors import MissingFileError
+from acidsql.model.ids import BucketId
+from acidsql.model.snapshot import ValidTxnList
+from acidsql.plans.delete import DeletePlan
+from acidsql.plans.engine import ReadContext, TableSnapshot, WriteContext
+from acidsql.plans.merge import MergePlan, UpdateLeg
+from acidsql.plans.plan import WritePlan, tables_read
+from acidsql.plans.query import QueryPlan
+from acidsql.plans.update import UpdatePlan
+from acidsql.result import RowsFrame
+from tests.checks import Contents, contents, visible_rows
+
+
+class PythonEngine(SparkEngine):
+    """An UPDATE gives the rows of ``key`` the value ``change`` makes of the old one, a DELETE
+    removes them; a MERGE does the same with them and inserts ``merged``. A query yields all rows.
+    """
+
+    key: int = 0
+    change: Callable[[Any], Any] = staticmethod(lambda value: value)
+    merged: Sequence[Any] = ()
+
+    def query(self, plan: QueryPlan, context: ReadContext) -> Any:
+        [name] = tables_read(plan)
+        snapshot = context.tables[name]
+        rows = [
+            row
+            for held in _contents(snapshot, context.txns)
+            for row in visible_rows(snapshot.table, held)
+        ]
+        return RowsFrame([c.name for c in snapshot.table.all_columns], rows)
+
+    def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
+        snapshot = context.read.tables[plan.table]
+        match plan:
+            case UpdatePlan() | DeletePlan():
+                legs = [ChangeLeg(context.statement_id, is_update=isinstance(plan, UpdatePlan))]
+            case MergePlan():
+                legs = [
+                    ChangeLeg(leg.statement_id, is_update=isinstance(leg, UpdateLeg))
+                    for leg in plan.matched
+                ]
+            case _:
+                return super()._run(plan, context, target)
+        changes = _table(snapshot, list(self._changed(snapshot, context)))
+        texts = [TABLE_ITSELF if p.name is None else str(p.name) for p in snapshot.partitions]
+        with Output(target) as output:
+            write_changes(output, writing_order(changes), texts, legs)
+            if isinstance(plan, MergePlan) and plan.not_matched is not None:
+                [row] = _table(snapshot, [(0, 0, 0, 0, 0, *self.merged)]).to_batches()
+                fresh = row.select(_columns(snapshot))
+                output.insert(fresh, texts[0], BucketId(0), plan.not_matched.statement_id)
+        return output.files
+
+    def _changed(self, snapshot: TableSnapshot, context: WriteContext) -> Iterator[tuple[Any, ...]]:
+        for code, held in enumerate(_contents(snapshot, context.read.txns)):
+            for row_id, row in held.rows.items():
+                if row["k"] == self.key:
+                    yield (code, 0, *row_id, row["k"], self.change(row["v"]))
+
+
+def _contents(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Contents]:
+    try:
+        return contents(snapshot, txns)
+    except FileNotFoundError as error:
+        raise MissingFileError(str(error)) from error
+
+
+def _table(snapshot: TableSnapshot, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    names = [PARTITION, LEG, *CHANGED_ROW_ID, *_columns(snapshot)]
+    kinds = [pa.int64()] * (2 + len(CHANGED_ROW_ID))
+    kinds += [
+        pa.string() if str(c.type) == "string" else pa.int32() for c in snapshot.table.columns
+    ]
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return pa.table(
+        [pa.array(column, kind) for column, kind in zip(columns, kinds, strict=True)], names=names
+    )
+
+
+def _columns(snapshot: TableSnapshot) -> list[str]:
+    return [c.name for c in snapshot.table.columns]
