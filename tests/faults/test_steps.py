@@ -14,10 +14,11 @@ from typing import Any
 
 import pytest
 
+from acidsql.errors import LockTimeoutError
 from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE
 from acidsql.model.problem import ProblemKind
 from acidsql.session import Session
-from acidsql.txn.entities import TxnState
+from acidsql.txn.entities import LockState, TxnState
 from tests.checks import check_table
 from tests.faults.lives import (
     CREATE,
@@ -189,6 +190,23 @@ def check_killed(warehouse: Warehouse, life: str, *, thoroughly: bool) -> None:
 @pytest.mark.parametrize("life", LIVES)
 def test_a_process_that_is_killed(warehouse: Warehouse, life: str) -> None:
     check_killed(warehouse, life, thoroughly=False)
+
+
+def test_a_process_that_is_killed_while_it_waits(warehouse: Warehouse) -> None:
+    """Nobody waits behind the dead for longer than it takes to miss them."""
+    warehouse.prepare("UPDATE")
+    with warehouse.another_session() as holder:
+        holder.execute("BEGIN")
+        LIVES["UPDATE"].run(holder)
+        warehouse.kill("UPDATE", "lock", 0)
+        assert LockState.WAITING in {lock.state for lock in warehouse.store.show_locks()}
+        holder.execute("COMMIT")
+    with pytest.raises(LockTimeoutError), warehouse.another_session() as late:
+        LIVES["UPDATE"].run(late)
+    after = warehouse.rows()
+    warehouse.settle()
+    assert warehouse.rows() == after
+    assert warehouse.left_behind() == []
 
 
 @pytest.mark.thorough

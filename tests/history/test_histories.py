@@ -17,12 +17,14 @@ import pytest
 
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.model.names import TableName
+from acidsql.model.problem import ProblemKind
 from acidsql.txn.entities import TxnState
 from tests.checks import check_table
 from tests.history.anomalies import Anomaly, Finding, find_anomalies
 from tests.history.client import CREATE, TABLES, Client, World, run
 from tests.history.history import Journal, Outcome, Transaction, transactions
 from tests.history.planted import BlindStore, HastyStore, StaleStore
+from tests.postgres import Postgres
 from tests.processes import PROCESSES
 
 SOAK_STEPS = int(os.environ.get("ACIDSQL_SOAK_STEPS", "0"))
@@ -30,6 +32,7 @@ EXPECTED = {
     "WriteConflictError", "TxnAbortedError", "DeadlockError", "NoSuchTxnError", "LockTimeoutError",
 }  # fmt: skip
 """What a client may meet beside others that all go on."""
+LEFT_BEHIND = frozenset({ProblemKind.LEFT_BEHIND})
 STOPPED = {"MissingFileError", "CommitStateUnknownError", "NoSuchLockError"}
 """What it may meet if it was stopped for longer than its transactions live."""
 
@@ -54,8 +57,10 @@ class Play:
     def start(self, clients: int, count: int) -> None:
         for _ in range(clients):
             name = next(self.names)
-            path = str(self.journals / f"{name}.json")
-            process = PROCESSES.Process(target=run, args=(self.world, path, name, count))
+            path = self.journals / f"{name}.json"
+            path.touch()
+            process = PROCESSES.Process(target=run, args=(self.world, str(path), name, count))
+            process.journal = path
             process.start()
             self.alive.append(process)
 
@@ -67,10 +72,17 @@ class Play:
     def trouble(self, kinds: Sequence[Callable[[Any], None]], times: int) -> None:
         """Do something to one that is at work, again and again."""
         for _ in range(times):
-            time.sleep(self.random.uniform(0.1, 0.4))
             working = [p for p in self.alive if p.is_alive()]
             if working:
-                self.random.choice(kinds)(self.random.choice(working))
+                self.random.choice(kinds)(self.one_at_work(working))
+            time.sleep(self.random.uniform(0.0, 0.3))
+
+    def one_at_work(self, processes: Sequence[Any]) -> Any:
+        """One that has begun with its transactions."""
+        process = self.random.choice(processes)
+        while process.is_alive() and not process.journal.stat().st_size:
+            time.sleep(0.002)
+        return process
 
     def kill(self, process: Any) -> None:
         process.kill()
@@ -97,7 +109,7 @@ class Play:
                 time.sleep(0.05)
             client = Client(session, journal, next(self.names))
             client.read_all()
-            before = self.rows(session._store)
+            before = self.rows(session._store, LEFT_BEHIND)
             for place in ["a", *(f"b PARTITION (p = {p})" for p in range(3))]:
                 session.execute(f"ALTER TABLE {place} COMPACT 'major'")
             session.run_worker()
@@ -106,9 +118,9 @@ class Play:
             client.read_all()
 
     @staticmethod
-    def rows(store: Any) -> list[Any]:
+    def rows(store: Any, but: frozenset[ProblemKind] = frozenset()) -> list[Any]:
         """Of all tables, if nothing is wrong with them."""
-        return [sorted(check_table(store, TableName("default", table))) for table in TABLES]
+        return [sorted(check_table(store, TableName("default", table), but)) for table in TABLES]
 
     def lines(self) -> Iterator[list[str]]:
         for path in sorted(self.journals.iterdir()):
@@ -143,8 +155,13 @@ def directory(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def url(request: pytest.FixtureRequest) -> str | None:
-    return request.getfixturevalue("postgres").fresh() if request.param == "postgres" else None
+def server(request: pytest.FixtureRequest) -> Postgres | None:
+    return request.getfixturevalue("postgres") if request.param == "postgres" else None
+
+
+@pytest.fixture
+def url(server: Postgres | None) -> str | None:
+    return server and server.fresh()
 
 
 LONG = pytest.mark.thorough
@@ -152,13 +169,17 @@ LONG = pytest.mark.thorough
 
 @pytest.mark.parametrize("write_xlock", [False, pytest.param(True, marks=LONG)])
 def test_processes_that_are_killed_and_stopped(
-    directory: Path, url: str | None, write_xlock: bool
+    directory: Path, server: Postgres | None, url: str | None, write_xlock: bool
 ) -> None:
     world = World(str(directory / "w"), url, write_xlock, timeout_s=1.0)
     play = Play(world, directory / "journals", seed=1)
     play.create()
     play.start(3, 15 + SOAK_STEPS)
-    play.trouble([play.kill, play.kill, play.stop], 4 + SOAK_STEPS // 4)
+    kinds = [play.kill, play.kill, play.stop]
+    if server is not None:
+        kinds += [lambda _: server.disconnect()] * 2
+    play.trouble([play.kill], 1)
+    play.trouble(kinds, 4 + SOAK_STEPS // 4)
     play.wait()
     play.settle()
     assert play.killed
