@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,10 @@ Row = tuple[Any, ...]
 """Write id, bucket property and row number in a full-ACID table, then the values of the columns."""
 
 ROW_ID = ("writeid", "bucketid", "rowid")
-ROW_BY_ROW = {"vectorized.execution.enabled": "false", "fetch.task.conversion": "more"}
-VECTORISED = {"vectorized.execution.enabled": "true", "fetch.task.conversion": "none"}
+READERS = {
+    "row by row": {"vectorized.execution.enabled": "false", "fetch.task.conversion": "more"},
+    "vectorised": {"vectorized.execution.enabled": "true", "fetch.task.conversion": "none"},
+}
 """Hive reads ACID files in two ways. A fetch without a task is row by row, and cheap."""
 
 
@@ -39,6 +42,7 @@ class Shared:
         self.database = database
         self.store: Store = session._store
         self.misplaced_by_hive: set[TableName] = set()
+        self._read: dict[tuple[TableName, str], list[Row]] = {}
         for run in (hive.run, session.execute):
             run(f"CREATE DATABASE {database}")
             run(f"USE {database}")
@@ -50,6 +54,7 @@ class Shared:
 
         A compaction is carried out, `clean` is one round of cleaning.
         """
+        self._read.clear()
         if sql == "clean":
             self.session.run_cleaner()
             rows = []
@@ -65,6 +70,7 @@ class Shared:
 
     def theirs(self, sql: str) -> list[Any]:
         """A statement of Hive; a compaction is carried out, `clean` is one round of cleaning."""
+        self._read.clear()
         if sql == "clean":
             # Hive 4 leaves txns of the last second open to doubt (hive.txn.opentxn.timeout).
             time.sleep(1.2)
@@ -81,6 +87,7 @@ class Shared:
 
     def both(self, sql: str) -> None:
         """A definition, which each store keeps for itself."""
+        self._read.clear()
         self.hive.run(sql)
         self.session.execute(sql)
 
@@ -114,24 +121,39 @@ class Shared:
         Without Hive's vectorised reader there is acidsql's of bare directories instead.
         """
         table = self.store.table(TableName(self.database, name))
-        ours = self.our_rows(table)
-        if not vectorised and table.kind is TableKind.FULL_ACID:
-            assert self.bare_rows(table) == ours, f"{table.name}: read_acid reads other rows"
-        for reader, settings in (("row by row", ROW_BY_ROW), ("vectorised", VECTORISED)):
-            for key, value in settings.items():
-                self.hive.run(f"SET hive.{key}={value}")
-            if settings is VECTORISED and not vectorised:
-                continue
-            theirs = self.their_rows(table)
+        readers = ["row by row"]
+        if vectorised:
+            readers.append("vectorised")
+        elif table.kind is TableKind.FULL_ACID:
+            readers.append("bare")
+        with ThreadPoolExecutor(1) as pool:  # Spark reads while Hive does
+            reading = pool.submit(self._rows_by, "acidsql", table)
+            read = {reader: self._rows_by(reader, table) for reader in readers}
+            self._set_reader("vectorised")  # Hive's next turn is, too
+            ours = reading.result()
+        for reader, theirs in read.items():
             if ours != theirs:
                 lost = [row for row in ours if row not in theirs]
                 more = [row for row in theirs if row not in ours]
                 raise AssertionError(
-                    f"{table.name}, Hive {self.hive.version} {reader}:"
-                    f" {len(ours)} rows by acidsql, {len(theirs)} by Hive;"
-                    f"\nby acidsql alone {lost[:5]}\nby Hive alone {more[:5]}"
+                    f"{table.name}, Hive {self.hive.version}, {reader}:"
+                    f" {len(ours)} rows by acidsql, {len(theirs)} so;"
+                    f"\nby acidsql alone {lost[:5]}\nso alone {more[:5]}"
                 )
         return ours
+
+    def _rows_by(self, reader: str, table: Table) -> list[Row]:
+        """What one reader read since the last turn, or reads now."""
+        key = (table.name, reader)
+        if key not in self._read:
+            match reader:
+                case "acidsql":
+                    self._read[key] = self.our_rows(table)
+                case "bare":
+                    self._read[key] = self.bare_rows(table)
+                case _:
+                    self._read[key] = self.their_rows(table, reader)
+        return self._read[key]
 
     def our_rows(self, table: Table) -> list[Row]:
         """As acidsql reads them."""
@@ -154,8 +176,9 @@ class Shared:
         )
         return sorted(self.row(table, tuple(r[0]), r[1:]) for r in frame.collect())
 
-    def their_rows(self, table: Table) -> list[Row]:
-        """As Hive reads them in the way it is set to."""
+    def their_rows(self, table: Table, reader: str) -> list[Row]:
+        """As one of Hive's readers reads them."""
+        self._set_reader(reader)
         # It prints bytes as if they were text.
         columns = (
             f"hex(`{c.name}`) AS `{c.name}`" if str(c.type) == "binary" else f"`{c.name}`"
@@ -168,6 +191,10 @@ class Shared:
         values = ([v for k, v in r.items() if k != "row__id"] for r in rows)
         ids = (tuple(r["row__id"][k] for k in ROW_ID) for r in rows)
         return sorted(self.row(table, i, v) for i, v in zip(ids, values, strict=True))
+
+    def _set_reader(self, reader: str) -> None:
+        for key, value in READERS[reader].items():
+            self.hive.run(f"SET hive.{key}={value}")
 
     @staticmethod
     def row(table: Table, row_id: tuple[int, ...], values: Any) -> Row:

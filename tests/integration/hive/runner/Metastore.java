@@ -94,6 +94,13 @@ class Metastore {
     site.put("hive.tez.container.size", "512");
     site.put("hive.tez.auto.reducer.parallelism", "false");
     site.put("hive.auto.convert.join", "false");
+    // Jobs end within a fraction of a second: ask for their end more often than once in one.
+    site.put("hive.exec.counters.pull.interval", "20");
+    site.put("mapreduce.client.completion.pollinterval", "20");
+    site.put("mapreduce.client.progressmonitor.pollinterval", "20");
+    site.put("hive.tez.dag.status.check.interval", "20ms");
+    site.put("tez.task.get-task.sleep.interval-ms.max", "20");
+    site.put("tez.task.am.heartbeat.interval-ms.max", "20");
     StringBuilder xml = new StringBuilder("<configuration>\n");
     site.forEach((key, value) -> xml.append("<property><name>").append(key)
         .append("</name><value>").append(value).append("</value></property>\n"));
