@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,16 @@ READERS = {
 """Hive reads ACID files in two ways. A fetch without a task is row by row, and cheap."""
 
 
+@dataclass(frozen=True)
+class _Kept:
+    """The rows of a table under a snapshot of Hive's that is past."""
+
+    table: TableName
+    txns: str
+    write_ids: str
+    rows: list[Row]
+
+
 class Shared:
     """A database that both have open."""
 
@@ -43,6 +54,7 @@ class Shared:
         self.store: Store = session._store
         self.misplaced_by_hive: set[TableName] = set()
         self._read: dict[tuple[TableName, str], list[Row]] = {}
+        self._kept: list[_Kept] = []
         for run in (hive.run, session.execute):
             run(f"CREATE DATABASE {database}")
             run(f"USE {database}")
@@ -50,46 +62,64 @@ class Shared:
     # -- turns -------------------------------------------------------------------------------------
 
     def acidsql(self, sql: str) -> list[Any]:
-        """A statement of acidsql, or one transaction of several with semicolons between them.
+        """A statement of acidsql, or several with semicolons between them: one transaction.
 
         A compaction is carried out, `clean` is one round of cleaning.
         """
-        self._read.clear()
+        sql = self._begin(sql)
         if sql == "clean":
             self.session.run_cleaner()
             rows = []
         elif ";" in sql:
-            rows = list(self.session.execute_script(sql, single_transaction=True))
+            defines = sql.startswith("CREATE TABLE")
+            rows = list(self.session.execute_script(sql, single_transaction=not defines))
         else:
             rows = self.session.execute(sql).fetchall()
             self.session.run_worker()
         for table in self.tables():
             self._tell_hive(table)
             self._check(table)
+        self._read_kept()
         return rows
 
     def theirs(self, sql: str) -> list[Any]:
         """A statement of Hive; a compaction is carried out, `clean` is one round of cleaning."""
-        self._read.clear()
+        sql = self._begin(sql)
         if sql == "clean":
             # Hive 4 leaves txns of the last second open to doubt (hive.txn.opentxn.timeout).
             time.sleep(1.2)
             self.hive.run("!cleaner")
             rows = []
         else:
-            rows = self.hive.run(sql.replace("{database}", self.database))
+            for statement in sql.split(";"):
+                rows = self.hive.run(statement.strip())
             if " COMPACT " in sql:
                 self.hive.run("!worker")
         for table in self.tables():
             self._tell_acidsql(table)
             self._check(table, after_hive=True)
+        self._read_kept()
         return rows
 
     def both(self, sql: str) -> None:
         """A definition, which each store keeps for itself."""
-        self._read.clear()
+        sql = self._begin(sql)
         self.hive.run(sql)
         self.session.execute(sql)
+
+    def keep(self, name: str) -> None:
+        """Go on reading a table under the snapshot of now, too, until somebody cleans up."""
+        table = self.store.table(TableName(self.database, name))
+        txns, write_ids = self.hive.run(f"!snapshot {table.name}")
+        self._kept.append(_Kept(table.name, txns, write_ids, self.rows(name)))
+
+    def _begin(self, sql: str) -> str:
+        """A turn begins: what was read is out of date. The statement without its placeholders."""
+        self._read.clear()
+        if sql == "clean":
+            self._kept.clear()
+        directory = str(self.hive.warehouse / f"{self.database}.db")
+        return sql.replace("{database}", self.database).replace("{directory}", directory)
 
     def _check(self, table: Table, *, after_hive: bool = False) -> None:
         """CHECK TABLE finds nothing, but for rows that Hive 3 put elsewhere (docs/interop.md).
@@ -107,8 +137,9 @@ class Shared:
     # -- what there is -----------------------------------------------------------------------------
 
     def tables(self) -> list[Table]:
-        """The tables of the database."""
-        names = self.store.tables(self.database)
+        """The tables of the database that both have."""
+        theirs = {row["tab_name"] for row in self.hive.run(f"SHOW TABLES IN {self.database}")}
+        names = [name for name in self.store.tables(self.database) if name in theirs]
         return [self.store.table(TableName(self.database, name)) for name in names]
 
     def location(self, name: str) -> Path:
@@ -166,6 +197,14 @@ class Shared:
     def bare_rows(self, table: Table) -> list[Row]:
         """As acidsql reads the directory under Hive's snapshot, whatever its own store says."""
         txns, write_ids = self.hive.run(f"!snapshot {table.name}")
+        return self._rows_under(table, txns, write_ids)
+
+    def _read_kept(self) -> None:
+        for kept in self._kept:
+            rows = self._rows_under(self.store.table(kept.table), kept.txns, kept.write_ids)
+            assert rows == kept.rows, f"{kept.table} under {kept.write_ids}"
+
+    def _rows_under(self, table: Table, txns: str, write_ids: str) -> list[Row]:
         frame = self.session.read_acid(
             table.location,
             schema=_declared(table.columns),
