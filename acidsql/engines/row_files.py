@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from typing_extensions import assert_never
 
+from acidsql.engines.parquet_sink import ParquetSink
 from acidsql.engines.text_rows import encode_lines
 from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
@@ -82,14 +83,7 @@ class RowWriter:
                 codec = CODECS[self._format.compression]
                 return OrcSink(self.path, compression=codec)
             case FileFormat.PARQUET:
-                # Hive writes timestamps as INT96, and older readers know nothing else.
-                parquet_codec: Any = self._format.compression
-                return pq.ParquetWriter(
-                    self.path,
-                    self._schema,
-                    compression=parquet_codec,
-                    use_deprecated_int96_timestamps=True,
-                )
+                return ParquetSink(self.path, self._schema, self._format.compression)
             case FileFormat.TEXT:
                 return open(self.path, "wb")
             case _:
@@ -115,11 +109,8 @@ class RowWriter:
 
     def _write(self, table: pa.Table) -> None:
         match self._format.format:
-            case FileFormat.ORC:
+            case FileFormat.ORC | FileFormat.PARQUET:
                 self._open.write(table)
-            case FileFormat.PARQUET:
-                if table.num_rows:  # Hive 3 reads no row group without rows
-                    self._open.write_table(table)
             case FileFormat.TEXT:
                 columns, delimiter = self._format.columns, self._format.field_delimiter
                 self._open.write(encode_lines(table, columns, delimiter))

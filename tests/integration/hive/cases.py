@@ -3,15 +3,19 @@
 A file holds cases. `[name]` begins one; a case has a database of its own. Each line is a turn:
 
     both> CREATE TABLE …          a definition, once for each store
-    acidsql> INSERT …             a statement of acidsql; several with semicolons: a transaction
-    hive> UPDATE …                a statement of Hive
+    acidsql> INSERT …             a statement of acidsql; several with semicolons: a transaction,
+                                  or one after the other if the first is a CREATE TABLE
+    hive> UPDATE …                a statement of Hive; several with semicolons: one after the other
     hive> clean                   one round of a cleaner; ALTER TABLE … COMPACT runs the worker, too
     rows t 3                      how many rows a table has
+    keep t                        from now on its rows of now are read after every turn, too, by
+                                  read_acid under Hive's snapshot of now, until a turn cleans
     files t base_* 1              how many directories of a name there are below a table
 
-After every turn all tables it names must have the same rows in acidsql and in Hive, vectorised and
-row by row, full-ACID ones under the same row ids; compactions and cleaning must change none. And
-CHECK TABLE must find nothing, whoever's turn it was.
+In a statement {database} is the name of the database, {directory} its directory. A table that only
+one of them has is that one's affair. After every turn all other tables it names must have the same
+rows in acidsql and in Hive, vectorised and row by row, full-ACID ones under the same row ids;
+compactions and cleaning must change none. And CHECK TABLE must find nothing, whoever's turn it was.
 Indented lines go on with the turn. `| text` behind a turn is what it answers, one line per row; `!
 text` is a part of the error it ends with. `[name] hive 4` is a case for that version alone, and so
 is a turn that begins `hive 4>`. `#` begins a comment.
@@ -25,7 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _CASE = re.compile(r"\[([\w ]+)\](?: hive ([34]))?")
-_TURN = re.compile(r"(both|acidsql|hive|rows|files)(?: ([34]))?>? (.+)")
+_TURN = re.compile(r"(both|acidsql|hive|rows|keep|files)(?: ([34]))?>? (.+)")
 
 
 @dataclass

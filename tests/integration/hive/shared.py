@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +27,21 @@ Row = tuple[Any, ...]
 """Write id, bucket property and row number in a full-ACID table, then the values of the columns."""
 
 ROW_ID = ("writeid", "bucketid", "rowid")
-ROW_BY_ROW = {"vectorized.execution.enabled": "false", "fetch.task.conversion": "more"}
-VECTORISED = {"vectorized.execution.enabled": "true", "fetch.task.conversion": "none"}
+READERS = {
+    "row by row": {"vectorized.execution.enabled": "false", "fetch.task.conversion": "more"},
+    "vectorised": {"vectorized.execution.enabled": "true", "fetch.task.conversion": "none"},
+}
 """Hive reads ACID files in two ways. A fetch without a task is row by row, and cheap."""
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The rows of a table under a snapshot of Hive's that is past."""
+
+    table: TableName
+    txns: str
+    write_ids: str
+    rows: list[Row]
 
 
 class Shared:
@@ -39,6 +53,8 @@ class Shared:
         self.database = database
         self.store: Store = session._store
         self.misplaced_by_hive: set[TableName] = set()
+        self._read: dict[tuple[TableName, str], list[Row]] = {}
+        self._kept: list[_Kept] = []
         for run in (hive.run, session.execute):
             run(f"CREATE DATABASE {database}")
             run(f"USE {database}")
@@ -46,43 +62,64 @@ class Shared:
     # -- turns -------------------------------------------------------------------------------------
 
     def acidsql(self, sql: str) -> list[Any]:
-        """A statement of acidsql, or one transaction of several with semicolons between them.
+        """A statement of acidsql, or several with semicolons between them: one transaction.
 
         A compaction is carried out, `clean` is one round of cleaning.
         """
+        sql = self._begin(sql)
         if sql == "clean":
             self.session.run_cleaner()
             rows = []
         elif ";" in sql:
-            rows = list(self.session.execute_script(sql, single_transaction=True))
+            defines = sql.startswith("CREATE TABLE")
+            rows = list(self.session.execute_script(sql, single_transaction=not defines))
         else:
             rows = self.session.execute(sql).fetchall()
             self.session.run_worker()
         for table in self.tables():
             self._tell_hive(table)
             self._check(table)
+        self._read_kept()
         return rows
 
     def theirs(self, sql: str) -> list[Any]:
         """A statement of Hive; a compaction is carried out, `clean` is one round of cleaning."""
+        sql = self._begin(sql)
         if sql == "clean":
             # Hive 4 leaves txns of the last second open to doubt (hive.txn.opentxn.timeout).
             time.sleep(1.2)
             self.hive.run("!cleaner")
             rows = []
         else:
-            rows = self.hive.run(sql.replace("{database}", self.database))
+            for statement in sql.split(";"):
+                rows = self.hive.run(statement.strip())
             if " COMPACT " in sql:
                 self.hive.run("!worker")
         for table in self.tables():
             self._tell_acidsql(table)
             self._check(table, after_hive=True)
+        self._read_kept()
         return rows
 
     def both(self, sql: str) -> None:
         """A definition, which each store keeps for itself."""
+        sql = self._begin(sql)
         self.hive.run(sql)
         self.session.execute(sql)
+
+    def keep(self, name: str) -> None:
+        """Go on reading a table under the snapshot of now, too, until somebody cleans up."""
+        table = self.store.table(TableName(self.database, name))
+        txns, write_ids = self.hive.run(f"!snapshot {table.name}")
+        self._kept.append(_Kept(table.name, txns, write_ids, self.rows(name)))
+
+    def _begin(self, sql: str) -> str:
+        """A turn begins: what was read is out of date. The statement without its placeholders."""
+        self._read.clear()
+        if sql == "clean":
+            self._kept.clear()
+        directory = str(self.hive.warehouse / f"{self.database}.db")
+        return sql.replace("{database}", self.database).replace("{directory}", directory)
 
     def _check(self, table: Table, *, after_hive: bool = False) -> None:
         """CHECK TABLE finds nothing, but for rows that Hive 3 put elsewhere (docs/interop.md).
@@ -100,8 +137,9 @@ class Shared:
     # -- what there is -----------------------------------------------------------------------------
 
     def tables(self) -> list[Table]:
-        """The tables of the database."""
-        names = self.store.tables(self.database)
+        """The tables of the database that both have."""
+        theirs = {row["tab_name"] for row in self.hive.run(f"SHOW TABLES IN {self.database}")}
+        names = [name for name in self.store.tables(self.database) if name in theirs]
         return [self.store.table(TableName(self.database, name)) for name in names]
 
     def location(self, name: str) -> Path:
@@ -114,24 +152,39 @@ class Shared:
         Without Hive's vectorised reader there is acidsql's of bare directories instead.
         """
         table = self.store.table(TableName(self.database, name))
-        ours = self.our_rows(table)
-        if not vectorised and table.kind is TableKind.FULL_ACID:
-            assert self.bare_rows(table) == ours, f"{table.name}: read_acid reads other rows"
-        for reader, settings in (("row by row", ROW_BY_ROW), ("vectorised", VECTORISED)):
-            for key, value in settings.items():
-                self.hive.run(f"SET hive.{key}={value}")
-            if settings is VECTORISED and not vectorised:
-                continue
-            theirs = self.their_rows(table)
+        readers = ["row by row"]
+        if vectorised:
+            readers.append("vectorised")
+        elif table.kind is TableKind.FULL_ACID:
+            readers.append("bare")
+        with ThreadPoolExecutor(1) as pool:  # Spark reads while Hive does
+            reading = pool.submit(self._rows_by, "acidsql", table)
+            read = {reader: self._rows_by(reader, table) for reader in readers}
+            self._set_reader("vectorised")  # Hive's next turn is, too
+            ours = reading.result()
+        for reader, theirs in read.items():
             if ours != theirs:
                 lost = [row for row in ours if row not in theirs]
                 more = [row for row in theirs if row not in ours]
                 raise AssertionError(
-                    f"{table.name}, Hive {self.hive.version} {reader}:"
-                    f" {len(ours)} rows by acidsql, {len(theirs)} by Hive;"
-                    f"\nby acidsql alone {lost[:5]}\nby Hive alone {more[:5]}"
+                    f"{table.name}, Hive {self.hive.version}, {reader}:"
+                    f" {len(ours)} rows by acidsql, {len(theirs)} so;"
+                    f"\nby acidsql alone {lost[:5]}\nso alone {more[:5]}"
                 )
         return ours
+
+    def _rows_by(self, reader: str, table: Table) -> list[Row]:
+        """What one reader read since the last turn, or reads now."""
+        key = (table.name, reader)
+        if key not in self._read:
+            match reader:
+                case "acidsql":
+                    self._read[key] = self.our_rows(table)
+                case "bare":
+                    self._read[key] = self.bare_rows(table)
+                case _:
+                    self._read[key] = self.their_rows(table, reader)
+        return self._read[key]
 
     def our_rows(self, table: Table) -> list[Row]:
         """As acidsql reads them."""
@@ -144,6 +197,14 @@ class Shared:
     def bare_rows(self, table: Table) -> list[Row]:
         """As acidsql reads the directory under Hive's snapshot, whatever its own store says."""
         txns, write_ids = self.hive.run(f"!snapshot {table.name}")
+        return self._rows_under(table, txns, write_ids)
+
+    def _read_kept(self) -> None:
+        for kept in self._kept:
+            rows = self._rows_under(self.store.table(kept.table), kept.txns, kept.write_ids)
+            assert rows == kept.rows, f"{kept.table} under {kept.write_ids}"
+
+    def _rows_under(self, table: Table, txns: str, write_ids: str) -> list[Row]:
         frame = self.session.read_acid(
             table.location,
             schema=_declared(table.columns),
@@ -154,8 +215,9 @@ class Shared:
         )
         return sorted(self.row(table, tuple(r[0]), r[1:]) for r in frame.collect())
 
-    def their_rows(self, table: Table) -> list[Row]:
-        """As Hive reads them in the way it is set to."""
+    def their_rows(self, table: Table, reader: str) -> list[Row]:
+        """As one of Hive's readers reads them."""
+        self._set_reader(reader)
         # It prints bytes as if they were text.
         columns = (
             f"hex(`{c.name}`) AS `{c.name}`" if str(c.type) == "binary" else f"`{c.name}`"
@@ -168,6 +230,10 @@ class Shared:
         values = ([v for k, v in r.items() if k != "row__id"] for r in rows)
         ids = (tuple(r["row__id"][k] for k in ROW_ID) for r in rows)
         return sorted(self.row(table, i, v) for i, v in zip(ids, values, strict=True))
+
+    def _set_reader(self, reader: str) -> None:
+        for key, value in READERS[reader].items():
+            self.hive.run(f"SET hive.{key}={value}")
 
     @staticmethod
     def row(table: Table, row_id: tuple[int, ...], values: Any) -> Row:

@@ -39,6 +39,8 @@ def take(turn: Turn, shared: Shared) -> None:
         case "rows":
             table, count = turn.text.split()
             assert len(shared.rows(table)) == int(count), turn.place
+        case "keep":
+            shared.keep(turn.text)
         case "files":
             table, pattern, count = turn.text.split()
             found = sorted(
@@ -69,7 +71,7 @@ def compared(turn: Turn, shared: Shared, before: dict[str, list[Row]]) -> dict[s
     for table in shared.tables():
         name = table.name.table
         named = turn.text == "clean" or re.search(rf"\b{name}\b", turn.text, re.IGNORECASE)
-        if turn.who in {"rows", "files"} or (name in rows and not named):
+        if turn.who in {"rows", "keep", "files"} or (name in rows and not named):
             continue
         try:
             # What Hive wrote it can read: then one of its readers is enough to compare with.

@@ -20,12 +20,6 @@ import org.apache.hadoop.hive.metastore.security.HadoopThriftAuthBridge;
 
 /** The metastore: an embedded Derby database, and the settings of the whole process. */
 class Metastore {
-  /** What HiveServer2 4 says it can do; a client that says less may not create ACID tables. */
-  private static final String CAPABILITIES =
-      "EXTWRITE,EXTREAD,HIVEBUCKET2,HIVEFULLACIDREAD,HIVEFULLACIDWRITE,HIVECACHEINVALIDATE,"
-          + "HIVEMANAGESTATS,HIVEMANAGEDINSERTWRITE,HIVEMANAGEDINSERTREAD,HIVESQL,HIVEMQT,"
-          + "HIVEONLYMQTWRITE";
-
   /** A statement of a schema script with its quoted texts, or a comment. */
   private static final Pattern PIECE = Pattern.compile("--[^\n]*|((?:'[^']*'|\"[^\"]*\"|[^;'\"-]+|-(?!-))+)");
 
@@ -63,6 +57,8 @@ class Metastore {
     site.put("hive.jar.directory", "file:" + home.resolve("user"));
     site.put("hive.querylog.location", home.resolve("querylog").toString());
     site.put("tez.staging-dir", "file:" + home.resolve("staging"));
+    // Hive 4's own would make an external table elsewhere of a plain one, and ask what a client can do.
+    site.put("metastore.metadata.transformer.class", " ");
     // ACID; the compactor's threads run when a test says so.
     site.put("hive.txn.manager", "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager");
     site.put("hive.support.concurrency", "true");
@@ -94,6 +90,13 @@ class Metastore {
     site.put("hive.tez.container.size", "512");
     site.put("hive.tez.auto.reducer.parallelism", "false");
     site.put("hive.auto.convert.join", "false");
+    // Jobs end within a fraction of a second: ask for their end more often than once in one.
+    site.put("hive.exec.counters.pull.interval", "20");
+    site.put("mapreduce.client.completion.pollinterval", "20");
+    site.put("mapreduce.client.progressmonitor.pollinterval", "20");
+    site.put("hive.tez.dag.status.check.interval", "20ms");
+    site.put("tez.task.get-task.sleep.interval-ms.max", "20");
+    site.put("tez.task.am.heartbeat.interval-ms.max", "20");
     StringBuilder xml = new StringBuilder("<configuration>\n");
     site.forEach((key, value) -> xml.append("<property><name>").append(key)
         .append("</name><value>").append(value).append("</value></property>\n"));
@@ -102,17 +105,6 @@ class Metastore {
         xml.append("</configuration>\n").toString().getBytes(StandardCharsets.UTF_8));
     Path scratch = Files.createDirectories(home.resolve("scratch"));
     scratch.toFile().setWritable(true, false);  // Hive refuses one that not everybody may write
-  }
-
-  static void claimCapabilities() throws ReflectiveOperationException {
-    Class<?> client = Class.forName("org.apache.hadoop.hive.metastore.HiveMetaStoreClient");
-    try {
-      client.getMethod("setProcessorIdentifier", String.class).invoke(null, "HiveServer2#runner");
-      client.getMethod("setProcessorCapabilities", String[].class)
-          .invoke(null, (Object) CAPABILITIES.split(","));
-    } catch (NoSuchMethodException hive3) {
-      return;
-    }
   }
 
   /** Serves the metastore over Thrift; returns when it listens. */

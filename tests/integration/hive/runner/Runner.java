@@ -38,7 +38,6 @@ public class Runner {
     Path home = Paths.get(args[0]);
     Metastore.prepare(home);
     conf = new HiveConf(SessionState.class);
-    Metastore.claimCapabilities();
     if (args.length > 1) {
       Metastore.serve(Integer.parseInt(args[1]), conf);
     }
