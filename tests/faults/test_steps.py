@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.errors import LockTimeoutError
+from acidsql.errors import LockTimeoutError, StorageError
 from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE
 from acidsql.model.problem import ProblemKind
 from acidsql.session import Session
@@ -228,7 +228,7 @@ def test_a_process_that_is_killed_and_its_server_is_not(served: Warehouse, life:
 def check_disconnected(
     warehouse: Warehouse, life: str, postgres: Postgres, *, thoroughly: bool
 ) -> None:
-    """The server ends the connections after a step: the statement goes on, and is carried out."""
+    """The server ends the connections after a step: the statement goes on to its end."""
     before = warehouse.prepare(life)
     steps = warehouse.trace(life)
     after = warehouse.rows()
@@ -238,7 +238,12 @@ def check_disconnected(
         assert warehouse.prepare(life) == before, where
         with warehouse.another_session() as session:
             Steps(Countdown(step, earlier, postgres.disconnect)).watch(session)
-            LIVES[life].run(session)
+            try:
+                LIVES[life].run(session)
+            except StorageError:
+                # The one verb whose repetition would be refused, had it arrived.
+                assert step == f"compact{INSIDE}", where
+                LIVES[life].run(session)
         assert warehouse.rows() == after, where
         # A transaction that was opened twice is left to time out.
         warehouse.settle()
