@@ -84,3 +84,9 @@ def test_many_stretches_have_none() -> None:
     made = bitmap(stretches[1:])
     assert made is not None
     assert made.words.tolist() == [1 << 5] * STRETCHES_MAX
+
+
+def test_without_a_gateway_there_are_none() -> None:
+    made = bitmap([(1, 1 << 29, 5)])
+    assert made is not None
+    assert made.is_unset(object()) is None  # type: ignore[arg-type]

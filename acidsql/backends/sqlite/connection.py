@@ -35,7 +35,6 @@ class SqliteFile:
         self._queries = load_queries(_DIALECT)
         self._guard = threading.RLock()
         self._depth = 0
-        self._synchronous = ""
         self._connection: sqlite3.Connection | None = None
         with self._guard, self._translated():
             self._connection = self._connect()
@@ -90,15 +89,15 @@ class SqliteFile:
             finally:
                 self._depth -= 1
 
-    def _sync(self, connection: sqlite3.Connection, mode: Mode) -> None:
+    @staticmethod
+    def _sync(connection: sqlite3.Connection, mode: Mode) -> None:
         """What is answered survives the loss of power, and all that came before it: FULL.
 
         What is UNSYNCED survives the end of a process, as the log is the operating system's then.
         """
-        wanted = "NORMAL" if mode is Mode.UNSYNCED else "FULL"
-        if wanted != self._synchronous and mode is not Mode.READING:
+        if mode is not Mode.READING:
+            wanted = "NORMAL" if mode is Mode.UNSYNCED else "FULL"
             connection.execute(f"PRAGMA synchronous = {wanted}")
-            self._synchronous = wanted
 
     # -- opening and closing --------------------------------------------------------------------
 

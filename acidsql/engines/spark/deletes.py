@@ -156,16 +156,16 @@ def without_deleted(
     if not packing.holds(ids):
         return _joined_on_columns(spark, events, partitions, ids, partitioned=partitioned)
     packed = packing.pack(partitions, ids)
-    alone = len(selection.partitions) == 1
 
     def make() -> Filter:
+        alone = packing.partition_bits == 0
         bitmap = RowBitmap.of(ids, packed, packing.row_bits) if alone else None
         unset = bitmap.is_unset(spark) if bitmap else None
         if unset is not None:
             return lambda frame: frame.where(unset)
         return _anti_join(spark, packed, packing.expression(partitioned=partitioned))
 
-    return filters.filter(packed, (spark, packing, partitioned, alone), make)(events)
+    return filters.filter(packed, (spark, packing, partitioned), make)(events)
 
 
 def _anti_join(spark: SparkSession, packed: np.ndarray, key: str) -> Filter:

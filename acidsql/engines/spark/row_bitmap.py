@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 WORDS_MIN = 1 << 17
-"""Words of 64 rows that are always worth it: a megabyte. More are, if half of them mark a row."""
+"""Words of 64 rows that are always worth it: a megabyte. More are, up to two per deleted row."""
 
 _WORDS_MAX = 1 << 20
 STRETCHES_MAX = 16
