@@ -8,7 +8,6 @@ is none, or another Spark's differs, the join remains.
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.spark.gateway import by_gateway
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
-
-_log = logging.getLogger(__name__)
 
 WORDS_MIN = 1 << 17
 """Words of 64 rows that are always worth it: a megabyte. More are, up to two per deleted row."""
@@ -98,7 +96,7 @@ class RowBitmap:
         """True of the rows whose bit is not set; None if this Spark takes no bits."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-        words = _constant(spark, self.words)
+        words = by_gateway(spark, lambda jvm: _constant(jvm, self.words), "deleted rows are joined")
         if words is None:
             return None
         word = F.get(words, F.expr(self.index()))
@@ -108,25 +106,16 @@ class RowBitmap:
         return F.coalesce(bit.bitwiseAND(1), F.lit(0)) == 0
 
 
-def _constant(spark: SparkSession, words: NDArray[np.int64]) -> Column | None:
+def _constant(jvm: Any, words: NDArray[np.int64]) -> Column:
     """An array of bigint that is serialised as bytes, not number by number."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.sql import Column  # noqa: PLC0415
 
-    jvm: Any = getattr(spark, "_jvm", None)
-    if jvm is None:
-        return None
-    gateway: Any = spark.sparkContext._gateway
-    try:
-        numbers = gateway.new_array(jvm.long, len(words))
-        buffer = jvm.java.nio.ByteBuffer.wrap(bytearray(words.astype(">i8").tobytes()))
-        buffer.asLongBuffer().get(numbers)
-        types = jvm.org.apache.spark.sql.types.DataTypes
-        kind = types.createArrayType(types.LongType, False)
-        expressions = jvm.org.apache.spark.sql.catalyst.expressions
-        array = expressions.UnsafeArrayData.fromPrimitiveArray(numbers)
-        literal = expressions.Literal(array, kind)
-        return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(literal))
-    except (Py4JError, TypeError, AttributeError):
-        _log.warning("this Spark takes no bitmap: deleted rows are joined", exc_info=True)
-        return None
+    numbers = jvm.java.lang.reflect.Array.newInstance(jvm.java.lang.Long.TYPE, len(words))
+    buffer = jvm.java.nio.ByteBuffer.wrap(bytearray(words.astype(">i8").tobytes()))
+    buffer.asLongBuffer().get(numbers)
+    types = jvm.org.apache.spark.sql.types.DataTypes
+    kind = types.createArrayType(types.LongType, False)
+    expressions = jvm.org.apache.spark.sql.catalyst.expressions
+    array = expressions.UnsafeArrayData.fromPrimitiveArray(numbers)
+    literal = expressions.Literal(array, kind)
+    return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(literal))

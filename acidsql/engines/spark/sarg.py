@@ -8,12 +8,12 @@ reader options. It only prunes: without a gateway to the JVM it is left out.
 from __future__ import annotations
 
 import datetime
-import logging
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from acidsql.engines.spark.gateway import by_gateway
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
@@ -21,8 +21,6 @@ from acidsql.plans.predicate import Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_log = logging.getLogger(__name__)
 
 _FILTERS = {
     "=": "EqualTo",
@@ -37,19 +35,13 @@ def search_argument(
     spark: SparkSession, table: Table, predicates: Sequence[Predicate]
 ) -> dict[str, str]:
     """The reader options for these predicates; {} if there are none or no gateway."""
-    jvm = getattr(spark, "_jvm", None)
-    known = [p for p in predicates if any(c.name == p.column for c in table.columns)]
-    if jvm is None or not known:
+    known = tuple(p for p in predicates if any(c.name == p.column for c in table.columns))
+    if not known:
         return {}
-    from py4j.protocol import Py4JError  # noqa: PLC0415
-
-    try:
-        return dict(_options(jvm, table.columns, tuple(known)))
-    except (Py4JError, TypeError, AttributeError):
-        _log.warning(
-            "this Spark takes no search argument: reading all of %s", table.name, exc_info=True
-        )
-        return {}  # another Spark's internals
+    made = by_gateway(
+        spark, lambda jvm: _options(jvm, table.columns, known), f"reading all of {table.name}"
+    )
+    return dict(made or ())
 
 
 @lru_cache(maxsize=256)
