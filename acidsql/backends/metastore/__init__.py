@@ -1,0 +1,1 @@
+"""The store of a running Hive Metastore, asked over Thrift."""
