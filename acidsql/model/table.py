@@ -65,7 +65,7 @@ class Table:
     """What the catalog knows of a table.
 
     ``columns`` leaves the partition columns out. ``location`` is a URI or an absolute path.
-    ``field_delimiter`` counts for text only.
+    ``field_delimiter`` counts for text only. ``read_only`` says why nothing may be written.
     """
 
     name: TableName
@@ -79,14 +79,23 @@ class Table:
     created_s: int = 0
     format: FileFormat = FileFormat.ORC
     field_delimiter: str = FIELD_DELIMITER
+    read_only: str | None = None
 
     @property
     def external(self) -> bool:
-        """Whether the files are somebody else's, who keeps them when the table is dropped."""
-        return any(
-            key.lower() == "external" and value.lower() == "true"
-            for key, value in self.parameters.items()
-        )
+        """Whether it is declared external: files of it may be somebody else's."""
+        return self._says("external")
+
+    @property
+    def owns_files(self) -> bool:
+        """Whether dropping the table, or what is in it, removes files.
+
+        Hive 4 makes external tables of plain ones, and notes that they go on as they were.
+        """
+        return not self.external or self._says("external.table.purge")
+
+    def _says(self, key: str) -> bool:
+        return any(k.lower() == key and v.lower() == "true" for k, v in self.parameters.items())
 
     @property
     def kind(self) -> TableKind:
