@@ -1,3 +1,1 @@
-"""A store that is a Hive Metastore, reached over Thrift."""
-
-from __future__ import annotations
+"""The store of a running Hive Metastore, asked over Thrift."""
