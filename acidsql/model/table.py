@@ -100,11 +100,7 @@ class Table:
     @property
     def kind(self) -> TableKind:
         """Full-ACID, insert-only or plain, by the parameters Hive goes by."""
-        if self.parameters.get("transactional", "").lower() != "true":
-            return TableKind.PLAIN
-        if self.parameters.get("transactional_properties", "").lower() == "insert_only":
-            return TableKind.INSERT_ONLY
-        return TableKind.FULL_ACID
+        return kind_of(self.parameters)
 
     def created_empty(self) -> Table:
         """The table, noted as one that gets its columns while it has no file."""
@@ -140,6 +136,15 @@ class Table:
         """The column of that name, in any case, or None."""
         wanted = name.lower()
         return next((c for c in self.all_columns if c.name == wanted), None)
+
+
+def kind_of(parameters: Mapping[str, str]) -> TableKind:
+    """Full-ACID, insert-only or plain, by the parameters Hive goes by."""
+    if parameters.get("transactional", "").lower() != "true":
+        return TableKind.PLAIN
+    if parameters.get("transactional_properties", "").lower() == "insert_only":
+        return TableKind.INSERT_ONLY
+    return TableKind.FULL_ACID
 
 
 def columns_digest(columns: Sequence[Column]) -> str:

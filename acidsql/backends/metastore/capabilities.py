@@ -1,7 +1,7 @@
 """What we tell a metastore that we can do, and what its answer lets us do with a table.
 
-Hive 4 judges each table by the strings, Hive 3.1 by the one number (Hive MetastoreDefaultTransformer,
-HiveMetaStore.assertClientHasCapability).
+Hive 4 judges each table by the strings (Hive MetastoreDefaultTransformer), Hive 3.1 knows one
+number (HiveMetaStore.assertClientHasCapability).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from typing import Any
 from acidsql.backends.metastore.capabilities import CAPABILITIES, IDENTIFIER
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.databases import Roots, database_from, database_to
-from acidsql.backends.metastore.errors import AlreadyThereError, MetaError, NoSuchObjectError
+from acidsql.backends.metastore.errors import AlreadyThereError, NoSuchObjectError
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.tables import (
@@ -24,6 +24,7 @@ from acidsql.backends.metastore.tables import (
 from acidsql.catalog import (
     Database,
     Partition,
+    Place,
     database_exists,
     database_not_found,
     is_default_database,
@@ -34,10 +35,10 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.table import Table
+from acidsql.model.table import Table, kind_of
 
 _BATCH = 300
-"""As many partitions or tables in one call as Hive's clients ask for (hive.metastore.batch.retrieve.max)."""
+"""As many in one call as Hive's clients ask for (hive.metastore.batch.retrieve.max)."""
 
 _ASKER = {"processorCapabilities": CAPABILITIES, "processorIdentifier": IDENTIFIER}
 _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
@@ -201,6 +202,29 @@ class MetastoreCatalog:
         names = self._client.call("get_all_tables", self.database(database).name)
         return sorted(names)
 
+    def places(self, location: str) -> Iterator[Place]:
+        """The tables' alone: those of partitions would be too many.
+
+        Where the directory is that of a database's table, those of other databases stay unasked.
+        """
+        parent = location.rpartition("/")[0]
+        databases = [self.database(name) for name in self.databases()]
+        near = [d for d in databases if parent in (d.location, d.managed_location)]
+        for database in near or databases:
+            for some in _batches(self.tables(database.name)):
+                for struct in self._tables(database.name, some):
+                    if struct.sd is not None and struct.sd.location:
+                        name = TableName.of(struct.dbName, struct.tableName)
+                        kind = kind_of(struct.parameters or {})
+                        yield Place(name, kind, place_of(struct.sd.location))
+
+    def _tables(self, database: str, names: Sequence[str]) -> list[Struct]:
+        request = hms.GetTablesRequest(
+            dbName=database, tblNames=names, capabilities=_INSERT_ONLY, **_ASKER
+        )
+        found: list[Struct] = self._client.call("get_table_objects_by_name_req", request).tables
+        return found
+
     # -- partitions -----------------------------------------------------------------------------
 
     def partitions(self, name: TableName) -> list[Partition]:
@@ -309,7 +333,7 @@ class MetastoreCatalog:
 
 
 def _without_statistics(struct: Struct) -> bool:
-    """Take the note away that a Table's or Partition's statistics are right; whether it was there."""
+    """Take away the note that the statistics of a Table or Partition are right, if it is there."""
     parameters = struct.parameters or {}
     return parameters.pop(STATISTICS, None) is not None
 

@@ -20,7 +20,7 @@ class Roots:
 
 
 def database_from(struct: Any, roots: Roots) -> Database:
-    """The database, with the place of its managed tables (Hive Warehouse.getDatabaseManagedPath)."""
+    """The database. Where its managed tables lie: Hive Warehouse.getDatabaseManagedPath."""
     name = struct.name.lower()
     location = place_of(struct.locationUri)
     managed = location

@@ -10,9 +10,9 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import FIELD_DELIMITER, FileFormat
 
-_FORMATS = {classes.serde: format for format, classes in STORAGE_CLASSES.items()}
-_READERS = {
-    **{classes.reader: format for format, classes in STORAGE_CLASSES.items()},
+_BY_SERDE = {classes.serde: kind for kind, classes in STORAGE_CLASSES.items()}
+_BY_READER = {
+    **{classes.reader: kind for kind, classes in STORAGE_CLASSES.items()},
     "parquet.hive.DeprecatedParquetInputFormat": FileFormat.PARQUET,
 }
 _TEXT_DEFAULTS = {
@@ -42,16 +42,16 @@ def stored_as(descriptor: Any, what: str) -> StoredAs:
     """The format of a StorageDescriptor. UnsupportedStatementError, naming ``what`` it is of."""
     serde = descriptor.serdeInfo
     library = serde.serializationLib if serde is not None else None
-    format = _READERS.get(descriptor.inputFormat)
-    if format is None or _FORMATS.get(library) is not format:
+    kind = _BY_READER.get(descriptor.inputFormat)
+    if kind is None or _BY_SERDE.get(library) is not kind:
         raise UnsupportedStatementError(
             f"the files of {what} are in a format that is not supported",
             detail=f"It is read by {descriptor.inputFormat} with {library}.",
             hint="ORC, Parquet and delimited text can be read.",
         )
-    if format is not FileFormat.TEXT:
-        return StoredAs(format)
-    return StoredAs(format, _text_delimiter(serde.parameters or {}, what))
+    if kind is not FileFormat.TEXT:
+        return StoredAs(kind)
+    return StoredAs(kind, _text_delimiter(serde.parameters or {}, what))
 
 
 def _text_delimiter(properties: Mapping[str, str], what: str) -> str:

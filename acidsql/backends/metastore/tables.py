@@ -73,9 +73,7 @@ def table_from(struct: Struct) -> Table:
     given = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
     _refuse_unusable(struct, name, given)
     stored = stored_as(struct.sd, f"table {name}")
-    parameters = {
-        k: v for k, v in given.items() if k not in (*_KEPT_BY_METASTORE, CREATED_COLUMNS)
-    }
+    parameters = {k: v for k, v in given.items() if k not in (*_KEPT_BY_METASTORE, CREATED_COLUMNS)}
     comment = parameters.pop("comment", None)
     if struct.tableType == "EXTERNAL_TABLE" and not _says(parameters, "external"):
         parameters["EXTERNAL"] = "TRUE"
