@@ -41,7 +41,7 @@ class StoredAs:
 def stored_as(descriptor: Any, what: str) -> StoredAs:
     """The format of a StorageDescriptor. UnsupportedStatementError, naming ``what`` it is of."""
     serde = descriptor.serdeInfo
-    library = serde.serializationLib if serde is not None else None
+    library = serde.serializationLib if serde is not None else ""
     kind = _BY_READER.get(descriptor.inputFormat)
     if kind is None or _BY_SERDE.get(library) is not kind:
         raise UnsupportedStatementError(
