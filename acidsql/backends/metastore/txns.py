@@ -312,15 +312,15 @@ class MetastoreTxns:
 
     def _wants_pins(self) -> bool:
         if self._pins is None:
-            self._pins = self._configured(_MIN_HISTORY, "false").lower() == "true"
+            self._pins = self.setting(_MIN_HISTORY).lower() == "true"
         return self._pins
 
-    def _configured(self, key: str, default: str) -> str:
-        """A setting of the metastore, as it writes it; the default if it does not tell."""
+    def setting(self, key: str) -> str:
+        """A setting of the metastore, as it writes it; "" if it does not tell."""
         try:
-            return str(self._client.call("get_config_value", key, default))
+            return str(self._client.call("get_config_value", key, ""))
         except (MetaError, RefusedError, UnknownMethodError):
-            return default
+            return ""
 
     def add_dynamic_partitions(
         self,
