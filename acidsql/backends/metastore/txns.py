@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import compress
 from typing import Any
 
@@ -21,7 +22,7 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.entities import Txn, TxnRangeResponse, TxnState, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import batch_size, write_id_refused
+from acidsql.txn.state import batch_size
 
 _STATES = {
     hms.TxnState.OPEN: TxnState.OPEN,
@@ -205,15 +206,18 @@ class MetastoreTxns:
         request = hms.AllocateTableWriteIdsRequest(
             dbName=table.database, tableName=table.table, txnIds=[txn_id]
         )
-        try:
+        with self._told_why(txn_id):
             answer = self._client.call("allocate_table_write_ids", request)
-        except MetaError as error:
-            if "Write ID allocation" not in str(error):
-                raise
-            # The server does not say which of its reasons it is.
-            self.heartbeat(txn_id)
-            raise write_id_refused(table) from error
         return WriteId(next(m.writeId for m in answer.txnToWriteIds if m.txnId == txn_id))
+
+    @contextmanager
+    def _told_why(self, txn_id: TxnId) -> Iterator[None]:
+        """Hive 4 calls it an internal error if a transaction is not open, and Hive 3.1 hangs up."""
+        try:
+            yield
+        except (MetaError, LostAnswerError):
+            self.heartbeat(txn_id)
+            raise
 
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
         """As the port says, of a table that is transactional or not there yet."""
@@ -260,7 +264,8 @@ class MetastoreTxns:
         if mark >= highest:
             return
         try:
-            self._client.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=highest))
+            # Unlike the seed of write ids it is the first that is handed out.
+            self._client.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=highest + 1))
         except UnknownMethodError:
             if highest - mark > _MOST_SEEDED:
                 raise TxnError(
@@ -332,7 +337,8 @@ class MetastoreTxns:
             partitionnames=list(partitions),
             operationType=OPERATIONS[operation],
         )
-        self._client.call("add_dynamic_partitions", request)
+        with self._told_why(txn_id):
+            self._client.call("add_dynamic_partitions", request)
 
 
 def _write_id_list(table: TableName, answer: Any) -> ValidWriteIdList:

@@ -251,16 +251,20 @@ def test_aborting_those_that_are_open(metastore: Open) -> None:
     ]
 
 
-def test_a_write_id_that_is_refused(metastore: Open) -> None:
-    """From facts: the server does not say that it is because the transaction was aborted."""
-    refused = hms.MetaException("Write ID allocation on sales.orders failed for input txns: {9}")
+@pytest.mark.parametrize("failure", [internal_error("Internal error"), HangUpError()])
+def test_a_write_id_that_is_refused(metastore: Open, failure: Exception) -> None:
+    """As seen: neither Hive 4.0.1 nor 3.1.3 says that it is because the transaction has ended."""
     aborted = hms.TxnAbortedException("Transaction txnid:9 already aborted")
     _, store = metastore(
-        allocate_table_write_ids=raising(refused), heartbeat=in_turn(aborted, None)
+        allocate_table_write_ids=raising(failure),
+        add_dynamic_partitions=raising(failure),
+        heartbeat=in_turn(aborted, aborted, None),
     )
     with pytest.raises(TxnAbortedError):
         store.allocate_write_id(TxnId(9), TABLE)
-    with pytest.raises(TxnError, match="Write ID allocation failed"):
+    with pytest.raises(TxnAbortedError):
+        store.add_dynamic_partitions(TxnId(9), WriteId(4), TABLE, [], WriteOperation.INSERT)
+    with pytest.raises(StorageError, match="allocate_table_write_ids"):
         store.allocate_write_id(TxnId(9), TABLE)
 
 
