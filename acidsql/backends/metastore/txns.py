@@ -22,13 +22,15 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.entities import Txn, TxnRangeResponse, TxnState, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import batch_size
+from acidsql.txn.state import batch_size, require_open
 
 _STATES = {
     hms.TxnState.OPEN: TxnState.OPEN,
     hms.TxnState.ABORTED: TxnState.ABORTED,
     hms.TxnState.COMMITTED: TxnState.COMMITTED,
 }
+AGENT = "acidsql"
+"""How transactions and locks of ours are known from others'."""
 _ROLLED_BACK = 50005
 """Hive's TxnErrorMsg ABORT_ROLLBACK: 4.x shows it as the reason; it takes no text of ours."""
 _MIN_HISTORY = "metastore.txn.use.minhistorywriteid"
@@ -46,6 +48,10 @@ class MetastoreTxns:
     def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
         self._client = client
         self._policy = policy
+        self._opened: set[TxnId] = set()
+        """Open transactions of ours."""
+        self._deadlocks: dict[TxnId, str] = {}
+        """Those that had to give way, with the reason, which the metastore does not keep."""
         self._unanswered: set[TxnId] = set()
         """Transactions whose commit was sent and not answered."""
         self._views: dict[TxnId, ValidTxnList] = {}
@@ -69,18 +75,23 @@ class MetastoreTxns:
             num_txns=batch_size(count, self._policy.max_open_batch),
             user=user,
             hostname=host,
-            agentInfo="acidsql",
+            agentInfo=AGENT,
             txn_type=type.value,
         )
-        return [TxnId(i) for i in self._client.call("open_txns", request).txn_ids]
+        opened = [TxnId(i) for i in self._client.call("open_txns", request).txn_ids]
+        self._opened.update(opened)
+        return opened
 
     def heartbeat(self, txn_id: TxnId) -> None:
         # A server that hangs must not use up the time in which another one could be asked.
-        self._client.call(
-            "heartbeat",
-            hms.HeartbeatRequest(txnid=txn_id),
-            timeout_s=min(self._policy.heartbeat_s, self._client.place.timeout_s),
-        )
+        timeout_s = min(self._policy.heartbeat_s, self._client.place.timeout_s)
+        request = hms.HeartbeatRequest(txnid=txn_id)
+        try:
+            self._client.call("heartbeat", request, timeout_s=timeout_s)
+        except TxnAbortedError:
+            if txn_id in self._deadlocks:
+                require_open(txn_id, TxnState.ABORTED, self._deadlocks[txn_id])
+            raise
 
     def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
         request = hms.HeartbeatTxnRangeRequest(min=first, max=last)
@@ -197,6 +208,7 @@ class MetastoreTxns:
 
     def _forget(self, txn_id: TxnId) -> None:
         self._unanswered.discard(txn_id)
+        self._opened.discard(txn_id)
         for known in (self._views, self._pinned, self._waited):
             known.pop(txn_id, None)
 
