@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from acidsql.backends.metastore.errors import (
     unknown_method,
 )
 from acidsql.backends.metastore.url import Endpoint, Place
-from acidsql.errors import StorageError
+from acidsql.errors import AcidSqlError, StorageError
 
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 """Before each further try: long enough together for a server that restarts."""
@@ -28,11 +28,15 @@ _MAX_IDLE = 8
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A method with its arguments, in their order; ``then`` makes something else of the result."""
+    """A method with its arguments, in their order; ``then`` makes something else of the result.
+
+    ``needs`` is a harmless call of a method that those servers have which understand the arguments.
+    """
 
     method: str
     arguments: tuple[Any, ...] = ()
     then: Callable[[Any], Any] = lambda result: result
+    needs: Call | None = None
 
 
 class MetastoreClient:
@@ -56,7 +60,7 @@ class MetastoreClient:
         self._idle: list[Connection] = []
         self._pid = os.getpid()
         self._endpoints = list(place.endpoints)
-        self._unknown: dict[Endpoint, set[str]] = {e: set() for e in place.endpoints}
+        self._known: dict[Endpoint, dict[str, bool]] = {e: {} for e in place.endpoints}
         self._closed = False
         self._give_back(self._connect())
 
@@ -117,23 +121,45 @@ class MetastoreClient:
         keep_unknown: bool,
         timeout_s: float | None,
     ) -> Any:
-        unknown = self._unknown[connection.endpoint]
         for call in calls:
-            if call.method in unknown:
+            if call.needs is not None and not self._has(connection, call.needs):
                 continue
             try:
-                result = connection.call(
-                    call.method,
-                    *call.arguments,
-                    keep_unknown=keep_unknown,
-                    timeout_s=timeout_s,
-                )
+                return call.then(self._call(connection, call, keep_unknown, timeout_s))
             except UnknownMethodError:
-                unknown.add(call.method)
-            else:
-                return call.then(result)
+                continue
         methods = ", ".join(call.method for call in calls)
         raise unknown_method(connection.endpoint.name, methods)
+
+    def _has(self, connection: Connection, call: Call) -> bool:
+        known = self._known[connection.endpoint]
+        if call.method not in known:
+            with suppress(AcidSqlError):
+                self._call(connection, call, keep_unknown=False, timeout_s=None)
+        # Not to be told by a connection that broke.
+        return known.get(call.method, False)
+
+    def _call(
+        self, connection: Connection, call: Call, keep_unknown: bool, timeout_s: float | None
+    ) -> Any:
+        """One call, unless the server is known not to know it. UnknownMethodError."""
+        known = self._known[connection.endpoint]
+        if not known.get(call.method, True):
+            raise unknown_method(connection.endpoint.name, call.method)
+        try:
+            result = connection.call(
+                call.method, *call.arguments, keep_unknown=keep_unknown, timeout_s=timeout_s
+            )
+        except UnknownMethodError:
+            known[call.method] = False
+            raise
+        except LostAnswerError:
+            raise
+        except AcidSqlError:
+            known[call.method] = True
+            raise
+        known[call.method] = True
+        return result
 
     # -- connections ----------------------------------------------------------------------------
 
