@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,15 @@ def hive(
 ) -> Iterator[Hive]:
     """Started once per version; pytest orders the tests so that only one is there at a time."""
     home = tmp_path_factory.mktemp(f"hive{request.param}")
-    with Hive(request.param, BUILD, home) as hive:
+    with Hive(request.param, BUILD, home, free_port()) as hive:
         yield hive
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @pytest.fixture(scope="session")
