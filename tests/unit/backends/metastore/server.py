@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -10,7 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from thriftpy2.thrift import TApplicationException, TException, TMessageType
-from thriftpy2.transport import TBufferedTransport, TSocket, TTransportException
+from thriftpy2.transport import TBufferedTransport, TMemoryBuffer, TSocket
 
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.unknown_fields import KeepingProtocol
@@ -28,6 +29,8 @@ class FakeMetastore:
     A handler takes the arguments of the call, and returns the result or raises what the method
     declares. ``calls`` are the names and first arguments of what was asked, after set_ugi.
     """
+
+    tls: ssl.SSLContext | None = None
 
     def __init__(self, **handlers: Callable[..., Any]) -> None:
         self.handlers = {"set_ugi": lambda user, groups: [user], **handlers}
@@ -63,15 +66,32 @@ class FakeMetastore:
             threading.Thread(target=self._serve, args=[connection], daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        if self.tls is not None:
+            try:
+                connection = self.tls.wrap_socket(connection, server_side=True)
+            except OSError:
+                connection.close()
+                return
         transport = TBufferedTransport(TSocket(sock=connection))
         protocol = KeepingProtocol(transport)
-        with connection, suppress(TTransportException, OSError, HangUpError):
+        with connection, suppress(TException, OSError, HangUpError):
             while True:
                 name, _, number = protocol.read_message_begin()
                 kind, answer = self._answer(name, protocol)
                 protocol.write_message_begin(name, kind, number)
                 protocol.write_struct(answer)
                 transport.flush()
+
+    def answer(self, message: bytes) -> bytes:
+        """To a message that came another way."""
+        incoming = KeepingProtocol(TMemoryBuffer(message))
+        name, _, number = incoming.read_message_begin()
+        kind, answer = self._answer(name, incoming)
+        buffer = TMemoryBuffer()
+        outgoing = KeepingProtocol(buffer)
+        outgoing.write_message_begin(name, kind, number)
+        outgoing.write_struct(answer)
+        return bytes(buffer.getvalue())
 
     def _answer(self, name: str, protocol: KeepingProtocol) -> tuple[int, Any]:
         arguments = getattr(SERVICE, f"{name}_args")()
