@@ -20,13 +20,15 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
  * partition TABLE NAME           adds a partition by its name, without a write id
  * advance TXN                    commits empty transactions until ids have reached TXN
  * worker, cleaner                one round of the compactor's threads
+ * hold NAME STATEMENT            runs it in a session of its own up to where it has its locks
+ * release NAME                   lets it go on, and answers what it does
  * conf KEY VALUE                 a setting that SET does not let through
  * </pre>
  */
 class Verbs {
   private static final Map<String, Long> open = new HashMap<>();
 
-  static List<String> run(String line) throws Exception {
+  static List<String> run(String line) throws Throwable {
     String[] words = line.split(" ", 3);
     IMetaStoreClient client = Hive.get(Runner.conf).getMSC();
     switch (words[0]) {
@@ -62,6 +64,11 @@ class Verbs {
       case "cleaner":
         oneRound("Cleaner");
         return Collections.emptyList();
+      case "hold":
+        Held.hold(words[1], words[2]);
+        return Collections.emptyList();
+      case "release":
+        return Held.release(words[1]);
       case "conf":
         Runner.conf.set(words[1], words[2]);
         return Collections.emptyList();
