@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,17 +16,21 @@ from acidsql.errors import (
     TableNotFoundError,
 )
 from acidsql.model.names import PartitionName, TableName
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """A database and the directory of its tables."""
+    """A database and the directory of its tables.
+
+    Where the catalog tells, managed tables lie in ``managed_location`` and others in ``location``.
+    """
 
     name: str
     location: str
     comment: str | None = None
     owner: str = ""
+    managed_location: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,16 @@ class Partition:
 
     name: PartitionName
     location: str
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The directory of a table, or of a partition of it."""
+
+    table: TableName
+    kind: TableKind
+    location: str
+    is_partition: bool = False
 
 
 class Catalog(Protocol):
@@ -119,6 +133,28 @@ class Catalog(Protocol):
         Raises PartitionNotFoundError, or PartitionExistsError.
         """
         ...
+
+    def places(self, location: str) -> Iterator[Place]:
+        """The directories in use, at least those that are, hold or lie in ``location``."""
+        ...
+
+    def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        """Row counts and the like are not to be believed any more: rows are being changed.
+
+        ``partitions`` are those whose rows are; none in a table without partition columns. Said
+        before the commit, by whoever writes. Idempotent; TableNotFoundError.
+        """
+        ...
+
+
+def all_places(catalog: Catalog) -> Iterator[Place]:
+    """The directory of every table and partition."""
+    for database in catalog.databases():
+        for table_name in catalog.tables(database):
+            table = catalog.table(TableName(database, table_name))
+            yield Place(table.name, table.kind, table.location)
+            for partition in catalog.partitions(table.name):
+                yield Place(table.name, table.kind, partition.location, is_partition=True)
 
 
 def database_exists(name: str) -> DatabaseExistsError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acidsql.catalog import Partition
@@ -23,9 +23,10 @@ class Uncommitted:
     """What the statements of a transaction have written so far.
 
     ``partitions`` enter the catalog with the commit. ``paths`` go with an abort, ``moved`` with the
-    commit.
+    commit. ``changed`` are the tables, with their partitions, whose rows are others then.
     """
 
+    changed: dict[TableName, set[PartitionName]] = field(default_factory=dict)
     partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
@@ -40,6 +41,7 @@ class Uncommitted:
         """Note what a statement has written; ``known`` are the partitions it found."""
         self.paths.extend(job.paths)
         self.moved.extend(job.moved)
+        self.changed.setdefault(table, set()).update(_partitions_of(job))
         names = {p.name for p in known}
         for touched in job.touched:
             if touched.partition is not None and touched.partition not in names:
@@ -60,7 +62,10 @@ def write(
     snapshot = context.read.tables[plan.table]
     try:
         txn.check()
-        if snapshot.table.partition_columns and snapshot.table.kind is not TableKind.PLAIN:
+        if snapshot.table.kind is TableKind.PLAIN:
+            # Its rows are others already.
+            _forget_statistics({plan.table: _partitions_of(job)}, store)
+        elif snapshot.table.partition_columns:
             _record_partitions(plan, context, job, txn, store)
     except BaseException:
         if txn.owns_files():
@@ -84,6 +89,16 @@ def _record_partitions(
         )  # fmt: skip
 
 
+def _partitions_of(job: JobResult) -> set[PartitionName]:
+    return {t.partition for t in job.touched if t.partition is not None}
+
+
+def _forget_statistics(changed: Mapping[TableName, set[PartitionName]], store: Store) -> None:
+    """At the last moment, lest somebody counts in between: what is noted then is believed."""
+    for table, partitions in changed.items():
+        store.forget_statistics(table, sorted(partitions, key=str))
+
+
 def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine) -> None:
     """Make what was written visible, and new partitions known, in one step of the store.
 
@@ -97,6 +112,7 @@ def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine)
 
     try:
         txn.check()
+        _forget_statistics(uncommitted.changed, store)
         txn.commit(step if uncommitted.partitions else None)
     except BaseException as error:
         roll_back(txn, error, uncommitted, engine)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from acidsql.errors import ConfigError, DependencyError, UnsupportedStatementError
+from acidsql.errors import ConfigError, DependencyError
 from acidsql.filesystems import storage_for
 from acidsql.session import Session
-from acidsql.settings import Settings
+from acidsql.settings import Settings, duration_s
 from acidsql.storage import Storage
 from acidsql.store import Store
 from acidsql.txn.heartbeats import Heartbeats
@@ -34,9 +35,9 @@ def connect(
 
     settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
     storage = storage_for(settings.warehouse)
-    policy = settings.policy
+    store, policy = _store(settings, storage, settings.policy)
     return Session(
-        store=_store(settings, storage, policy),
+        store=store,
         engine=SparkEngine(
             storage, spark, settings.spark, by_position=settings.positional_evolution
         ),
@@ -49,7 +50,14 @@ def connect(
     )
 
 
-def _store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store:
+def _store(settings: Settings, storage: Storage, policy: TxnPolicy) -> tuple[Store, TxnPolicy]:
+    """The store, and the policy that its other users have too."""
+    if (settings.metastore or "").startswith("thrift:"):
+        return _metastore(settings, policy)
+    return _own_store(settings, storage, policy), policy
+
+
+def _own_store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store:
     url = settings.metastore
     if url is None:
         local = storage.local_path(settings.warehouse)
@@ -69,14 +77,9 @@ def _store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store:
         return _sqlite(unquote(rest[2:]), settings, policy)
     if scheme in ("postgresql", "postgres") and rest.startswith("//"):
         return _postgres(url, settings, policy)
-    if scheme == "thrift":
-        raise UnsupportedStatementError(
-            "metastore URLs of thrift are not supported yet",
-            hint="Use sqlite:///PATH on one machine, postgresql://user@host/database on several.",
-        )
     raise ConfigError(
         f'"{_without_credentials(url)}" is not a metastore URL',
-        hint="Write sqlite:///PATH, postgresql://user@host/database or memory:.",
+        hint="Write sqlite:///PATH, postgresql://user@host/database or thrift://host:9083.",
     )
 
 
@@ -96,6 +99,23 @@ def _postgres(url: str, settings: Settings, policy: TxnPolicy) -> Store:
             hint="pip install 'acidsql[postgres]'",
         ) from error
     return PostgresStore(url, warehouse=settings.warehouse, policy=policy)
+
+
+def _metastore(settings: Settings, policy: TxnPolicy) -> tuple[Store, TxnPolicy]:
+    try:
+        from acidsql.backends.metastore.store import MetastoreStore  # noqa: PLC0415
+    except ImportError as error:
+        raise DependencyError(
+            "a Hive Metastore needs thriftpy2, which cannot be imported",
+            detail=f"{error}.",
+            hint="pip install 'acidsql[metastore]'",
+        ) from error
+    assert settings.metastore is not None
+    store = MetastoreStore(settings.metastore, user=settings.user, policy=policy)
+    # It is the metastore that times transactions out.
+    key = "hive.txn.timeout"
+    timeout_s = duration_s(key, store.setting(key) or f"{policy.timeout_s}s")
+    return store, replace(policy, timeout_s=min(policy.timeout_s, timeout_s))
 
 
 def _without_credentials(url: str) -> str:

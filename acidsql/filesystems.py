@@ -8,14 +8,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
 from acidsql.errors import ConfigError, MissingFileError, StorageError
 from acidsql.layout.listing import ListedFile
-from acidsql.storage import Storage
+from acidsql.storage import Storage, local_path_of
 
 
 def storage_for(location: str) -> Storage:
@@ -27,18 +27,6 @@ def storage_for(location: str) -> Storage:
     except (pa.ArrowInvalid, OSError, ImportError) as error:
         raise ConfigError(f"no file system for {location}", detail=str(error)) from error
     return ArrowStorage(filesystem)
-
-
-def local_path_of(location: str) -> str | None:
-    """The local path behind a path or ``file:`` URI, or None.
-
-    >>> local_path_of("file:///a%20b/c"), local_path_of("/a b/c"), local_path_of("s3://bucket/c")
-    ('/a b/c', '/a b/c', None)
-    """
-    parts = urlsplit(location)
-    if parts.scheme == "file":
-        return unquote(parts.path)
-    return location if "://" not in location else None
 
 
 @contextlib.contextmanager

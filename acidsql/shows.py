@@ -12,6 +12,7 @@ from acidsql.catalog import Catalog, partition_not_found
 from acidsql.errors import AnalysisError
 from acidsql.model.names import DEFAULT_PARTITION_VALUE
 from acidsql.model.names import quote_identifier as _quoted
+from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.planner.names import find_target
 from acidsql.planner.partition import whole_partition
@@ -42,20 +43,6 @@ _COMPACTION_COLUMNS = (
     "enqueuetime", "starttime", "duration", "hadoopjobid", "errormessage", "initiatorhost",
     "initiatorid", "poolname", "txnid", "nexttxnid", "committime", "hightestwriteid",
 )  # fmt: skip
-_IO = "org.apache.hadoop.hive.ql.io."
-_CLASSES = {
-    FileFormat.ORC: ("orc.OrcSerde", "orc.OrcInputFormat", "orc.OrcOutputFormat"),
-    FileFormat.PARQUET: (
-        "parquet.serde.ParquetHiveSerDe",
-        "parquet.MapredParquetInputFormat",
-        "parquet.MapredParquetOutputFormat",
-    ),
-}
-_TEXT_CLASSES = (
-    "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
-    "org.apache.hadoop.mapred.TextInputFormat",
-    "org.apache.hadoop.hive.ql.io.HiveIgnoreKeyTextOutputFormat",
-)
 
 
 def show(statement: Show, scope: Scope) -> Result:
@@ -262,13 +249,12 @@ def _storage_rows(table: Table) -> list[tuple[str, str, str]]:
     bucketing = table.bucketing
     columns = ", ".join(bucketing.columns) if bucketing else ""
     acid = table.kind is TableKind.FULL_ACID
-    classes = _CLASSES.get(table.format)
-    serde, reader, writer = [_IO + name for name in classes] if classes else _TEXT_CLASSES
+    classes = STORAGE_CLASSES[table.format]
     return [
         ("# Storage Information", "", ""),
-        ("SerDe Library:", serde, ""),
-        ("InputFormat:", reader, ""),
-        ("OutputFormat:", writer, ""),
+        ("SerDe Library:", classes.serde, ""),
+        ("InputFormat:", classes.reader, ""),
+        ("OutputFormat:", classes.writer, ""),
         ("Compressed:", "No", ""),
         ("Num Buckets:", str(bucketing.count if bucketing else (-1 if not acid else 0)), ""),
         ("Bucket Columns:", f"[{columns}]", ""),

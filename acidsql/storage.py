@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import BinaryIO, Protocol
+from urllib.parse import unquote, urlsplit
 
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.listing import ListedFile
@@ -61,6 +62,18 @@ class Storage(Protocol):
         Where the storage is local, ``source`` may be ``path`` itself. The source is used up.
         """
         ...
+
+
+def local_path_of(location: str) -> str | None:
+    """The local path behind a path or ``file:`` URI, or None.
+
+    >>> local_path_of("file:///a%20b/c"), local_path_of("/a b/c"), local_path_of("s3://bucket/c")
+    ('/a b/c', '/a b/c', None)
+    """
+    parts = urlsplit(location)
+    if parts.scheme == "file":
+        return unquote(parts.path)
+    return location if "://" not in location else None
 
 
 def read_markers(files: Sequence[ListedFile], location: str, storage: Storage) -> Mapping[str, str]:

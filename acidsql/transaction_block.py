@@ -14,6 +14,7 @@ from acidsql.model.ids import StatementId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.row_id import STATEMENT_ID_MAX
 from acidsql.model.table import Table, TableKind
+from acidsql.planner.names import refuse_read_only
 from acidsql.plans.engine import Engine
 from acidsql.plans.plan import WritePlan, replaces, statement_count
 from acidsql.store import Store
@@ -56,6 +57,7 @@ class TransactionBlock:
                 f"cannot execute {plan.kind.upper()} in a read-only transaction",
                 hint="START TRANSACTION READ WRITE allows writes.",
             )
+        refuse_read_only(target)
         if not self.explicit:
             return
         if target.kind is TableKind.PLAIN:

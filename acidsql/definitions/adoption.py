@@ -8,7 +8,7 @@ that of an open or aborted transaction of ours, and only while nobody reads or w
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
@@ -159,28 +159,19 @@ def refuse_shared_location(
     plain tables be there, since the directory is to be an external one.
     """
     wanted = _normal(location, scope)
-    for table, other, is_table in _known_locations(scope):
-        name, place = table.name, _normal(other, scope)
-        if with_plain and table.kind is TableKind.PLAIN:
+    for other in scope.store.places(location):
+        place = _normal(other.location, scope)
+        if with_plain and other.kind is TableKind.PLAIN:
             continue
         inside = f"{wanted}/".startswith(f"{place}/")
-        if name == owner and is_table and inside and wanted != place:
+        if other.table == owner and not other.is_partition and inside and wanted != place:
             continue
         if inside or f"{place}/".startswith(f"{wanted}/"):
             raise AnalysisError(
-                f"the directory {location} belongs to table {name}",
-                detail=f"{other} is in use.",
+                f"the directory {location} belongs to table {other.table}",
+                detail=f"{other.location} is in use.",
                 hint="Give each table and partition a directory of its own.",
             )
-
-
-def _known_locations(scope: Scope) -> Iterator[tuple[Table, str, bool]]:
-    for database in scope.store.databases():
-        for table_name in scope.store.tables(database):
-            table = scope.store.table(TableName(database, table_name))
-            yield table, table.location, True
-            for partition in scope.store.partitions(table.name):
-                yield table, partition.location, False
 
 
 def _normal(location: str, scope: Scope) -> str:

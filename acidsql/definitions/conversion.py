@@ -84,8 +84,9 @@ def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any
     if by_name:
         table = replace(table, parameters={POSITIONAL_EVOLUTION: "false", **table.parameters})
     with scope.store.committing(txn.txn_id):
-        scope.store.seed_write_id(table.name, ORIGINAL_WRITE_IDS)
         scope.store.alter_table(table)
+        # A Hive Metastore has done it by then.
+        scope.store.seed_write_id(table.name, ORIGINAL_WRITE_IDS)
 
 
 def _in_order(table: Table, path: str, scope: Scope) -> bool:

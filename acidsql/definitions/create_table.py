@@ -40,6 +40,7 @@ from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
+_OF_EXTERNAL = frozenset({"external", "external.table.purge", "translated_to_external"})
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
 """What a row carries on its way to the writer is called like this."""
@@ -49,7 +50,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     """Create the table and its directory."""
     name = table_name(statement.target, scope.names)
     database = scope.store.database(name.database)
-    parent = database_location(database, scope.warehouse)
+    parent = database_location(database, scope.warehouse, external=statement.external)
     table = table_of(statement, name, f"{parent}/{name.table}", scope.user)
     return _create(
         table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
@@ -88,7 +89,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     parent = database_location(scope.store.database(name.database), scope.warehouse)
     given = normal_properties(statement.properties)
     given.pop(CREATED_COLUMNS, None)
-    inherited = {k: v for k, v in source.noted.items() if k.lower() != "external"}
+    inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
     table = replace(
         source,
         name=name,
@@ -132,12 +133,14 @@ def forget_table(table: Table, scope: Scope) -> None:
     # A table may be made over what stays, should we not get to the end.
     remove_leftovers(table, places, scope)
     scope.store.drop_table(table.name)
-    for place in () if table.external else places:
+    for place in places if table.owns_files else ():
         scope.storage.remove(place)
 
 
-def database_location(database: Database, warehouse: str) -> str:
-    """Where the tables of a database lie."""
+def database_location(database: Database, warehouse: str, *, external: bool = False) -> str:
+    """Where the tables of a database lie, the external ones or the others."""
+    if database.managed_location is not None:
+        return database.location if external else database.managed_location
     return warehouse if database.name == DEFAULT_DATABASE else database.location
 
 

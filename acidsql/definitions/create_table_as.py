@@ -120,7 +120,8 @@ def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope
         columns=tuple(c for c in columns if c not in partition_columns),
         partition_columns=tuple(partition_columns),
     )
-    parent = database_location(scope.store.database(name.database), scope.warehouse)
+    database = scope.store.database(name.database)
+    parent = database_location(database, scope.warehouse, external=statement.table.external)
     return table_of(whole, name, f"{parent}/{name.table}", scope.user)
 
 

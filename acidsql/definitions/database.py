@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.catalog import Database
-from acidsql.definitions.create_table import forget_table
+from acidsql.definitions.create_table import database_location, forget_table
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
@@ -19,7 +19,9 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
     name = statement.name.name.lower()
     if statement.if_not_exists and name in scope.store.databases():
         return Result("create", message="it exists already")
-    location = statement.location or f"{scope.warehouse}/{name}.db"
+    home = scope.store.database(DEFAULT_DATABASE)
+    parent = database_location(home, scope.warehouse, external=True)
+    location = statement.location or f"{parent}/{name}.db"
     scope.store.create_database(Database(name, location, statement.comment, scope.user))
     scope.storage.make_directory(location)
     return Result("create", message="OK")
@@ -54,5 +56,6 @@ def database_drop_locks(name: str) -> list[LockComponent]:
 def _drop_tables(name: str, scope: Scope) -> None:
     if name == DEFAULT_DATABASE:
         raise AnalysisError("the database default cannot be dropped")
-    for table in scope.store.tables(name):
-        forget_table(scope.store.table(TableName(name, table)), scope)
+    # Asked before one is gone: of some of them we may know only that they are not for us.
+    for table in [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]:
+        forget_table(table, scope)

@@ -21,7 +21,7 @@ from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table
-from acidsql.planner.names import find_target
+from acidsql.planner.names import find_target, refuse_read_only
 from acidsql.planner.partition import (
     matching_partitions,
     partition_from_directory,
@@ -117,7 +117,7 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
             raise partition_exists(table.name, new)
         source, target = known[old].location, f"{table.location}/{new}"
         moves = source == f"{table.location}/{old}"
-        if moves and table.external:
+        if moves and not table.owns_files:
             # Its files stay; the next partition of the old name would share them.
             raise UnsupportedStatementError(
                 f"partition {old} of the external table {table.name} cannot be renamed",
@@ -170,6 +170,7 @@ def altering(
 
     What was planned for the columns it had before does not fit any more: AnalysisError then.
     """
+    refuse_read_only(table)
     with scope.transaction() as txn:
         scope.release(lambda held: held == table.name)
         txn.lock(locks or alter_locks(table))
@@ -279,7 +280,7 @@ def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn
     """
     hidden: list[str] = []
     with contextlib.ExitStack() as undo:
-        for partition in () if table.external else dropped:
+        for partition in dropped if table.owns_files else ():
             parent = partition.location.rpartition("/")[0]
             hidden.append(f"{parent}/.dropped_{uuid.uuid4().hex}")
             move(partition.location, hidden[-1], scope.storage, undo)

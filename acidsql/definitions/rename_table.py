@@ -24,15 +24,15 @@ def rename_table(statement: RenameTable, scope: Scope) -> Result:
     """Give a table another name; its directory follows if it lies where ours do (Hive)."""
     table = find_target(statement.target, scope.names)
     name = table_name(statement.renamed, scope.names)
-    home = database_location(scope.store.database(table.name.database), scope.warehouse)
-    parent = database_location(scope.store.database(name.database), scope.warehouse)
+    home = _home(table, table.name, scope)
+    parent = _home(table, name, scope)
     with scope.transaction() as txn:
         scope.release(lambda held: held == table.name)
         txn.lock(renaming_locks(table.name, name))
         now = scope.store.table(table.name)
         if scope.store.find_table(name) is not None:
             raise table_exists(name)
-        moves = now.location == f"{home}/{table.name.table}" and not now.external
+        moves = now.location == f"{home}/{table.name.table}" and now.owns_files
         target = f"{parent}/{name.table}" if moves else now.location
         if moves and scope.storage.exists(target):
             raise AnalysisError(
@@ -53,6 +53,12 @@ def renaming_locks(old: TableName, new: TableName) -> list[LockComponent]:
     """The locks of RENAME TO: on the table, and what making one of the new name takes."""
     own = lock_components([Access.of(old, Operation.ALTER)])
     return sorted([*own, *creation_locks(new)], key=lambda c: (c.database, c.table or ""))
+
+
+def _home(table: Table, name: TableName, scope: Scope) -> str:
+    """Where a table lies of itself, if it is called so."""
+    database = scope.store.database(name.database)
+    return database_location(database, scope.warehouse, external=table.external)
 
 
 def _moved(table: Table, target: str, scope: Scope) -> list[Partition]:

@@ -65,7 +65,7 @@ class Table:
     """What the catalog knows of a table.
 
     ``columns`` leaves the partition columns out. ``location`` is a URI or an absolute path.
-    ``field_delimiter`` counts for text only.
+    ``field_delimiter`` counts for text only. ``read_only`` says why nothing may be written.
     """
 
     name: TableName
@@ -79,23 +79,28 @@ class Table:
     created_s: int = 0
     format: FileFormat = FileFormat.ORC
     field_delimiter: str = FIELD_DELIMITER
+    read_only: str | None = None
 
     @property
     def external(self) -> bool:
-        """Whether the files are somebody else's, who keeps them when the table is dropped."""
-        return any(
-            key.lower() == "external" and value.lower() == "true"
-            for key, value in self.parameters.items()
-        )
+        """Whether it is declared external: files of it may be somebody else's."""
+        return self._says("external")
+
+    @property
+    def owns_files(self) -> bool:
+        """Whether dropping the table, or what is in it, removes files.
+
+        Hive 4 makes external tables of plain ones, and notes that they go on as they were.
+        """
+        return not self.external or self._says("external.table.purge")
+
+    def _says(self, key: str) -> bool:
+        return any(k.lower() == key and v.lower() == "true" for k, v in self.parameters.items())
 
     @property
     def kind(self) -> TableKind:
         """Full-ACID, insert-only or plain, by the parameters Hive goes by."""
-        if self.parameters.get("transactional", "").lower() != "true":
-            return TableKind.PLAIN
-        if self.parameters.get("transactional_properties", "").lower() == "insert_only":
-            return TableKind.INSERT_ONLY
-        return TableKind.FULL_ACID
+        return kind_of(self.parameters)
 
     def created_empty(self) -> Table:
         """The table, noted as one that gets its columns while it has no file."""
@@ -131,6 +136,15 @@ class Table:
         """The column of that name, in any case, or None."""
         wanted = name.lower()
         return next((c for c in self.all_columns if c.name == wanted), None)
+
+
+def kind_of(parameters: Mapping[str, str]) -> TableKind:
+    """Full-ACID, insert-only or plain, by the parameters Hive goes by."""
+    if parameters.get("transactional", "").lower() != "true":
+        return TableKind.PLAIN
+    if parameters.get("transactional_properties", "").lower() == "insert_only":
+        return TableKind.INSERT_ONLY
+    return TableKind.FULL_ACID
 
 
 def columns_digest(columns: Sequence[Column]) -> str:

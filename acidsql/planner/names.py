@@ -86,6 +86,14 @@ def find_target(ref: TableRef, names: Names) -> Table:
     return table
 
 
+def refuse_read_only(table: Table) -> None:
+    """Raise UnsupportedStatementError for a table that may be read only."""
+    if table.read_only is not None:
+        raise UnsupportedStatementError(
+            f"table {table.name} cannot be changed, only read", detail=table.read_only
+        )
+
+
 def find_acid_target(ref: TableRef, names: Names) -> Table:
     """The table that UPDATE, DELETE or MERGE changes: it has to be full-ACID."""
     table = find_target(ref, names)

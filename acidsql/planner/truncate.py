@@ -13,7 +13,7 @@ from acidsql.statements.truncate import Truncate
 def plan_truncate(statement: Truncate, names: Names, arguments: Arguments) -> TruncatePlan:
     """Bases without rows; PARTITION may leave columns out."""
     table = find_target(statement.target, names)
-    if table.external:
+    if not table.owns_files:
         raise AnalysisError(
             f"Cannot truncate non-managed table {table.name}.",
             hint="INSERT OVERWRITE it with no rows, or remove its files.",

@@ -155,6 +155,8 @@ class CompactionType(Enum):
 
     MAJOR = "a"
     MINOR = "i"
+    REBALANCE = "r"
+    """Of a Hive Metastore alone: Hive spreads the rows over another number of files."""
 
 
 class CompactionState(Enum):
@@ -166,6 +168,10 @@ class CompactionState(Enum):
     FAILED = "f"
     SUCCEEDED = "s"
     REFUSED = "c"
+    DID_NOT_INITIATE = "a"
+    """Of a Hive Metastore alone: its initiator failed."""
+    ABORTED = "x"
+    """Of a Hive Metastore alone: ABORT COMPACTIONS."""
 
     @property
     def word(self) -> str:

@@ -10,6 +10,8 @@ from acidsql.backends.memory.state import MemoryState
 from acidsql.catalog import (
     Database,
     Partition,
+    Place,
+    all_places,
     database_exists,
     database_not_found,
     is_default_database,
@@ -180,3 +182,9 @@ class MemoryCatalog(MemoryState):
             self._replace_places(
                 lambda p: replace(p, partition=new) if p.of(name) and p.partition == old else p
             )
+
+    def places(self, location: str) -> Iterator[Place]:
+        return all_places(self)
+
+    def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        """There are none."""

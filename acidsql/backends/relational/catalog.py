@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from acidsql.backends.relational.connection import (
     OverSql,
@@ -14,6 +14,8 @@ from acidsql.backends.relational.connection import (
 from acidsql.catalog import (
     Database,
     Partition,
+    Place,
+    all_places,
     database_exists,
     database_not_found,
     is_default_database,
@@ -293,6 +295,12 @@ class RelationalCatalog(OverSql):
                 partition=old,
                 new_partition=new,
             )
+
+    def places(self, location: str) -> Iterator[Place]:
+        return all_places(self)
+
+    def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        """There are none."""
 
     def _table_id(self, name: TableName) -> int | None:
         row = self._sql.row("table", database=name.database.lower(), table=name.table.lower())

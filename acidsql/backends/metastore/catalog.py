@@ -1,0 +1,343 @@
+"""Databases, tables and partitions, in the metastore that Hive has them in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from acidsql.backends.metastore.capabilities import CAPABILITIES, IDENTIFIER
+from acidsql.backends.metastore.client import Call, MetastoreClient
+from acidsql.backends.metastore.databases import Roots, database_from, database_to
+from acidsql.backends.metastore.errors import AlreadyThereError, NoSuchObjectError
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.locations import location_of, place_of
+from acidsql.backends.metastore.tables import (
+    STATISTICS,
+    Struct,
+    change_table,
+    partition_from,
+    partition_to,
+    table_from,
+    table_to,
+    values_of,
+)
+from acidsql.catalog import (
+    Database,
+    Partition,
+    Place,
+    database_exists,
+    database_not_found,
+    is_default_database,
+    is_not_empty,
+    partition_exists,
+    partition_not_found,
+    table_exists,
+    table_not_found,
+)
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.table import Table, kind_of
+
+_BATCH = 300
+"""As many in one call as Hive's clients ask for (hive.metastore.batch.retrieve.max)."""
+
+_ASKER = {"processorCapabilities": CAPABILITIES, "processorIdentifier": IDENTIFIER}
+_INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
+
+
+class MetastoreCatalog:
+    """The verbs of `Catalog`.
+
+    Each is a transaction of the metastore's own database, and so is the commit. Files and
+    directories are our core's to make, move and remove: the metastore is told not to.
+    """
+
+    def __init__(self, client: MetastoreClient) -> None:
+        self._client = client
+        self._roots: Roots | None = None
+
+    # -- databases ------------------------------------------------------------------------------
+
+    def create_database(self, database: Database) -> None:
+        try:
+            self._client.call("create_database", database_to(database), repeatable=False)
+        except AlreadyThereError:
+            raise database_exists(database.name.lower()) from None
+
+    def drop_database(self, name: str) -> None:
+        name = name.lower()
+        tables = self.tables(name)
+        if name == DEFAULT_DATABASE:
+            raise is_default_database()
+        if tables:
+            raise is_not_empty(name, tables)
+        try:
+            self._client.call("drop_database", name, False, False, repeatable=False)
+        except NoSuchObjectError:
+            raise database_not_found(name) from None
+
+    def database(self, name: str) -> Database:
+        name = name.lower()
+        request = hms.GetDatabaseRequest(name=name, **_ASKER)
+        try:
+            struct = self._client.call_known(
+                Call("get_database_req", (request,)), Call("get_database", (name,))
+            )
+        except NoSuchObjectError:
+            raise database_not_found(name) from None
+        return database_from(struct, self._warehouse())
+
+    def _warehouse(self) -> Roots:
+        if self._roots is None:
+            self._roots = Roots(
+                self._configured("metastore.warehouse.dir"),
+                self._configured("metastore.warehouse.external.dir"),
+            )
+        return self._roots
+
+    def _configured(self, key: str) -> str:
+        place = self._client.call("get_config_value", f"hive.{key}", "")
+        return place_of(place) if place else ""
+
+    def databases(self) -> list[str]:
+        return sorted(self._client.call("get_all_databases"))
+
+    # -- tables ---------------------------------------------------------------------------------
+
+    def create_table(self, table: Table) -> None:
+        struct = table_to(table)
+        context = hms.EnvironmentContext(properties={})
+        request = hms.CreateTableRequest(table=struct, envContext=context, **_ASKER)
+        try:
+            self._client.call_known(
+                Call("create_table_req", (request,)),
+                Call("create_table_with_environment_context", (struct, context)),
+                repeatable=False,
+            )
+        except AlreadyThereError:
+            raise table_exists(table.name) from None
+        except NoSuchObjectError:
+            raise database_not_found(table.name.database) from None
+
+    def drop_table(self, name: TableName) -> None:
+        try:
+            self._client.call("drop_table", name.database, name.table, False, repeatable=False)
+        except NoSuchObjectError:
+            raise table_not_found(name) from None
+
+    def alter_table(self, table: Table) -> None:
+        struct = self._require(table.name)
+        columns = list(struct.sd.cols)
+        change_table(struct, table)
+        self._alter(table.name, struct, cascade=bool(struct.partitionKeys)
+                    and columns != struct.sd.cols)  # fmt: skip
+
+    def _alter(self, name: TableName, struct: Struct, *, cascade: bool = False) -> None:
+        """Replace a table. ``cascade`` gives the columns to its partitions too.
+
+        Hive reads a partition by the columns that it has itself.
+        """
+        properties = {"DO_NOT_UPDATE_STATS": "true", **({"CASCADE": "true"} if cascade else {})}
+        context = hms.EnvironmentContext(properties=properties)
+        request = hms.AlterTableRequest(
+            dbName=name.database,
+            tableName=name.table,
+            table=struct,
+            environmentContext=context,
+            **_ASKER,
+        )
+        older = (name.database, name.table, struct, context)
+        self._client.call_known(
+            Call("alter_table_req", (request,)),
+            Call("alter_table_with_environment_context", older),
+            keep_unknown=True,
+            repeatable=(struct.dbName, struct.tableName) == (name.database, name.table),
+        )
+
+    def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
+        struct = self._require(name)
+        if self.find_table(table.name) is not None:
+            raise table_exists(table.name)
+        self.database(table.name.database)
+        places = {tuple(values_of(p.name)): p.location for p in partitions}
+        moved = [
+            p
+            for p in self._partition_structs(struct)
+            if place_of(p.sd.location) != places.get(tuple(p.values), place_of(p.sd.location))
+        ]
+        # The table last: until then a repetition finds it.
+        for partition in moved:
+            partition.sd.location = location_of(places[tuple(partition.values)])
+        self._alter_partitions(struct, moved)
+        change_table(struct, table)
+        self._alter(name, struct)
+
+    def table(self, name: TableName) -> Table:
+        table = self.find_table(name)
+        if table is None:
+            raise table_not_found(name)
+        return table
+
+    def find_table(self, name: TableName) -> Table | None:
+        struct = self._find(TableName.of(name.database, name.table))
+        return None if struct is None else table_from(struct)
+
+    def _find(self, name: TableName, *, keep_unknown: bool = False) -> Struct | None:
+        request = hms.GetTableRequest(
+            dbName=name.database, tblName=name.table, capabilities=_INSERT_ONLY, **_ASKER
+        )
+        try:
+            result = self._client.call("get_table_req", request, keep_unknown=keep_unknown)
+        except NoSuchObjectError:
+            return None
+        return result.table
+
+    def _require(self, name: TableName) -> Struct:
+        """The table, to be changed and written back."""
+        struct = self._find(TableName.of(name.database, name.table), keep_unknown=True)
+        if struct is None:
+            raise table_not_found(name)
+        return struct
+
+    def tables(self, database: str) -> list[str]:
+        names = self._client.call("get_all_tables", self.database(database).name)
+        return sorted(names)
+
+    def places(self, location: str) -> Iterator[Place]:
+        """The tables' alone: those of partitions would be too many.
+
+        Where the directory is that of a database's table, those of other databases stay unasked.
+        """
+        parent = location.rpartition("/")[0]
+        databases = [self.database(name) for name in self.databases()]
+        near = [d for d in databases if parent in (d.location, d.managed_location)]
+        for database in near or databases:
+            for some in _batches(self.tables(database.name)):
+                for struct in self._tables(database.name, some):
+                    if struct.sd is not None and struct.sd.location:
+                        name = TableName.of(struct.dbName, struct.tableName)
+                        kind = kind_of(struct.parameters or {})
+                        yield Place(name, kind, place_of(struct.sd.location))
+
+    def _tables(self, database: str, names: Sequence[str]) -> list[Struct]:
+        request = hms.GetTablesRequest(
+            dbName=database, tblNames=names, capabilities=_INSERT_ONLY, **_ASKER
+        )
+        found: list[Struct] = self._client.call("get_table_objects_by_name_req", request).tables
+        return found
+
+    # -- partitions -----------------------------------------------------------------------------
+
+    def partitions(self, name: TableName) -> list[Partition]:
+        struct = self._find(TableName.of(name.database, name.table))
+        if struct is None:
+            raise table_not_found(name)
+        found = [
+            partition_from(partition, struct)
+            for partition in self._partition_structs(struct, keep_unknown=False)
+        ]
+        return sorted(found, key=lambda p: str(p.name))
+
+    def _partition_structs(self, table: Struct, *, keep_unknown: bool = True) -> Iterator[Struct]:
+        if not table.partitionKeys:
+            return
+        names = self._client.call("get_partition_names", table.dbName, table.tableName, -1)
+        for some in _batches(names):
+            yield from self._named(table, some, keep_unknown=keep_unknown)
+
+    def _named(self, table: Struct, names: Sequence[str], *, keep_unknown: bool) -> list[Struct]:
+        """Those of the partitions of these names that there are; some hundred at most."""
+        request = hms.GetPartitionsByNamesRequest(
+            db_name=table.dbName, tbl_name=table.tableName, names=names, **_ASKER
+        )
+        found: list[Struct] = self._client.call_known(
+            Call("get_partitions_by_names_req", (request,), lambda result: result.partitions),
+            Call("get_partitions_by_names", (table.dbName, table.tableName, names)),
+            keep_unknown=keep_unknown,
+        )
+        return found
+
+    def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
+        table = self._require(name)
+        for some in _batches(sorted(partitions, key=lambda p: str(p.name))):
+            request = hms.AddPartitionsRequest(
+                dbName=table.dbName,
+                tblName=table.tableName,
+                parts=[partition_to(partition, table) for partition in some],
+                ifNotExists=True,
+                needResult=False,
+            )
+            self._client.call("add_partitions_req", request, keep_unknown=True)
+
+    def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        table = self._require(name)
+        for some in _batches([str(p) for p in partitions]):
+            request = hms.DropPartitionsRequest(
+                dbName=table.dbName,
+                tblName=table.tableName,
+                parts=hms.RequestPartsSpec(names=some),
+                deleteData=False,
+                ifExists=True,
+                needResult=False,
+            )
+            self._client.call("drop_partitions_req", request)
+
+    def rename_partition(
+        self, name: TableName, partition: PartitionName, renamed: Partition
+    ) -> None:
+        table = self._require(name)
+        if self._named(table, [str(renamed.name)], keep_unknown=False):
+            raise partition_exists(name, renamed.name)
+        found = self._named(table, [str(partition)], keep_unknown=True)
+        if not found:
+            raise partition_not_found(name, partition)
+        struct = found[0]
+        values = list(struct.values)
+        struct.values = values_of(renamed.name)
+        struct.sd.location = location_of(renamed.location)
+        _without_statistics(struct)
+        request = hms.RenamePartitionRequest(
+            dbName=table.dbName, tableName=table.tableName, partVals=values, newPart=struct
+        )
+        self._client.call_known(
+            Call("rename_partition_req", (request,)),
+            Call("rename_partition", (table.dbName, table.tableName, values, struct)),
+            keep_unknown=True,
+            repeatable=False,
+        )
+
+    def _alter_partitions(self, table: Struct, partitions: Sequence[Struct]) -> None:
+        context = hms.EnvironmentContext(properties={"DO_NOT_UPDATE_STATS": "true"})
+        for some in _batches(partitions):
+            request = hms.AlterPartitionsRequest(
+                dbName=table.dbName,
+                tableName=table.tableName,
+                partitions=some,
+                environmentContext=context,
+            )
+            older = (table.dbName, table.tableName, some, context)
+            self._client.call_known(
+                Call("alter_partitions_req", (request,)),
+                Call("alter_partitions_with_environment_context", older),
+                keep_unknown=True,
+            )
+
+    # -- statistics -----------------------------------------------------------------------------
+
+    def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
+        struct = self._require(name)
+        for some in _batches([str(p) for p in partitions]):
+            found = self._named(struct, some, keep_unknown=True)
+            self._alter_partitions(struct, [p for p in found if _without_statistics(p)])
+        if _without_statistics(struct):
+            self._alter(name, struct)
+
+
+def _without_statistics(struct: Struct) -> bool:
+    """Take away the note that the statistics of a Table or Partition are right, if it is there."""
+    parameters = struct.parameters or {}
+    return parameters.pop(STATISTICS, None) is not None
+
+
+def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
+    for start in range(0, len(items), _BATCH):
+        yield list(items[start : start + _BATCH])

@@ -1,0 +1,219 @@
+"""Calls to a metastore: whichever of its servers answers, whatever it knows."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from acidsql.backends.metastore.connection import Connection
+from acidsql.backends.metastore.errors import (
+    LostAnswerError,
+    NoConnectionError,
+    UnknownMethodError,
+    not_connected,
+    unknown_method,
+)
+from acidsql.backends.metastore.url import Endpoint, Place
+from acidsql.errors import AcidSqlError, StorageError
+
+_WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
+"""Before each further try: long enough together for a server that restarts."""
+_MAX_IDLE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A method with its arguments, in their order; ``then`` makes something else of the result.
+
+    ``needs`` is a harmless call of a method that those servers have which understand the arguments.
+    """
+
+    method: str
+    arguments: tuple[Any, ...] = ()
+    then: Callable[[Any], Any] = lambda result: result
+    needs: Call | None = None
+
+
+class MetastoreClient:
+    """A few connections for all threads of this process.
+
+    A call has a connection while it lasts, so a heartbeat never waits behind another one. Of
+    several servers the first that accepts is stayed with until it is gone (Hive's
+    hive.metastore.uri.selection SEQUENTIAL). What each server does not know is remembered.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        user: str,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.place = place
+        self._user = user
+        self._sleep = sleep
+        self._guard = threading.Lock()
+        self._idle: list[Connection] = []
+        self._pid = os.getpid()
+        self._endpoints = list(place.endpoints)
+        self._known: dict[Endpoint, dict[str, bool]] = {e: {} for e in place.endpoints}
+        self._closed = False
+        self._give_back(self._connect())
+
+    # -- calls ----------------------------------------------------------------------------------
+
+    def call(
+        self,
+        method: str,
+        *arguments: Any,
+        repeatable: bool = True,
+        keep_unknown: bool = False,
+        timeout_s: float | None = None,
+    ) -> Any:
+        """The result of a method. Errors are those of `errors.failed`.
+
+        It is tried again on another connection when it is certain that nothing has happened, and
+        if ``repeatable`` also when the connection broke before the answer; else LostAnswerError.
+        ``keep_unknown`` is that of `Connection.call`. ``timeout_s`` is for this call alone.
+        """
+        return self.call_known(
+            Call(method, arguments),
+            repeatable=repeatable,
+            keep_unknown=keep_unknown,
+            timeout_s=timeout_s,
+        )
+
+    def call_known(
+        self,
+        *calls: Call,
+        repeatable: bool = True,
+        keep_unknown: bool = False,
+        timeout_s: float | None = None,
+    ) -> Any:
+        """The result of the first of several methods that the server knows (newest first).
+
+        UnknownMethodError if it knows none of them. Else as `call`.
+        """
+        waits = iter(_WAITS_S)
+        while True:
+            try:
+                with self._connection() as connection:
+                    return self._first_known(connection, calls, keep_unknown, timeout_s)
+            except NoConnectionError:
+                wait_s = next(waits, None)
+                if wait_s is None:
+                    raise
+            except LostAnswerError as error:
+                wait_s = next(waits, None)
+                undone = not error.sent or (repeatable and error.closed)
+                if wait_s is None or not undone:
+                    raise
+            self._sleep(wait_s)
+
+    def _first_known(
+        self,
+        connection: Connection,
+        calls: tuple[Call, ...],
+        keep_unknown: bool,
+        timeout_s: float | None,
+    ) -> Any:
+        for call in calls:
+            if call.needs is not None and not self._has(connection, call.needs):
+                continue
+            try:
+                return call.then(self._call(connection, call, keep_unknown, timeout_s))
+            except UnknownMethodError:
+                continue
+        methods = ", ".join(call.method for call in calls)
+        raise unknown_method(connection.endpoint.name, methods)
+
+    def _has(self, connection: Connection, call: Call) -> bool:
+        known = self._known[connection.endpoint]
+        if call.method not in known:
+            with suppress(AcidSqlError):
+                self._call(connection, call, keep_unknown=False, timeout_s=None)
+        # Not to be told by a connection that broke.
+        return known.get(call.method, False)
+
+    def _call(
+        self, connection: Connection, call: Call, keep_unknown: bool, timeout_s: float | None
+    ) -> Any:
+        """One call, unless the server is known not to know it. UnknownMethodError."""
+        known = self._known[connection.endpoint]
+        if not known.get(call.method, True):
+            raise unknown_method(connection.endpoint.name, call.method)
+        try:
+            result = connection.call(
+                call.method, *call.arguments, keep_unknown=keep_unknown, timeout_s=timeout_s
+            )
+        except UnknownMethodError:
+            known[call.method] = False
+            raise
+        except LostAnswerError:
+            raise
+        except AcidSqlError:
+            known[call.method] = True
+            raise
+        known[call.method] = True
+        return result
+
+    # -- connections ----------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close what is idle; what is in use is closed after its call. Idempotent."""
+        with self._guard:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        connection = self._take_idle() or self._connect()
+        try:
+            yield connection
+        finally:
+            self._give_back(connection)
+
+    def _take_idle(self) -> Connection | None:
+        with self._guard:
+            if self._closed:
+                raise StorageError(f"the metastore {self.place.name} is closed")
+            if self._pid != os.getpid():
+                # A forked process has its parent's sockets, which must not be shut down here.
+                self._pid, self._idle = os.getpid(), []
+            while self._idle:
+                connection = self._idle.pop()
+                if connection.is_alive():
+                    return connection
+                connection.close()
+            return None
+
+    def _give_back(self, connection: Connection) -> None:
+        with self._guard:
+            if not connection.closed and not self._closed and len(self._idle) < _MAX_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _connect(self) -> Connection:
+        """To the server that answered last, or the first of the others that does."""
+        reasons = []
+        for endpoint in list(self._endpoints):
+            try:
+                connection = Connection(endpoint, self.place, self._user)
+            except (NoConnectionError, LostAnswerError) as error:
+                reasons.append(error)
+            else:
+                with self._guard:
+                    self._endpoints.remove(endpoint)
+                    self._endpoints.insert(0, endpoint)
+                return connection
+        if len(reasons) == 1:
+            raise not_connected(self.place.name, reasons[0].detail or "") from reasons[0]
+        told = " ".join(f"{e.message}: {e.detail}" for e in reasons)
+        raise not_connected(self.place.name, told)

@@ -1,0 +1,206 @@
+"""The metastore's compaction queue and its history."""
+
+from __future__ import annotations
+
+import logging
+from copy import copy
+from typing import Any
+
+from acidsql.backends.metastore.client import Call, MetastoreClient
+from acidsql.backends.metastore.errors import UnknownMethodError
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.locks import MetastoreLocks
+from acidsql.errors import CompactionRefusedError, TxnError
+from acidsql.model.ids import CompactionId, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.txn.entities import Compaction, CompactionState, CompactionType
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.state import no_such_compaction, require_compaction
+
+_log = logging.getLogger(__name__)
+
+_TYPES = {
+    CompactionType.MINOR: hms.CompactionType.MINOR,
+    CompactionType.MAJOR: hms.CompactionType.MAJOR,
+    CompactionType.REBALANCE: hms.CompactionType.REBALANCE,
+}
+_TYPE_OF = {number: kind for kind, number in _TYPES.items()}
+_STATES = {state.word: state for state in CompactionState}
+_STATES["attempted"] = CompactionState.DID_NOT_INITIATE  # as Hive 3.1 has it
+_DONE = (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED)
+_UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
+_NO_REBALANCE = "acidsql does not rebalance tables; ask for a major compaction"
+
+
+class MetastoreCompactions(MetastoreLocks):
+    """The verbs of `TxnManager` about compaction. Cleaning is the metastore's own."""
+
+    def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
+        super().__init__(client, policy)
+        self._taken: dict[CompactionId, Any] = {}
+        """What was taken from the queue here, as it was given."""
+        self._workers: dict[CompactionId, TxnId] = {}
+
+    def compact(
+        self,
+        table: TableName,
+        partition: str | None,
+        type: CompactionType,
+        initiator: str = "manual",
+        host: str = "",
+    ) -> CompactionId:
+        request = hms.CompactionRequest(
+            dbname=table.database,
+            tablename=table.table,
+            partitionname=partition,
+            type=_TYPES[type],
+            initiatorId=f"{host}-{initiator}",
+            initiatorVersion="acidsql",
+        )
+        answer = self._client.call("compact2", request, repeatable=False)
+        if not answer.accepted:
+            raise CompactionRefusedError(
+                answer.errormessage
+                or f"Compaction is already scheduled with state='{answer.state}' "
+                f"and id={answer.id}",
+                code=10432,
+            )
+        return CompactionId(answer.id)
+
+    def next_compaction(self, worker_id: str) -> Compaction | None:
+        """As the port says. Hive 3.1 gives its queue to nobody: None, its own workers compact.
+
+        What Hive's workers alone can do is refused.
+        """
+        request = hms.FindNextCompactRequest(workerId=worker_id, workerVersion="acidsql")
+        while True:
+            try:
+                info = self._client.call_known(
+                    Call("find_next_compact2", (request,)),
+                    Call("find_next_compact", (worker_id,)),
+                    keep_unknown=True,
+                ).ci
+            except UnknownMethodError:
+                _log.warning("the metastore %s has no work for others", self._client.place.name)
+                return None
+            if info is None:
+                return None
+            if info.type != hms.CompactionType.REBALANCE:
+                self._taken[CompactionId(info.id)] = info
+                return _of_info(info)
+            self._finish("mark_refused", info, _NO_REBALANCE)
+
+    def compaction_started(
+        self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId
+    ) -> None:
+        info = self._info(compaction_id)
+        info.highestWriteId = highest_write_id
+        self._client.call("update_compactor_state", info, txn_id, keep_unknown=True)
+        self._taken[compaction_id] = info
+        self._workers[compaction_id] = txn_id
+
+    def mark_compacted(self, compaction_id: CompactionId) -> None:
+        """As the port says; should the client end between the two steps, the transaction times
+        out, and the cleaner finds nothing that has become obsolete.
+        """
+        txn_id = self._workers.get(compaction_id)
+        if txn_id is None:
+            entry = self._entry(compaction_id)
+            if entry.state in _DONE:
+                return
+            require_compaction(entry, CompactionState.WORKING)
+            if entry.txn_id is None:
+                raise TxnError(f"Compaction {compaction_id} has not recorded its transaction")
+            txn_id = entry.txn_id
+        self.heartbeat(txn_id)
+        self._client.call("mark_compacted", self._info(compaction_id), keep_unknown=True)
+        self.commit_txn(txn_id)
+        self._let_go(compaction_id)
+
+    def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:
+        self._finish("mark_refused", self._info(compaction_id), reason)
+
+    def mark_failed(self, compaction_id: CompactionId, reason: str) -> None:
+        self._finish("mark_failed", self._info(compaction_id), reason)
+
+    def ready_to_clean(self) -> list[Compaction]:
+        """Nothing: the metastore's cleaner removes what is obsolete."""
+        return []
+
+    def mark_cleaned(self, compaction_id: CompactionId) -> None:
+        """Nothing: so its cleaner does."""
+
+    def show_compactions(self) -> list[Compaction]:
+        answer = self._client.call("show_compact", hms.ShowCompactRequest())
+        entries = [_of_element(element) for element in answer.compacts]
+        return sorted(entries, key=lambda c: c.compaction_id, reverse=True)
+
+    def _finish(self, method: str, info: Any, reason: str) -> None:
+        info.errorMessage = reason
+        self._client.call(method, info, keep_unknown=True)
+        self._let_go(CompactionId(info.id))
+
+    def _let_go(self, compaction_id: CompactionId) -> None:
+        self._taken.pop(compaction_id, None)
+        self._workers.pop(compaction_id, None)
+
+    def _info(self, compaction_id: CompactionId) -> Any:
+        """The entry as the metastore wants it back."""
+        if compaction_id in self._taken:
+            return copy(self._taken[compaction_id])
+        entry = self._entry(compaction_id)
+        require_compaction(entry, *_UNFINISHED)
+        return hms.CompactionInfoStruct(
+            id=compaction_id,
+            dbname=entry.database,
+            tablename=entry.table,
+            partitionname=entry.partition,
+            type=_TYPES[entry.type],
+            state=entry.state.value,
+            workerId=entry.worker_id,
+            start=entry.started_ms,
+            highestWriteId=entry.highest_write_id,
+        )
+
+    def _entry(self, compaction_id: CompactionId) -> Compaction:
+        for entry in self.show_compactions():
+            if entry.compaction_id == compaction_id:
+                return entry
+        raise no_such_compaction(compaction_id)
+
+
+def _of_info(info: Any) -> Compaction:
+    return Compaction(
+        CompactionId(info.id),
+        info.dbname,
+        info.tablename,
+        info.partitionname,
+        _TYPE_OF[info.type],
+        CompactionState.WORKING,
+        worker_id=info.workerId,
+        enqueued_ms=info.enqueueTime or None,
+        started_ms=info.start or None,
+    )
+
+
+def _of_element(element: Any) -> Compaction:
+    host, _, initiator = (element.initiatorId or "").rpartition("-")
+    return Compaction(
+        CompactionId(element.id or 0),
+        element.dbname,
+        element.tablename,
+        element.partitionname,
+        _TYPE_OF[element.type],
+        _STATES[element.state],
+        worker_id=element.workerid,
+        enqueued_ms=element.enqueueTime or None,
+        started_ms=element.start or None,
+        ended_ms=element.endTime or None,
+        error_message=element.errorMessage or None,
+        txn_id=TxnId(element.txnId) if element.txnId else None,
+        next_txn_id=TxnId(element.nextTxnId) if element.nextTxnId else None,
+        commit_ms=element.commitTime or None,
+        highest_write_id=WriteId(element.hightestWriteId) if element.hightestWriteId else None,
+        initiator=initiator or None,
+        initiator_host=host or None,
+    )

@@ -1,0 +1,210 @@
+"""One connection to one server of a metastore: a call at a time."""
+
+from __future__ import annotations
+
+import grp
+import logging
+import os
+import pwd
+import select
+import socket
+from typing import Any
+
+from thriftpy2.protocol import TCyBinaryProtocol
+from thriftpy2.protocol.cybin import ProtocolError  # type: ignore[attr-defined]
+from thriftpy2.thrift import TApplicationException, TException, TMessageType
+from thriftpy2.transport import (
+    TCyBufferedTransport,
+    TCyFramedTransport,
+    TSocket,
+    TTransportException,
+)
+
+from acidsql.backends.metastore.errors import (
+    LostAnswerError,
+    MetaError,
+    UnknownMethodError,
+    failed,
+    lost_answer,
+    not_connected,
+)
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.unknown_fields import KeepingProtocol
+from acidsql.backends.metastore.url import Endpoint, Place
+from acidsql.errors import AcidSqlError
+
+_log = logging.getLogger(__name__)
+
+_BROKEN = (OSError, EOFError, TTransportException)
+
+
+class Connection:
+    """A connection that is ready for calls. NoConnectionError if it cannot be made.
+
+    ``user`` is whom the metastore takes us for (set_ugi), with the groups the user has here.
+    """
+
+    def __init__(self, endpoint: Endpoint, place: Place, user: str) -> None:
+        self.endpoint = endpoint
+        self._timeout_s = place.timeout_s
+        self._calls = 0
+        self._socket = _connect(endpoint, place)
+        transport = TSocket(sock=self._socket)
+        self._transport = (TCyFramedTransport if place.framed else TCyBufferedTransport)(transport)
+        self._protocol = TCyBinaryProtocol(self._transport)
+        self._keeping = KeepingProtocol(self._transport)
+        try:
+            self._say_who(user)
+        except BaseException:
+            self.close()
+            raise
+
+    def call(
+        self,
+        method: str,
+        *arguments: Any,
+        keep_unknown: bool = False,
+        timeout_s: float | None = None,
+    ) -> Any:
+        """The result of a method. Errors are those of `errors.failed`, or LostAnswerError.
+
+        With ``keep_unknown`` structs keep the fields that our IDL does not have, in what is sent
+        and in what is received.
+        """
+        protocol = self._keeping if keep_unknown else self._protocol
+        sent = False
+        self._calls += 1
+        try:
+            self._socket.settimeout(timeout_s or self._timeout_s)
+            self._send(protocol, method, arguments)
+            sent = True
+            return self._receive(protocol, method)
+        except AcidSqlError:
+            raise
+        except TApplicationException as error:
+            raise failed(error, self.endpoint.name, method) from None
+        except _BROKEN as error:
+            self.close()
+            raise lost_answer(
+                self.endpoint.name,
+                method,
+                _reason(error),
+                sent=sent,
+                closed=not isinstance(error, TimeoutError),
+            ) from error
+        except TException as error:
+            if isinstance(error, _DECLARED):
+                raise failed(error, self.endpoint.name, method) from None
+            self.close()
+            raise self._misunderstood(method, error) from error
+        except (ProtocolError, MemoryError) as error:
+            self.close()
+            raise self._misunderstood(method, error) from error
+        except BaseException:
+            # Half a message is on the way.
+            self.close()
+            raise
+
+    def _send(self, protocol: Any, method: str, arguments: tuple[Any, ...]) -> None:
+        struct = getattr(hms.ThriftHiveMetastore, f"{method}_args")()
+        names = [field[1] for field in struct.thrift_spec.values()]
+        for name, value in zip(names, arguments, strict=True):
+            setattr(struct, name, value)
+        protocol.write_message_begin(method, TMessageType.CALL, self._calls)
+        protocol.write_struct(struct)
+        protocol.write_message_end()
+        self._transport.flush()
+
+    def _receive(self, protocol: Any, method: str) -> Any:
+        _, kind, number = protocol.read_message_begin()
+        if kind == TMessageType.EXCEPTION:
+            exception = TApplicationException()
+            protocol.read_struct(exception)
+            protocol.read_message_end()
+            raise exception
+        result = getattr(hms.ThriftHiveMetastore, f"{method}_result")()
+        protocol.read_struct(result)
+        protocol.read_message_end()
+        if number != self._calls:
+            raise TTransportException(message=f"the answer to call {number}, not {self._calls}")
+        fields = [field[1] for field in result.thrift_spec.values()]
+        for name in fields:
+            if name != "success" and getattr(result, name) is not None:
+                raise getattr(result, name)
+        if "success" not in fields:
+            return None
+        if result.success is None:
+            raise TApplicationException(
+                TApplicationException.MISSING_RESULT, f"{method} was answered without a result"
+            )
+        return result.success
+
+    def _misunderstood(self, method: str, error: BaseException) -> LostAnswerError:
+        return lost_answer(
+            self.endpoint.name,
+            method,
+            f"It does not speak plain binary Thrift ({_reason(error)})",
+            sent=True,
+            closed=False,
+        )
+
+    def is_alive(self) -> bool:
+        """Whether an idle connection is still usable, as far as can be seen from here."""
+        if self._socket.fileno() < 0:
+            return False
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        # Nothing is expected: whatever there is to read, it is the end.
+        return not poll.poll(0)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it cannot be used any more."""
+        return self._socket.fileno() < 0
+
+    def close(self) -> None:
+        """Close the socket. Idempotent."""
+        self._socket.close()
+
+    def _say_who(self, user: str) -> None:
+        try:
+            self.call("set_ugi", user, _groups(user))
+        except (UnknownMethodError, MetaError):
+            # As Hive's clients do: a server may run everything as itself.
+            _log.warning("set_ugi failed at %s", self.endpoint.name, exc_info=True)
+
+
+_DECLARED = tuple(
+    value
+    for value in vars(hms).values()
+    if isinstance(value, type) and issubclass(value, TException)
+)
+
+
+def _connect(endpoint: Endpoint, place: Place) -> socket.socket:
+    try:
+        connected = socket.create_connection(
+            (endpoint.host, endpoint.port), timeout=place.connect_timeout_s
+        )
+    except OSError as error:
+        raise not_connected(endpoint.name, _reason(error)) from error
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    return connected
+
+
+def _groups(user: str) -> list[str]:
+    """The groups of a user of this machine; none of somebody who is known to Hive alone."""
+    try:
+        entry = pwd.getpwnam(user)
+        return [grp.getgrgid(gid).gr_name for gid in os.getgrouplist(user, entry.pw_gid)]
+    except (KeyError, OSError):
+        return []
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, TimeoutError):
+        return "Nothing came in time"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(getattr(error, "message", None) or error) or type(error).__name__

@@ -1,0 +1,45 @@
+"""Databases as the metastore has them, and as we know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.locations import location_of, place_of
+from acidsql.catalog import Database
+from acidsql.model.names import DEFAULT_DATABASE
+
+
+@dataclass(frozen=True, slots=True)
+class Roots:
+    """The server's warehouse directories; ``external`` is empty unless it has one."""
+
+    managed: str
+    external: str
+
+
+def database_from(struct: Any, roots: Roots) -> Database:
+    """The database. Where its managed tables lie: Hive Warehouse.getDatabaseManagedPath."""
+    name = struct.name.lower()
+    location = place_of(struct.locationUri)
+    managed = location
+    if struct.managedLocationUri:
+        managed = place_of(struct.managedLocationUri)
+    elif roots.external and f"{location}/".startswith(f"{roots.external}/"):
+        below = "" if name == DEFAULT_DATABASE else f"/{name}.db"
+        managed = f"{roots.managed}{below}"
+    owner = struct.ownerName or ""
+    return Database(name, location, struct.description or None, owner, managed)
+
+
+def database_to(database: Database) -> Any:
+    """A new Database."""
+    return hms.Database(
+        name=database.name.lower(),
+        description=database.comment,
+        locationUri=location_of(database.location),
+        parameters={},
+        ownerName=database.owner,
+        ownerType=hms.PrincipalType.USER,
+    )

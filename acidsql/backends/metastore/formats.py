@@ -1,0 +1,78 @@
+"""How a table's files hold rows, by the classes and properties of its storage descriptor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from acidsql.errors import UnsupportedStatementError
+from acidsql.model.storage_classes import STORAGE_CLASSES
+from acidsql.model.table import FIELD_DELIMITER, FileFormat
+
+_BY_SERDE = {classes.serde: kind for kind, classes in STORAGE_CLASSES.items()}
+_BY_READER = {
+    **{classes.reader: kind for kind, classes in STORAGE_CLASSES.items()},
+    "parquet.hive.DeprecatedParquetInputFormat": FileFormat.PARQUET,
+}
+_TEXT_DEFAULTS = {
+    "line.delim": "\n",
+    "serialization.null.format": "\\N",
+    "serialization.encoding": "UTF-8",
+}
+_TEXT_IGNORED = (
+    "field.delim",
+    "serialization.format",
+    # What stands inside a field; we keep no nested values in text.
+    "collection.delim",
+    "colelction.delim",
+    "mapkey.delim",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAs:
+    """A format, and what stands between the fields of a line where it is text."""
+
+    format: FileFormat
+    field_delimiter: str = FIELD_DELIMITER
+
+
+def stored_as(descriptor: Any, what: str) -> StoredAs:
+    """The format of a StorageDescriptor. UnsupportedStatementError, naming ``what`` it is of."""
+    serde = descriptor.serdeInfo
+    library = serde.serializationLib if serde is not None else ""
+    kind = _BY_READER.get(descriptor.inputFormat)
+    if kind is None or _BY_SERDE.get(library) is not kind:
+        raise UnsupportedStatementError(
+            f"the files of {what} are in a format that is not supported",
+            detail=f"It is read by {descriptor.inputFormat} with {library}.",
+            hint="ORC, Parquet and delimited text can be read.",
+        )
+    if kind is not FileFormat.TEXT:
+        return StoredAs(kind)
+    return StoredAs(kind, _text_delimiter(serde.parameters or {}, what))
+
+
+def _text_delimiter(properties: Mapping[str, str], what: str) -> str:
+    for key, value in properties.items():
+        if key not in _TEXT_IGNORED and _TEXT_DEFAULTS.get(key) != value:
+            raise UnsupportedStatementError(
+                f"the text files of {what} have the property '{key}' = {value!r}",
+                detail="Only the delimiter of fields may be another than Hive's default.",
+            )
+    text = properties.get("field.delim") or properties.get("serialization.format") or "1"
+    try:
+        # Hive takes a number for that of a character (LazyUtils.getByte).
+        return chr(int(text)) if 0 <= int(text) < 128 else text[0]
+    except ValueError:
+        return text[0]
+
+
+def serde_properties(stored: StoredAs) -> dict[str, str]:
+    """The properties of a SerDeInfo: what `stored_as` reads."""
+    if stored.format is not FileFormat.TEXT or stored.field_delimiter == FIELD_DELIMITER:
+        return {"serialization.format": "1"}
+    delimiter = stored.field_delimiter
+    text = str(ord(delimiter)) if delimiter.isdigit() else delimiter
+    return {"field.delim": text, "serialization.format": text}

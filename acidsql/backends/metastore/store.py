@@ -1,0 +1,57 @@
+"""The store that a Hive shares with us."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from acidsql.backends.metastore.catalog import MetastoreCatalog
+from acidsql.backends.metastore.client import MetastoreClient
+from acidsql.backends.metastore.compactions import MetastoreCompactions
+from acidsql.backends.metastore.url import Place
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.table import TableKind
+from acidsql.txn.policy import TxnPolicy
+
+
+class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
+    """Catalog and transaction manager of a running Hive Metastore, as one more of its clients.
+
+    ``url`` is `Place.of`'s, ``user`` is whom the metastore takes us for. ConfigError if the URL is
+    none, StorageError if no server answers. ``sleep`` replaces the waits before a call is tried
+    again, in tests.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        user: str,
+        policy: TxnPolicy | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        client = MetastoreClient(Place.of(url), user, sleep)
+        MetastoreCompactions.__init__(self, client, policy or TxnPolicy())
+        MetastoreCatalog.__init__(self, client)
+
+    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
+        # Where a plain table becomes transactional the metastore does it itself
+        # (TransactionalValidationListener), and would not find its row free.
+        known = self.find_table(table)
+        if known is None or known.kind is not TableKind.PLAIN:
+            super().seed_write_id(table, highest)
+
+    @contextmanager
+    def committing(self, txn_id: TxnId) -> Iterator[None]:
+        """The catalog's verbs inside the block, each at once, and then the commit.
+
+        The metastore has no step that takes in both. What is left if the commit fails are
+        partitions that hold no committed row, or a definition that was made under a lock.
+        """
+        yield
+        self.commit_txn(txn_id)
+
+    def close(self) -> None:
+        self._client.close()

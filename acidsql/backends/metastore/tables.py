@@ -1,0 +1,335 @@
+"""Tables, partitions and databases as the metastore has them, and as we know them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from acidsql.backends.metastore.capabilities import write_refusal
+from acidsql.backends.metastore.formats import StoredAs, serde_properties, stored_as
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.locations import location_of, place_of
+from acidsql.catalog import Partition
+from acidsql.errors import UnsupportedStatementError
+from acidsql.layout.bucketing import is_bucketable
+from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
+from acidsql.model.storage_classes import STORAGE_CLASSES
+from acidsql.model.table import (
+    CREATED_COLUMNS,
+    Bucketing,
+    Column,
+    FileFormat,
+    Table,
+    TableKind,
+)
+from acidsql.model.types import (
+    ArrayType,
+    CharType,
+    ColumnType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructType,
+    parse_type,
+)
+
+Struct = Any
+"""A struct of the IDL: thriftpy2 makes its class when it loads the IDL."""
+
+STATISTICS = "COLUMN_STATS_ACCURATE"
+"""The parameter that says that row counts and column statistics are those of the rows."""
+
+_KEPT_BY_METASTORE = frozenset(
+    {
+        STATISTICS,
+        "numRows",
+        "rawDataSize",
+        "totalSize",
+        "numFiles",
+        "numFilesErasureCoded",
+        "numPartitions",
+        "transient_lastDdlTime",
+        "last_modified_by",
+        "last_modified_time",
+        "STATS_GENERATED",
+        "STATS_GENERATED_VIA_STATS_TASK",
+        "DO_NOT_UPDATE_STATS",
+        "CAPABILITIES",
+    }
+)
+"""Parameters that change with the rows, or with each change: no properties of the table."""
+
+_VIEWS = {"VIRTUAL_VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
+_ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
+
+
+# -- tables -------------------------------------------------------------------------------------
+
+
+def table_from(struct: Struct) -> Table:
+    """The table. UnsupportedStatementError, with the reason, for one that we cannot use."""
+    name = TableName.of(struct.dbName, struct.tableName)
+    given = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
+    _refuse_unusable(struct, name, given)
+    stored = stored_as(struct.sd, f"table {name}")
+    parameters = {k: v for k, v in given.items() if k not in (*_KEPT_BY_METASTORE, CREATED_COLUMNS)}
+    comment = parameters.pop("comment", None)
+    if struct.tableType == "EXTERNAL_TABLE" and not _says(parameters, "external"):
+        parameters["EXTERNAL"] = "TRUE"
+    table = Table(
+        name=name,
+        columns=_columns_from(struct.sd.cols, name),
+        location=place_of(struct.sd.location),
+        partition_columns=_columns_from(struct.partitionKeys or (), name),
+        bucketing=_bucketing(struct.sd, given),
+        parameters=parameters,
+        comment=comment,
+        owner=struct.owner or "",
+        created_s=struct.createTime or 0,
+        format=stored.format,
+        field_delimiter=stored.field_delimiter,
+        read_only=write_refusal(struct, str(name)) or _own_refusal(struct, given),
+    )
+    _refuse_mismatch(table)
+    return table
+
+
+def _refuse_unusable(struct: Struct, name: TableName, parameters: Mapping[str, str]) -> None:
+    """Everything that is in a metastore, but is no table of Hive's own files."""
+    reason = _VIEWS.get(struct.tableType)
+    handler = parameters.get("storage_handler")
+    buckets = parameters.get("spark.sql.sources.schema.numBuckets", "0")
+    if reason is None and handler:
+        reason = f"kept elsewhere: its storage handler is {handler}"
+    if reason is None and parameters.get("table_type", "").upper() == "ICEBERG":
+        reason = "an Iceberg table"
+    if reason is None and _is_sparks_own(parameters) and buckets != "0":
+        reason = f"bucketed in Spark's own way ({buckets} buckets), which Hive does not know"
+    if reason is None and (struct.sd is None or not struct.sd.location):
+        reason = "without a directory"
+    if reason is None and struct.sd.storedAsSubDirectories:
+        reason = "a skewed table with a subdirectory for each value"
+    if reason is not None:
+        raise UnsupportedStatementError(f"{name} is {reason}: acidsql cannot use it")
+
+
+def _is_sparks_own(parameters: Mapping[str, str]) -> bool:
+    return parameters.get("spark.sql.sources.provider", "hive").lower() != "hive"
+
+
+def _refuse_mismatch(table: Table) -> None:
+    if table.kind is TableKind.FULL_ACID and table.format is not FileFormat.ORC:
+        raise UnsupportedStatementError(f"{table.name} is full-ACID, but not stored as ORC")
+    nested = (ArrayType, MapType, StructType)
+    for column in table.columns:
+        if table.format is FileFormat.TEXT and isinstance(column.type, nested):
+            raise UnsupportedStatementError(
+                f'column "{column.name}" of table {table.name}: {column.type} is not supported in'
+                " text files"
+            )
+    skipped = [k for k in ("skip.header.line.count", "skip.footer.line.count")
+               if table.parameters.get(k, "0") != "0"]  # fmt: skip
+    if table.format is FileFormat.TEXT and skipped:
+        raise UnsupportedStatementError(
+            f"the text files of table {table.name} have lines that are no rows ('{skipped[0]}')"
+        )
+
+
+def _own_refusal(struct: Struct, parameters: Mapping[str, str]) -> str | None:
+    """Why what we would write would not be what Hive expects there."""
+    if struct.sd.sortCols:
+        return "Its files are sorted (SORTED BY), which acidsql does not keep up."
+    bucketing = _bucketing(struct.sd, parameters)
+    if bucketing is None:
+        return None
+    types = {f.name.lower(): f.type for f in struct.sd.cols}
+    for column in bucketing.columns:
+        kind = types.get(column)
+        if kind is None or not is_bucketable(_type_from(kind), bucketing.version):
+            return f'It is bucketed by "{column}" of type {kind}, which Hive hashes in its own way.'
+    return None
+
+
+def _columns_from(fields: Sequence[Struct], name: TableName) -> tuple[Column, ...]:
+    columns = []
+    for field in fields:
+        try:
+            kind = _type_from(field.type)
+        except ValueError as error:
+            raise UnsupportedStatementError(
+                f'column "{field.name}" of table {name}: {error}'
+            ) from None
+        columns.append(Column(field.name.lower(), kind, field.comment))
+    return tuple(columns)
+
+
+def _type_from(text: str) -> ColumnType:
+    # Hive notes the time zone of the session that made the table, which says nothing of values.
+    return parse_type(_ZONE.sub(r"\1", text))
+
+
+def _bucketing(descriptor: Struct, parameters: Mapping[str, str]) -> Bucketing | None:
+    if not descriptor.bucketCols or (descriptor.numBuckets or 0) <= 0:
+        return None
+    # Absent: made by Hive 2, or by who knows nothing of version 2 (Hive Utilities).
+    version = 2 if parameters.get("bucketing_version", "1") == "2" else 1
+    columns = tuple(c.lower() for c in descriptor.bucketCols)
+    return Bucketing(columns, descriptor.numBuckets, version)
+
+
+def table_to(table: Table) -> Struct:
+    """A new Table. UnsupportedStatementError for a parameter that is the metastore's own."""
+    classes = STORAGE_CLASSES[table.format]
+    bucketing = table.bucketing
+    return hms.Table(
+        tableName=table.name.table,
+        dbName=table.name.database,
+        owner=table.owner,
+        ownerType=hms.PrincipalType.USER,
+        createTime=table.created_s,
+        lastAccessTime=0,
+        retention=0,
+        sd=hms.StorageDescriptor(
+            cols=[_field(c) for c in table.columns],
+            location=location_of(table.location),
+            inputFormat=classes.reader,
+            outputFormat=classes.writer,
+            compressed=False,
+            numBuckets=bucketing.count if bucketing else -1,
+            serdeInfo=hms.SerDeInfo(
+                serializationLib=classes.serde,
+                parameters=serde_properties(StoredAs(table.format, table.field_delimiter)),
+            ),
+            bucketCols=list(bucketing.columns) if bucketing else [],
+            sortCols=[],
+            parameters={},
+            storedAsSubDirectories=False,
+        ),
+        partitionKeys=[_field(c) for c in table.partition_columns],
+        parameters=_parameters(table),
+        tableType=_table_type(table),
+    )
+
+
+def change_table(struct: Struct, table: Table) -> None:
+    """Make a Table that the metastore sent one of our table. What we know nothing of stays.
+
+    Row counts and column statistics count as out of date from then on.
+    """
+    kept = {
+        k: v
+        for k, v in (struct.parameters or {}).items()
+        if k in _KEPT_BY_METASTORE and k != STATISTICS
+    }
+    struct.parameters = {**kept, **_parameters(table)}
+    struct.tableType = _table_type(table)
+    struct.tableName, struct.dbName = table.name.table, table.name.database
+    struct.owner = table.owner
+    struct.sd.cols = change_fields(struct.sd.cols, table.columns)
+    if place_of(struct.sd.location) != table.location:
+        struct.sd.location = location_of(table.location)
+    forget_judgement(struct)
+
+
+def forget_judgement(struct: Struct) -> None:
+    """Take away what a server says of a Table for the one who asks: no part of the table."""
+    struct.accessType = struct.isStatsCompliant = None
+    struct.requiredReadCapabilities = struct.requiredWriteCapabilities = None
+
+
+def change_fields(fields: Sequence[Struct], columns: Sequence[Column]) -> list[Struct]:
+    """FieldSchemas of columns; those that stay what they are stay as they were written."""
+    same = {}
+    for field in fields:
+        try:
+            same[Column(field.name.lower(), _type_from(field.type), field.comment)] = field
+        except ValueError:
+            continue
+    return [same.get(column) or _field(column) for column in columns]
+
+
+def _field(column: Column) -> Struct:
+    return hms.FieldSchema(name=column.name, type=hive_type(column.type), comment=column.comment)
+
+
+def hive_type(kind: ColumnType) -> str:
+    """The text of a type as Hive keeps it: names of fields stand without quotes.
+
+    UnsupportedStatementError for a name that Hive could not read again (Hive TypeInfoUtils).
+
+    >>> hive_type(parse_type("array<struct<`a b`:decimal(3,1)>>"))
+    'array<struct<a b:decimal(3,1)>>'
+    """
+    match kind:
+        case ArrayType(element):
+            return f"array<{hive_type(element)}>"
+        case MapType(key, value):
+            return f"map<{hive_type(key)},{hive_type(value)}>"
+        case StructType(fields):
+            return f"struct<{','.join(f'{_field_name(n)}:{hive_type(t)}' for n, t in fields)}>"
+        case PrimitiveType() | DecimalType() | CharType():
+            return str(kind)
+
+
+def _field_name(name: str) -> str:
+    if not all(c.isalnum() or c in "_. $" for c in name):
+        raise UnsupportedStatementError(f"Hive cannot read the field name {name!r} in a type")
+    return name
+
+
+def _parameters(table: Table) -> dict[str, str]:
+    own = [key for key in table.parameters if key in _KEPT_BY_METASTORE]
+    if own:
+        raise UnsupportedStatementError(f"the property '{own[0]}' is the metastore's own")
+    parameters = table.noted
+    if table.comment is not None:
+        parameters["comment"] = table.comment
+    return parameters
+
+
+def _table_type(table: Table) -> str:
+    return "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE"
+
+
+def _says(parameters: Mapping[str, str], key: str) -> bool:
+    return any(k.lower() == key and v.lower() == "true" for k, v in parameters.items())
+
+
+# -- partitions ---------------------------------------------------------------------------------
+
+
+def partition_from(struct: Struct, table: Struct) -> Partition:
+    """A partition of a Table. UnsupportedStatementError if its files are kept in another way."""
+    keys = [field.name for field in table.partitionKeys]
+    name = PartitionName.of(list(zip(keys, struct.values, strict=True)))
+    what = f"partition {name} of table {table.dbName}.{table.tableName}"
+    if stored_as(struct.sd, what) != stored_as(table.sd, "the table"):
+        raise UnsupportedStatementError(f"{what} is stored in another way than its table")
+    if (table.sd.numBuckets or 0) > 0 and struct.sd.numBuckets != table.sd.numBuckets:
+        raise UnsupportedStatementError(
+            f"{what} has {struct.sd.numBuckets} buckets, its table {table.sd.numBuckets}"
+        )
+    return Partition(name, place_of(struct.sd.location))
+
+
+def partition_to(partition: Partition, table: Struct) -> Struct:
+    """A new Partition of a Table, with its columns."""
+    descriptor = table.sd.__class__()
+    # Unknown fields too: what is true of the table's storage is true of the partition's.
+    descriptor.__dict__.update(table.sd.__dict__)
+    descriptor.location = location_of(partition.location)
+    return hms.Partition(
+        values=values_of(partition.name),
+        dbName=table.dbName,
+        tableName=table.tableName,
+        createTime=0,
+        lastAccessTime=0,
+        sd=descriptor,
+        parameters={},
+    )
+
+
+def values_of(name: PartitionName) -> list[str]:
+    """The values of a partition as Partition has them."""
+    return [DEFAULT_PARTITION_VALUE if value is None else value for value in name.values]

@@ -1,0 +1,368 @@
+"""Transactions and write ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from typing import Any
+
+from acidsql.backends.metastore.client import Call, MetastoreClient
+from acidsql.backends.metastore.errors import (
+    LostAnswerError,
+    MetaError,
+    RefusedError,
+    UnknownMethodError,
+)
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.operations import OPERATIONS
+from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.entities import Txn, TxnRangeResponse, TxnState, TxnType, WriteOperation
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.state import batch_size, write_id_refused
+
+_STATES = {
+    hms.TxnState.OPEN: TxnState.OPEN,
+    hms.TxnState.ABORTED: TxnState.ABORTED,
+    hms.TxnState.COMMITTED: TxnState.COMMITTED,
+}
+_ROLLED_BACK = 50005
+"""Hive's TxnErrorMsg ABORT_ROLLBACK: 4.x shows it as the reason; it takes no text of ours."""
+_MIN_HISTORY = "metastore.txn.use.minhistorywriteid"
+_MOST_SEEDED = 10_000
+"""How many write ids or transactions are used up, where a server cannot pass over them."""
+
+
+class MetastoreTxns:
+    """The verbs of `TxnManager` about transactions and write ids.
+
+    Timing out, trimming and what else keeps the transaction tables in order is done by the
+    metastore's own services, whatever client asks.
+    """
+
+    def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
+        self._client = client
+        self._policy = policy
+        self._unanswered: set[TxnId] = set()
+        """Transactions whose commit was sent and not answered."""
+        self._views: dict[TxnId, ValidTxnList] = {}
+        """The snapshots of open transactions of ours."""
+        self._pinned: dict[TxnId, set[TableName]] = {}
+        """The tables whose history the metastore keeps for them (MIN_HISTORY_WRITE_ID)."""
+        self._waited: dict[TxnId, tuple[frozenset[TableName], ValidTxnList]] = {}
+        """What was committed when they began to wait for locks on what they want to change."""
+        self._pins: bool | None = None
+
+    # -- transactions ---------------------------------------------------------------------------
+
+    def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
+        return self.open_txns(1, user, host, type)[0]
+
+    def open_txns(
+        self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> list[TxnId]:
+        # 3.1 does not know types and opens what can do everything.
+        request = hms.OpenTxnRequest(
+            num_txns=batch_size(count, self._policy.max_open_batch),
+            user=user,
+            hostname=host,
+            agentInfo="acidsql",
+            txn_type=type.value,
+        )
+        return [TxnId(i) for i in self._client.call("open_txns", request).txn_ids]
+
+    def heartbeat(self, txn_id: TxnId) -> None:
+        # A server that hangs must not use up the time in which another one could be asked.
+        self._client.call(
+            "heartbeat",
+            hms.HeartbeatRequest(txnid=txn_id),
+            timeout_s=min(self._policy.heartbeat_s, self._client.place.timeout_s),
+        )
+
+    def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
+        request = hms.HeartbeatTxnRangeRequest(min=first, max=last)
+        answer = self._client.call("heartbeat_txn_range", request)
+        return TxnRangeResponse(_txn_ids(answer.aborted), _txn_ids(answer.nosuch))
+
+    def commit_txn(self, txn_id: TxnId) -> None:
+        """As the port says. The metastore is asked to look for write conflicts in any case."""
+        request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=False)
+        try:
+            self._client.call("commit_txn", request, repeatable=False)
+        except (LostAnswerError, MetaError):
+            self._unanswered.add(txn_id)
+            raise
+        except NoSuchTxnError as error:
+            # 3.1 forgets a transaction that recorded no writes as soon as it has ended, however it
+            # did: the commit that was not answered was such an end, and nothing can be lost.
+            if txn_id not in self._unanswered or error.committed:
+                self._forget(txn_id)
+                raise
+        except TxnAbortedError:
+            self._forget(txn_id)
+            raise
+        self._forget(txn_id)
+
+    def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
+        """As the port says. 4.x notes that it was rolled back; the reason cannot be told."""
+        request = hms.AbortTxnRequest(txnid=txn_id, errorCode=_ROLLED_BACK)
+        try:
+            self._client.call("abort_txn", request)
+        except TxnAbortedError:
+            pass
+        except NoSuchTxnError as error:
+            # What was aborted and had nothing to clean up may be forgotten already.
+            if "already aborted" not in error.message:
+                raise
+        finally:
+            self._forget(txn_id)
+
+    def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
+        opened = {t.txn_id for t in self.show_txns() if t.state is TxnState.OPEN}
+        aborted = sorted(opened.intersection(txn_ids))
+        if aborted:
+            request = hms.AbortTxnsRequest(txn_ids=aborted, errorCode=_ROLLED_BACK)
+            self._client.call("abort_txns", request)
+        return aborted
+
+    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+        excluded = hms.GetOpenTxnsRequest(excludeTxnTypes=[hms.TxnType.READ_ONLY])
+        answer = self._client.call_known(
+            Call("get_open_txns_req", (excluded,)), Call("get_open_txns")
+        )
+        newest = TxnId(answer.txn_high_water_mark)
+        mark = newest if txn_id is None else min(txn_id, newest)
+        bits = _bits(answer.abortedBits, len(answer.open_txns))
+        listed = [
+            (TxnId(i), aborted)
+            for i, aborted in zip(answer.open_txns, bits, strict=True)
+            if i <= mark and i != txn_id
+        ]
+        valid = ValidTxnList(
+            mark,
+            frozenset(i for i, aborted in listed if not aborted),
+            frozenset(i for i, aborted in listed if aborted),
+        )
+        if txn_id is not None and self._wants_pins():
+            self._views[txn_id] = valid
+        return valid
+
+    def show_txns(self) -> list[Txn]:
+        """As the port says. The metastore does not tell the type."""
+        infos = self._client.call("get_open_txns_info").open_txns
+        txns = [
+            Txn(
+                TxnId(info.id),
+                _STATES[info.state],
+                TxnType.DEFAULT,
+                info.startedTime or 0,
+                info.lastHeartbeatTime or 0,
+                info.user,
+                info.hostname,
+                info.metaInfo or "",
+            )
+            for info in infos
+        ]
+        ended = TxnState.COMMITTED
+        return sorted((t for t in txns if t.state is not ended), key=lambda t: t.txn_id)
+
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+        """As the port says. 3.1 cannot be asked: there the write ids are compared of those tables
+        that the transaction had to wait for. What that overlooks is found at the commit.
+        """
+        try:
+            winner = self._client.call("get_latest_txnid_in_conflict", txn_id)
+        except UnknownMethodError:
+            return self._latest_since_waiting(txn_id)
+        return TxnId(winner) if winner > 0 else None
+
+    def _latest_since_waiting(self, txn_id: TxnId) -> TxnId | None:
+        if txn_id not in self._waited:
+            return None
+        tables, then = self._waited[txn_id]
+        now = self.valid_txns()
+        before, after = (
+            self.valid_write_ids(list(tables), then),
+            self.valid_write_ids(list(tables), now),
+        )
+        if not any(_has_new(before[table], after[table]) for table in tables):
+            return None
+        later = range(then.high_watermark + 1, now.high_watermark + 1)
+        ended = [TxnId(i) for i in (*then.open, *later) if i != txn_id and now.is_valid(TxnId(i))]
+        return max(ended, default=None)
+
+    def time_out_txns(self) -> list[TxnId]:
+        """Nothing: the metastore's housekeeper does it (AcidHouseKeeperService)."""
+        return []
+
+    def trim(self) -> None:
+        """Nothing: the metastore's services do it."""
+
+    def _forget(self, txn_id: TxnId) -> None:
+        self._unanswered.discard(txn_id)
+        for known in (self._views, self._pinned, self._waited):
+            known.pop(txn_id, None)
+
+    # -- write ids ------------------------------------------------------------------------------
+
+    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        request = hms.AllocateTableWriteIdsRequest(
+            dbName=table.database, tableName=table.table, txnIds=[txn_id]
+        )
+        try:
+            answer = self._client.call("allocate_table_write_ids", request)
+        except MetaError as error:
+            if "Write ID allocation" not in str(error):
+                raise
+            # The server does not say which of its reasons it is.
+            self.heartbeat(txn_id)
+            raise write_id_refused(table) from error
+        return WriteId(next(m.writeId for m in answer.txnToWriteIds if m.txnId == txn_id))
+
+    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
+        """As the port says, of a table that is transactional or not there yet."""
+        mark = self._allocated(table)
+        if mark >= highest:
+            return
+        request = hms.SeedTableWriteIdsRequest(
+            dbName=table.database, tableName=table.table, seedWriteId=highest
+        )
+        if mark == 0:
+            try:
+                self._client.call("seed_write_id", request)
+            except UnknownMethodError:
+                pass
+            else:
+                return
+        self._use_up(table, mark, highest)
+
+    def _allocated(self, table: TableName) -> WriteId:
+        """The highest write id that was given out; 0 if none was."""
+        now = self.valid_txns()
+        return self.valid_write_ids([table], now)[table].high_watermark
+
+    def _use_up(self, table: TableName, mark: WriteId, highest: WriteId) -> None:
+        """Allocate the write ids one after the other, and commit them empty."""
+        if highest - mark > _MOST_SEEDED:
+            raise TxnError(
+                f"the metastore cannot pass over {highest - mark} write ids of {table}",
+                hint="INSERT INTO … SELECT from the files into a new table.",
+            )
+        while mark < highest:
+            txns = self.open_txns(min(highest - mark, self._policy.max_open_batch), "acidsql", "")
+            request = hms.AllocateTableWriteIdsRequest(
+                dbName=table.database, tableName=table.table, txnIds=txns
+            )
+            answer = self._client.call("allocate_table_write_ids", request)
+            mark = WriteId(max(m.writeId for m in answer.txnToWriteIds))
+            for txn_id in txns:
+                self.commit_txn(txn_id)
+
+    def seed_txn_id(self, highest: TxnId) -> None:
+        """As the port says."""
+        mark = self.valid_txns().high_watermark
+        if mark >= highest:
+            return
+        try:
+            self._client.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=highest))
+        except UnknownMethodError:
+            if highest - mark > _MOST_SEEDED:
+                raise TxnError(
+                    f"the metastore cannot pass over {highest - mark} transaction ids"
+                ) from None
+        else:
+            return
+        while mark < highest:
+            count = min(highest - mark, self._policy.max_open_batch)
+            txns = self.open_txns(count, "acidsql", "")
+            mark = max(txns)
+            for txn_id in txns:
+                self.commit_txn(txn_id)
+
+    def valid_write_ids(
+        self, tables: Sequence[TableName], txns: ValidTxnList
+    ) -> dict[TableName, ValidWriteIdList]:
+        if not tables:
+            return {}
+        request = hms.GetValidWriteIdsRequest(
+            fullTableNames=[str(table) for table in tables], validTxnList=str(txns)
+        )
+        answer = self._client.call("get_valid_write_ids", request)
+        lists = {TableName.parse(a.fullTableName): a for a in answer.tblValidWriteIds}
+        valid = {table: _write_id_list(table, lists[table]) for table in tables}
+        self._pin(valid, txns)
+        return valid
+
+    def _pin(self, valid: dict[TableName, ValidWriteIdList], txns: ValidTxnList) -> None:
+        """Tell the metastore's cleaner what the transaction reads, where it wants to know that."""
+        txn_id = next((t for t, view in list(self._views.items()) if view is txns), None)
+        if txn_id is None:
+            return
+        pinned = self._pinned.setdefault(txn_id, set())
+        fresh = {
+            str(table): min(ids.min_open, ids.high_watermark + 1)
+            for table, ids in valid.items()
+            if table not in pinned
+        }
+        if fresh:
+            self._client.call("add_write_ids_to_min_history", txn_id, fresh)
+            pinned.update(valid)
+
+    def _wants_pins(self) -> bool:
+        if self._pins is None:
+            self._pins = self.setting(_MIN_HISTORY).lower() == "true"
+        return self._pins
+
+    def setting(self, key: str) -> str:
+        """A setting of the metastore, as it writes it; "" if it does not tell."""
+        try:
+            return str(self._client.call("get_config_value", key, ""))
+        except (MetaError, RefusedError, UnknownMethodError):
+            return ""
+
+    def add_dynamic_partitions(
+        self,
+        txn_id: TxnId,
+        write_id: WriteId,
+        table: TableName,
+        partitions: Sequence[str],
+        operation: WriteOperation,
+    ) -> None:
+        request = hms.AddDynamicPartitions(
+            txnid=txn_id,
+            writeid=write_id,
+            dbname=table.database,
+            tablename=table.table,
+            partitionnames=list(partitions),
+            operationType=OPERATIONS[operation],
+        )
+        self._client.call("add_dynamic_partitions", request)
+
+
+def _write_id_list(table: TableName, answer: Any) -> ValidWriteIdList:
+    bits = _bits(answer.abortedBits, len(answer.invalidWriteIds))
+    ids = [WriteId(i) for i in answer.invalidWriteIds]
+    aborted = frozenset(compress(ids, bits))
+    mark = WriteId(answer.writeIdHighWaterMark)
+    return ValidWriteIdList(str(table), mark, frozenset(ids) - aborted, aborted)
+
+
+def _bits(packed: bytes, count: int) -> list[bool]:
+    """Java's BitSet, of which zero bytes at the end are left out.
+
+    >>> _bits(bytes([0b101]), 10)[:4]
+    [True, False, True, False]
+    """
+    return [i >> 3 < len(packed) and bool(packed[i >> 3] >> (i & 7) & 1) for i in range(count)]
+
+
+def _has_new(before: ValidWriteIdList, after: ValidWriteIdList) -> bool:
+    """Whether a write id is committed now that was not."""
+    later = range(before.high_watermark + 1, after.high_watermark + 1)
+    return any(after.is_valid(WriteId(w)) for w in (*before.open, *later))
+
+
+def _txn_ids(ids: Iterable[int]) -> frozenset[TxnId]:
+    return frozenset(TxnId(i) for i in ids)
