@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import acidsql
 from tests.integration.hive.cases import Case
+from tests.integration.hive.live import Live
 from tests.integration.hive.process import Hive
 from tests.integration.hive.shared import Shared
 
@@ -36,8 +38,15 @@ def hive(
 ) -> Iterator[Hive]:
     """Started once per version; pytest orders the tests so that only one is there at a time."""
     home = tmp_path_factory.mktemp(f"hive{request.param}")
-    with Hive(request.param, BUILD, home) as hive:
+    with Hive(request.param, BUILD, home, free_port()) as hive:
         yield hive
+
+
+def free_port() -> int:
+    """A port of this machine that nobody listens on."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
 
 
 @pytest.fixture(scope="session")
@@ -45,6 +54,35 @@ def peer(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
     """The one session over Hive's warehouse: txn ids of both go on from test to test."""
     with acidsql.connect(str(hive.warehouse), metastore="memory:", spark=spark) as session:
         yield session
+
+
+IMPATIENT = {"hive.lock.sleep.between.retries": "100ms", "hive.lock.numretries": "3"}
+
+
+@pytest.fixture(scope="session")
+def client(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
+    """The one session over Hive's own metastore."""
+    with _client(hive, spark) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def second(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
+    """Another one."""
+    with _client(hive, spark) as session:
+        yield session
+
+
+def _client(hive: Hive, spark: Any) -> acidsql.Session:
+    url = f"thrift://127.0.0.1:{hive.metastore_port}"
+    return acidsql.connect(str(hive.warehouse), metastore=url, spark=spark, config=IMPATIENT)
+
+
+@pytest.fixture
+def live(hive: Hive, client: acidsql.Session, request: pytest.FixtureRequest) -> Live:
+    """A database of the one metastore, in two hands."""
+    name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
+    return Live(hive, client, f"live_{name}")
 
 
 @pytest.fixture

@@ -31,6 +31,7 @@ class Hive:
         self, version: int, build: Path, home: Path, metastore_port: int | None = None
     ) -> None:
         self.version = version
+        self.metastore_port = metastore_port
         self.warehouse = home / "warehouse"
         self._log = home / "hive.log"
         (home / "conf").mkdir(parents=True)
