@@ -15,12 +15,15 @@ from acidsql.backends.metastore.tables import (
     STATISTICS,
     Struct,
     change_table,
+    copied,
+    forget_judgement,
     partition_from,
     partition_to,
     table_from,
     table_to,
     values_of,
 )
+from acidsql.backends.metastore.undo import Undo
 from acidsql.catalog import (
     Database,
     Partition,
@@ -53,6 +56,7 @@ class MetastoreCatalog:
 
     def __init__(self, client: MetastoreClient) -> None:
         self._client = client
+        self._undo = Undo()
         self._roots: Roots | None = None
 
     # -- databases ------------------------------------------------------------------------------
@@ -117,6 +121,7 @@ class MetastoreCatalog:
             raise table_exists(table.name) from None
         except NoSuchObjectError:
             raise database_not_found(table.name.database) from None
+        self._undo.by(self.drop_table, table.name)
 
     def drop_table(self, name: TableName) -> None:
         try:
@@ -126,12 +131,13 @@ class MetastoreCatalog:
 
     def alter_table(self, table: Table) -> None:
         struct = self._require(table.name)
-        columns = list(struct.sd.cols)
+        before = copied(struct)
         change_table(struct, table)
-        self._alter(table.name, struct, cascade=bool(struct.partitionKeys)
-                    and columns != struct.sd.cols)  # fmt: skip
+        cascade = bool(struct.partitionKeys) and struct.sd.cols != before.sd.cols
+        self._alter(table.name, struct, cascade)
+        self._undo.by(self._alter, table.name, before, cascade)
 
-    def _alter(self, name: TableName, struct: Struct, *, cascade: bool = False) -> None:
+    def _alter(self, name: TableName, struct: Struct, cascade: bool = False) -> None:
         """Replace a table. ``cascade`` gives the columns to its partitions too.
 
         Hive reads a partition by the columns that it has itself.
@@ -159,17 +165,21 @@ class MetastoreCatalog:
             raise table_exists(table.name)
         self.database(table.name.database)
         places = {tuple(values_of(p.name)): p.location for p in partitions}
-        moved = [
+        before = copied(struct)
+        moving = [
             p
             for p in self._partition_structs(struct)
             if place_of(p.sd.location) != places.get(tuple(p.values), place_of(p.sd.location))
         ]
-        # The table last: until then a repetition finds it.
-        for partition in moved:
+        there = copied(moving)
+        for partition in moving:
             partition.sd.location = location_of(places[tuple(partition.values)])
-        self._alter_partitions(struct, moved)
+        # Those that are not yet told lie where nothing is any more, whatever their table's name.
+        self._undo.by(self._alter_partitions, before, there)
+        self._alter_partitions(before, moving)
         change_table(struct, table)
         self._alter(name, struct)
+        self._undo.by(self._alter, table.name, before)
 
     def table(self, name: TableName) -> Table:
         table = self.find_table(name)
@@ -196,6 +206,7 @@ class MetastoreCatalog:
         struct = self._find(TableName.of(name.database, name.table), keep_unknown=True)
         if struct is None:
             raise table_not_found(name)
+        forget_judgement(struct)
         return struct
 
     def tables(self, database: str) -> list[str]:
@@ -259,18 +270,22 @@ class MetastoreCatalog:
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         table = self._require(name)
         for some in _batches(sorted(partitions, key=lambda p: str(p.name))):
-            request = hms.AddPartitionsRequest(
-                dbName=table.dbName,
-                tblName=table.tableName,
-                parts=[partition_to(partition, table) for partition in some],
-                ifNotExists=True,
-                needResult=False,
-            )
-            self._client.call("add_partitions_req", request, keep_unknown=True)
+            self._add(table, [partition_to(partition, table) for partition in some])
+
+    def _add(self, table: Struct, partitions: Sequence[Struct]) -> None:
+        request = hms.AddPartitionsRequest(
+            dbName=table.dbName,
+            tblName=table.tableName,
+            parts=partitions,
+            ifNotExists=True,
+            needResult=False,
+        )
+        self._client.call("add_partitions_req", request, keep_unknown=True)
 
     def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         table = self._require(name)
         for some in _batches([str(p) for p in partitions]):
+            self._undo.by(self._add, table, self._named(table, some, keep_unknown=True))
             request = hms.DropPartitionsRequest(
                 dbName=table.dbName,
                 tblName=table.tableName,
@@ -291,16 +306,21 @@ class MetastoreCatalog:
         if not found:
             raise partition_not_found(name, partition)
         struct = found[0]
-        values = list(struct.values)
+        before = copied(struct)
         struct.values = values_of(renamed.name)
         struct.sd.location = location_of(renamed.location)
         _without_statistics(struct)
+        self._rename(before.values, struct)
+        self._undo.by(self._rename, struct.values, before)
+
+    def _rename(self, values: Sequence[str], struct: Struct) -> None:
+        """Make the partition of some values another one."""
         request = hms.RenamePartitionRequest(
-            dbName=table.dbName, tableName=table.tableName, partVals=values, newPart=struct
+            dbName=struct.dbName, tableName=struct.tableName, partVals=values, newPart=struct
         )
         self._client.call_known(
             Call("rename_partition_req", (request,)),
-            Call("rename_partition", (table.dbName, table.tableName, values, struct)),
+            Call("rename_partition", (struct.dbName, struct.tableName, values, struct)),
             keep_unknown=True,
             repeatable=False,
         )

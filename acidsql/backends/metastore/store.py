@@ -10,9 +10,7 @@ from acidsql.backends.metastore.catalog import MetastoreCatalog
 from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
 from acidsql.backends.metastore.url import Place
-from acidsql.model.ids import TxnId, WriteId
-from acidsql.model.names import TableName
-from acidsql.model.table import TableKind
+from acidsql.model.ids import TxnId
 from acidsql.txn.policy import TxnPolicy
 
 
@@ -36,22 +34,18 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         MetastoreCompactions.__init__(self, client, policy or TxnPolicy())
         MetastoreCatalog.__init__(self, client)
 
-    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
-        # Where a plain table becomes transactional the metastore does it itself
-        # (TransactionalValidationListener), and would not find its row free.
-        known = self.find_table(table)
-        if known is None or known.kind is not TableKind.PLAIN:
-            super().seed_write_id(table, highest)
-
     @contextmanager
     def committing(self, txn_id: TxnId) -> Iterator[None]:
         """The catalog's verbs inside the block, each at once, and then the commit.
 
-        The metastore has no step that takes in both. What is left if the commit fails are
-        partitions that hold no committed row, or a definition that was made under a lock.
+        The metastore has no step that takes in both, so what was done is taken back if the commit
+        fails, or if it is not known. Partitions stay: others may have written into them by then.
         """
-        yield
-        self.commit_txn(txn_id)
+        if txn_id not in self._unanswered:
+            self.heartbeat(txn_id)
+        with self._undo.unless_done():
+            yield
+            self.commit_txn(txn_id)
 
     def close(self) -> None:
         self._client.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -229,7 +230,11 @@ def change_table(struct: Struct, table: Table) -> None:
     struct.sd.cols = change_fields(struct.sd.cols, table.columns)
     if place_of(struct.sd.location) != table.location:
         struct.sd.location = location_of(table.location)
-    forget_judgement(struct)
+
+
+def copied(struct: Any) -> Any:
+    """A copy that does not change with it, fields unknown to our IDL included."""
+    return copy.deepcopy(struct)
 
 
 def forget_judgement(struct: Struct) -> None:
@@ -314,10 +319,8 @@ def partition_from(struct: Struct, table: Struct) -> Partition:
 
 
 def partition_to(partition: Partition, table: Struct) -> Struct:
-    """A new Partition of a Table, with its columns."""
-    descriptor = table.sd.__class__()
-    # Unknown fields too: what is true of the table's storage is true of the partition's.
-    descriptor.__dict__.update(table.sd.__dict__)
+    """A new Partition of a Table, stored as it is."""
+    descriptor = copied(table.sd)
     descriptor.location = location_of(partition.location)
     return hms.Partition(
         values=values_of(partition.name),

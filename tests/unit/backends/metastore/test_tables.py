@@ -184,7 +184,6 @@ def test_a_change_leaves_what_is_not_ours():
     theirs = struct(
         WHOLE,
         parameters={"COLUMN_STATS_ACCURATE": "{}", "numRows": "7", "gone": "1"},
-        accessType=8,
         retention=5,
     )
     theirs.sd.cols[3].type = "timestamp with local time zone('UTC')"
@@ -194,7 +193,7 @@ def test_a_change_leaves_what_is_not_ours():
     assert theirs.parameters == {"numRows": "7", "transactional": "true", "comment": "a comment"}
     assert [f.type for f in theirs.sd.cols][3:] == ["timestamp with local time zone('UTC')", "int"]
     assert theirs.sd.location == "file:///warehouse/sales.db/t"
-    assert (theirs.retention, theirs.accessType) == (5, None)
+    assert theirs.retention == 5
 
 
 def test_partitions():
