@@ -81,7 +81,7 @@ class MetastoreCatalog:
 
     def database(self, name: str) -> Database:
         name = name.lower()
-        request = hms.GetDatabaseRequest(name=name, **_ASKER)
+        request = hms.GetDatabaseRequest(name=name, catalogName="hive", **_ASKER)
         try:
             struct = self._client.call_known(
                 Call("get_database_req", (request,)), Call("get_database", (name,))
