@@ -32,11 +32,11 @@ OTHERS = {
     "insert": "INSERT INTO {t} VALUES (4, 'other')",
     "update": "UPDATE {t} SET v = concat(v, '+') WHERE id = 2",
     "delete": "DELETE FROM {t} WHERE id = 2",
-    "merge": "MERGE INTO {t} USING (SELECT 2 AS id) s ON {t}.id = s.id"
+    "merge": "MERGE INTO {t} x USING (SELECT 2 AS id) s ON x.id = s.id"
     " WHEN MATCHED THEN UPDATE SET v = 'merged'"
     " WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'merged')",
     "overwrite": "INSERT OVERWRITE TABLE {t} SELECT 8, 'other'",
-    "add columns": "ALTER TABLE {t} ADD COLUMNS (more int)",
+    "add columns": "ALTER TABLE {t} ADD COLUMNS (extra int)",
     "drop": "DROP TABLE {t}",
 }
 CELLS = [
