@@ -81,11 +81,9 @@ class MetastoreCatalog:
 
     def database(self, name: str) -> Database:
         name = name.lower()
-        request = hms.GetDatabaseRequest(name=name, catalogName="hive", **_ASKER)
         try:
-            struct = self._client.call_known(
-                Call("get_database_req", (request,)), Call("get_database", (name,))
-            )
+            # Not get_database_req, which wants the server's catalog to be named.
+            struct = self._client.call("get_database", name)
         except NoSuchObjectError:
             raise database_not_found(name) from None
         return database_from(struct, self._warehouse())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Any
@@ -31,6 +32,7 @@ _STATES = {
 _ROLLED_BACK = 50005
 """Hive's TxnErrorMsg ABORT_ROLLBACK: 4.x shows it as the reason; it takes no text of ours."""
 _MIN_HISTORY = "metastore.txn.use.minhistorywriteid"
+_REMEMBERED = 1000
 _MOST_SEEDED = 10_000
 """How many write ids or transactions are used up, where a server cannot pass over them."""
 
@@ -47,6 +49,8 @@ class MetastoreTxns:
         self._policy = policy
         self._unanswered: set[TxnId] = set()
         """Transactions whose commit was sent and not answered."""
+        self._committed: deque[TxnId] = deque(maxlen=_REMEMBERED)
+        """The last ones that were committed here: 3.1 forgets them at once."""
         self._views: dict[TxnId, ValidTxnList] = {}
         """The snapshots of open transactions of ours."""
         self._pinned: dict[TxnId, set[TableName]] = {}
@@ -88,6 +92,8 @@ class MetastoreTxns:
 
     def commit_txn(self, txn_id: TxnId) -> None:
         """As the port says. The metastore is asked to look for write conflicts in any case."""
+        if txn_id in self._committed:
+            return
         request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=False)
         try:
             self._client.call("commit_txn", request, repeatable=False)
@@ -104,6 +110,7 @@ class MetastoreTxns:
             self._forget(txn_id)
             raise
         self._forget(txn_id)
+        self._committed.append(txn_id)
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
         """As the port says. 4.x notes that it was rolled back; the reason cannot be told."""
