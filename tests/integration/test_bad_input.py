@@ -336,7 +336,8 @@ def test_without_java(tmp_path):
         ("nonsense", acidsql.ConfigError),
         ("mysql://host/db", acidsql.ConfigError),
         ("sqlite:relative", acidsql.ConfigError),
-        ("thrift://host:9083", acidsql.UnsupportedStatementError),
+        ("thrift://host:port", acidsql.ConfigError),
+        ("thrift://127.0.0.1:1", acidsql.StorageError),
         ("sqlite:////proc/nothing/store.db", acidsql.AcidSqlError),
     ],
 )

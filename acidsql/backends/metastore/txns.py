@@ -117,12 +117,6 @@ class MetastoreTxns:
         request = hms.AbortTxnRequest(txnid=txn_id, errorCode=_ROLLED_BACK)
         try:
             self._client.call("abort_txn", request)
-        except TxnAbortedError:
-            pass
-        except NoSuchTxnError as error:
-            # What was aborted and had nothing to clean up may be forgotten already.
-            if "already aborted" not in error.message:
-                raise
         finally:
             self._forget(txn_id)
 

@@ -1,0 +1,578 @@
+"""Conversations about transactions, locks and compactions, as Hive 3.1 and 4.x hold them.
+
+Built from what is known of servers of versions and vendors that cannot all be run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from acidsql.backends.metastore import MetastoreStore
+from acidsql.backends.metastore.idl import hms
+from acidsql.errors import (
+    CommitStateUnknownError,
+    CompactionRefusedError,
+    LockTimeoutError,
+    NoSuchTxnError,
+    StorageError,
+    TxnAbortedError,
+    TxnError,
+    WriteConflictError,
+)
+from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.entities import (
+    CompactionState,
+    CompactionType,
+    LockComponent,
+    LockState,
+    LockType,
+    TxnState,
+    TxnType,
+    WriteOperation,
+)
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import OpenTxn
+from tests.unit.backends.metastore.server import FakeMetastore, HangUpError, internal_error
+
+TABLE = TableName("sales", "orders")
+UPDATE = LockComponent(LockType.EXCL_WRITE, "sales", "orders", None, WriteOperation.UPDATE)
+Open = Callable[..., tuple[FakeMetastore, MetastoreStore]]
+
+
+@pytest.fixture
+def metastore() -> Iterator[Open]:
+    """Makes a server of the given methods, and a store over it."""
+    servers, stores = [], []
+
+    def make(
+        policy: TxnPolicy | None = None, **handlers: Callable[..., Any]
+    ) -> tuple[FakeMetastore, MetastoreStore]:
+        server = FakeMetastore(**handlers)
+        servers.append(server)
+        stores.append(MetastoreStore(server.url, user="ann", policy=policy, sleep=lambda _: None))
+        return server, stores[-1]
+
+    yield make
+    for store in stores:
+        store.close()
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def raising(error: Exception) -> Callable[..., Any]:
+    def handler(*_: Any) -> Any:
+        raise error
+
+    return handler
+
+
+def in_turn(*steps: Any) -> Callable[..., Any]:
+    """Answers, or errors to raise, one after the other."""
+    left = iter(steps)
+
+    def handler(*_: Any) -> Any:
+        step = next(left)
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+    return handler
+
+
+def open_txns(mark: int, ids: list[int], aborted: bytes = b"") -> Any:
+    return hms.GetOpenTxnsResponse(mark, ids, None, aborted)
+
+
+def write_ids(mark: int, invalid: list[int], aborted: bytes = b"") -> Any:
+    ids = hms.TableValidWriteIds("sales.orders", mark, invalid, None, aborted)
+    return hms.GetValidWriteIdsResponse([ids])
+
+
+# -- snapshots
+
+
+def test_a_snapshot_of_hive_4(metastore: Open) -> None:
+    asked = []
+
+    def answer(request: Any) -> Any:
+        asked.append(request.excludeTxnTypes)
+        # The second and the ninth are aborted; those above the own id are of no interest.
+        return open_txns(20, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 15], bytes([0b10, 0b1]))
+
+    _, store = metastore(get_open_txns_req=answer, get_config_value=lambda *_: "")
+    valid = store.valid_txns(TxnId(12))
+    assert str(valid) == "12:3:3,5,6,7,8,9,10:4,11"
+    assert asked == [[hms.TxnType.READ_ONLY]]
+    assert store.valid_txns().high_watermark == 20
+
+
+def test_a_snapshot_of_hive_3(metastore: Open) -> None:
+    server, store = metastore(get_open_txns=lambda: open_txns(8, [5, 3], bytes([0b10])))
+    assert str(store.valid_txns()) == "8:5:5:3"
+    assert server.names == ["get_open_txns_req", "get_open_txns"]
+
+
+def test_the_write_ids_of_several_tables_in_one_call(metastore: Open) -> None:
+    other = TableName("sales", "parts")
+    asked = []
+
+    def answer(request: Any) -> Any:
+        asked.append((request.fullTableNames, request.validTxnList))
+        parts = hms.TableValidWriteIds("sales.parts", 4, [], None, b"")
+        orders = hms.TableValidWriteIds("sales.orders", 9, [6, 7, 8], 6, bytes([0b110]))
+        return hms.GetValidWriteIdsResponse([parts, orders])
+
+    _, store = metastore(get_valid_write_ids=answer)
+    valid = store.valid_write_ids([TABLE, other], ValidTxnList(TxnId(9), frozenset({TxnId(5)})))
+    assert asked == [(["sales.orders", "sales.parts"], "9:5:5:")]
+    assert valid == {
+        TABLE: ValidWriteIdList.parse("sales.orders:9:6:6:7,8"),
+        other: ValidWriteIdList.parse("sales.parts:4:9223372036854775807::"),
+    }
+    assert store.valid_write_ids([], ValidTxnList(TxnId(9))) == {}
+
+
+def test_the_cleaner_is_told_what_is_read_where_it_wants_to_know(metastore: Open) -> None:
+    """From facts: metastore.txn.use.minhistorywriteid of late 4.x."""
+    pinned = []
+    server, store = metastore(
+        get_config_value=lambda key, _: str(key == "metastore.txn.use.minhistorywriteid"),
+        get_open_txns_req=lambda _: open_txns(9, [9]),
+        get_valid_write_ids=lambda _: write_ids(7, [5, 6], bytes([0b10])),
+        add_write_ids_to_min_history=lambda txn, ids: pinned.append((txn, ids)),
+        commit_txn=lambda _: None,
+    )
+    view = store.valid_txns(TxnId(9))
+    for _ in range(2):
+        store.valid_write_ids([TABLE], view)
+    store.valid_write_ids([TABLE], store.valid_txns())
+    assert pinned == [(9, {"sales.orders": 5})]
+    store.commit_txn(TxnId(9))
+    store.valid_write_ids([TABLE], view)
+    assert pinned == [(9, {"sales.orders": 5})], "nobody reads under it any more"
+    assert server.names.count("get_config_value") == 1
+
+
+# -- the life of a transaction
+
+
+def test_opening_says_the_type(metastore: Open) -> None:
+    requests = []
+
+    def answer(request: Any) -> Any:
+        requests.append(request)
+        return hms.OpenTxnsResponse([41])
+
+    _, store = metastore(open_txns=answer)
+    assert store.open_txn("ann", "here", TxnType.READ_ONLY) == 41
+    (request,) = requests
+    assert (request.num_txns, request.user, request.hostname) == (1, "ann", "here")
+    assert request.txn_type == hms.TxnType.READ_ONLY
+    with pytest.raises(TxnError, match="Invalid input for number of txns: 0"):
+        store.open_txns(0, "ann", "here")
+
+
+def test_committing_has_the_server_look_for_conflicts(metastore: Open) -> None:
+    """From facts: 4.x looks only if the client says that it does not rely on EXCL_WRITE."""
+    requests = []
+    _, store = metastore(commit_txn=requests.append)
+    store.commit_txn(TxnId(9))
+    assert (requests[0].txnid, requests[0].exclWriteEnabled) == (9, False)
+
+
+def open_txn(store: MetastoreStore) -> OpenTxn:
+    return OpenTxn(store, user="ann", host="here")
+
+
+OPENS = {"open_txns": lambda _: hms.OpenTxnsResponse([9]), "heartbeat": lambda _: None}
+
+
+def test_a_lost_answer_to_a_commit_of_hive_4(metastore: Open) -> None:
+    """From facts: there a second commit is silent."""
+    server, store = metastore(commit_txn=in_turn(HangUpError(), None), **OPENS)
+    open_txn(store).commit()
+    assert server.names.count("commit_txn") == 2
+
+
+def test_a_lost_answer_to_a_commit_of_hive_3(metastore: Open) -> None:
+    """From facts: there it is told that the transaction is committed, if it wrote anything."""
+    gone = hms.NoSuchTxnException("Transaction txnid:9 is already committed.")
+    server, store = metastore(commit_txn=in_turn(HangUpError(), gone), **OPENS)
+    open_txn(store).commit()
+    assert server.names.count("commit_txn") == 2
+
+
+def test_a_lost_answer_to_an_empty_commit_of_hive_3(metastore: Open) -> None:
+    """From facts: there one that recorded nothing is forgotten at once."""
+    gone = hms.NoSuchTxnException("No such transaction txnid:9")
+    server, store = metastore(commit_txn=in_turn(HangUpError(), gone, gone), **OPENS)
+    open_txn(store).commit()
+    assert server.names.count("commit_txn") == 2
+    with pytest.raises(NoSuchTxnError):
+        store.commit_txn(TxnId(9))
+
+
+def test_a_lost_commit_that_was_lost_indeed(metastore: Open) -> None:
+    aborted = hms.TxnAbortedException("Transaction txnid:9 already aborted")
+    _, store = metastore(commit_txn=in_turn(HangUpError(), aborted), **OPENS)
+    with pytest.raises(TxnAbortedError):
+        open_txn(store).commit()
+
+
+def test_a_commit_that_is_never_answered(metastore: Open) -> None:
+    _, store = metastore(commit_txn=raising(HangUpError()), **OPENS)
+    with pytest.raises(CommitStateUnknownError, match="not known whether txnid:9"):
+        open_txn(store).commit()
+
+
+def test_aborting_those_that_are_open(metastore: Open) -> None:
+    infos = [
+        hms.TxnInfo(5, hms.TxnState.OPEN, "bob", "there", startedTime=1000, lastHeartbeatTime=2000),
+        hms.TxnInfo(6, hms.TxnState.ABORTED, "bob", "there", metaInfo="rollback"),
+    ]
+    requests = []
+    server, store = metastore(
+        get_open_txns_info=lambda: hms.GetOpenTxnsInfoResponse(6, infos),
+        abort_txns=requests.append,
+    )
+    assert store.abort_txns([TxnId(4), TxnId(5), TxnId(6)]) == [5]
+    assert requests[0].txn_ids == [5]
+    assert store.abort_txns([TxnId(6)]) == []
+    assert server.names.count("abort_txns") == 1
+    txns = store.show_txns()
+    assert [(t.txn_id, t.state, t.started_ms, t.meta_info) for t in txns] == [
+        (5, TxnState.OPEN, 1000, ""),
+        (6, TxnState.ABORTED, 0, "rollback"),
+    ]
+
+
+def test_a_write_id_that_is_refused(metastore: Open) -> None:
+    """From facts: the server does not say that it is because the transaction was aborted."""
+    refused = hms.MetaException("Write ID allocation on sales.orders failed for input txns: {9}")
+    aborted = hms.TxnAbortedException("Transaction txnid:9 already aborted")
+    _, store = metastore(
+        allocate_table_write_ids=raising(refused), heartbeat=in_turn(aborted, None)
+    )
+    with pytest.raises(TxnAbortedError):
+        store.allocate_write_id(TxnId(9), TABLE)
+    with pytest.raises(TxnError, match="Write ID allocation failed"):
+        store.allocate_write_id(TxnId(9), TABLE)
+
+
+def test_dynamic_partitions_with_their_operation(metastore: Open) -> None:
+    requests = []
+    _, store = metastore(add_dynamic_partitions=requests.append)
+    store.add_dynamic_partitions(TxnId(9), WriteId(4), TABLE, ["d=1"], WriteOperation.DELETE)
+    assert requests[0].operationType == hms.DataOperationType.DELETE
+    assert requests[0].partitionnames == ["d=1"]
+
+
+# -- locks
+
+
+def answers_lock(requests: list[Any], state: int, message: str | None = None) -> Any:
+    def answer(request: Any) -> Any:
+        requests.append(request)
+        return hms.LockResponse(3, state, message)
+
+    return answer
+
+
+def test_a_lock_of_hive_4_says_everything(metastore: Open) -> None:
+    requests: list[Any] = []
+    _, store = metastore(
+        lock=answers_lock(requests, hms.LockState.ACQUIRED),
+        get_latest_txnid_in_conflict=lambda _: 0,
+    )
+    components = [
+        UPDATE,
+        LockComponent(LockType.SHARED_READ, "sales", transactional=False),
+        LockComponent(
+            LockType.SHARED_READ, "sales", "parts", "d=1", WriteOperation.INSERT, dynamic=True
+        ),
+    ]
+    response = store.lock(TxnId(9), components, "ann", "here", "query 1")
+    assert (response.lock_id, response.state) == (3, LockState.ACQUIRED)
+    (request,) = requests
+    assert (request.txnid, request.user, request.hostname) == (9, "ann", "here")
+    assert (request.agentInfo, request.zeroWaitReadEnabled) == ("query 1", False)
+    assert [
+        (c.type, c.level, c.operationType, c.isTransactional, c.isDynamicPartitionWrite)
+        for c in request.component
+    ] == [
+        (hms.LockType.EXCL_WRITE, hms.LockLevel.TABLE, hms.DataOperationType.UPDATE, True, False),
+        (hms.LockType.SHARED_READ, hms.LockLevel.DB, hms.DataOperationType.NO_TXN, False, False),
+        (
+            hms.LockType.SHARED_READ, hms.LockLevel.PARTITION, hms.DataOperationType.INSERT,
+            True, True,
+        ),
+    ]  # fmt: skip
+
+
+def test_hive_3_has_no_excl_write(metastore: Open) -> None:
+    requests: list[Any] = []
+    server, store = metastore(lock=answers_lock(requests, hms.LockState.ACQUIRED))
+    for _ in range(2):
+        store.lock(TxnId(9), [UPDATE], "ann", "here")
+    assert [r.component[0].type for r in requests] == [hms.LockType.SHARED_WRITE] * 2
+    assert server.names == ["get_latest_txnid_in_conflict", "lock", "lock"]
+
+
+def test_a_read_that_does_not_wait(metastore: Open) -> None:
+    """From facts: NOT_ACQUIRED of 4.x, where hive.txn.xlock.iow is off."""
+    requests: list[Any] = []
+    message = "Unable to acquire read lock due to an existing exclusive lock {lockid:2 …}"
+    _, store = metastore(
+        TxnPolicy(xlock_iow=False),
+        lock=answers_lock(requests, hms.LockState.NOT_ACQUIRED, message),
+        get_latest_txnid_in_conflict=lambda _: 0,
+    )
+    with pytest.raises(LockTimeoutError, match="existing exclusive lock") as caught:
+        store.lock(TxnId(9), [UPDATE], "ann", "here")
+    assert caught.value.code == 10307
+    assert requests[0].zeroWaitReadEnabled is True
+
+
+def lock_row(lock_id: int, state: int, **more: Any) -> Any:
+    return hms.ShowLocksResponseElement(
+        lockid=lock_id, dbname="sales", tablename="orders", state=state,
+        type=hms.LockType.EXCLUSIVE, txnid=lock_id + 10, lastheartbeat=0, user="bob",
+        hostname="there", lockIdInternal=1, **more,
+    )  # fmt: skip
+
+
+def test_who_waits_is_told_for_whom(metastore: Open) -> None:
+    rows = [
+        lock_row(3, hms.LockState.WAITING, blockedByExtId=2, blockedByIntId=1),
+        lock_row(2, hms.LockState.ACQUIRED, acquiredat=1234),
+    ]
+    _, store = metastore(
+        check_lock=lambda _: hms.LockResponse(3, hms.LockState.WAITING),
+        show_locks=lambda _: hms.ShowLocksResponse(rows),
+    )
+    response = store.check_lock(LockId(3))
+    assert response.state is LockState.WAITING
+    assert response.blocked_by == (
+        "lockid:2 of txnid:12 (bob@there), EXCLUSIVE acquired on sales/orders"
+    )
+    assert [(x.lock_id, x.acquired_at_ms) for x in store.show_locks()] == [(2, 1234), (3, None)]
+
+
+def test_unlocking_twice(metastore: Open) -> None:
+    granted = hms.TxnOpenException("Unlocking locks associated with transaction not permitted.")
+    _, store = metastore(unlock=in_turn(None, hms.NoSuchLockException("No such lock"), granted))
+    store.unlock(LockId(3))
+    store.unlock(LockId(3))
+    with pytest.raises(TxnError, match="not permitted"):
+        store.unlock(LockId(3))
+
+
+def test_who_won_in_hive_4(metastore: Open) -> None:
+    _, store = metastore(get_latest_txnid_in_conflict=in_turn(0, -1, 8))
+    assert [store.latest_txn_in_conflict(TxnId(9)) for _ in range(3)] == [None, None, 8]
+
+
+def test_who_won_in_hive_3(metastore: Open) -> None:
+    """It cannot be asked: what was committed while the transaction waited for its lock counts."""
+    _, store = metastore(
+        lock=lambda _: hms.LockResponse(3, hms.LockState.WAITING),
+        show_locks=lambda _: hms.ShowLocksResponse([]),
+        get_open_txns=in_turn(open_txns(9, [8, 9]), open_txns(10, [9, 10])),
+        get_valid_write_ids=in_turn(write_ids(5, [5]), write_ids(5, [])),
+    )
+    assert store.latest_txn_in_conflict(TxnId(9)) is None
+    store.lock(TxnId(9), [UPDATE], "ann", "here")
+    assert store.latest_txn_in_conflict(TxnId(9)) == 8
+
+
+def test_nobody_won_in_hive_3(metastore: Open) -> None:
+    _, store = metastore(
+        lock=lambda _: hms.LockResponse(3, hms.LockState.WAITING),
+        show_locks=lambda _: hms.ShowLocksResponse([]),
+        get_open_txns=in_turn(open_txns(9, [8, 9]), open_txns(9, [8, 9], bytes([1]))),
+        get_valid_write_ids=in_turn(write_ids(5, [5]), write_ids(5, [5], bytes([1]))),
+    )
+    store.lock(TxnId(9), [UPDATE], "ann", "here")
+    assert store.latest_txn_in_conflict(TxnId(9)) is None
+
+
+# -- compactions
+
+
+def info(number: int, kind: int) -> Any:
+    struct = hms.CompactionInfoStruct(
+        id=number, dbname="sales", tablename="orders", type=kind, workerId="w", start=5
+    )
+    # A number of buckets, which our IDL does not have.
+    struct.unknown_fields = {18: (8, b"\x00\x00\x00\x07")}
+    return struct
+
+
+def test_the_worker_gives_back_what_it_was_given(metastore: Open) -> None:
+    requests: list[Any] = []
+    server, store = metastore(
+        find_next_compact2=lambda _: hms.OptionalCompactionInfoStruct(
+            info(4, hms.CompactionType.MAJOR)
+        ),
+        update_compactor_state=lambda cr, txn: requests.append((cr, txn)),
+        mark_compacted=requests.append,
+        heartbeat=lambda _: None,
+        commit_txn=lambda _: None,
+    )
+    entry = store.next_compaction("worker")
+    assert entry is not None
+    assert (entry.compaction_id, entry.type) == (4, CompactionType.MAJOR)
+    store.compaction_started(CompactionId(4), TxnId(9), WriteId(6))
+    store.mark_compacted(CompactionId(4))
+    (started, txn), compacted = requests
+    assert (started.highestWriteId, txn, compacted.highestWriteId) == (6, 9, 6)
+    assert compacted.unknown_fields == {18: (8, b"\x00\x00\x00\x07")}
+    assert server.names[-3:] == ["heartbeat", "mark_compacted", "commit_txn"]
+
+
+def test_a_compaction_whose_transaction_was_lost(metastore: Open) -> None:
+    server, store = metastore(
+        find_next_compact2=lambda _: hms.OptionalCompactionInfoStruct(
+            info(4, hms.CompactionType.MINOR)
+        ),
+        update_compactor_state=lambda cr, txn: None,
+        mark_compacted=lambda cr: None,
+        heartbeat=raising(hms.TxnAbortedException("Transaction txnid:9 already aborted")),
+    )
+    store.next_compaction("worker")
+    store.compaction_started(CompactionId(4), TxnId(9), WriteId(6))
+    with pytest.raises(TxnAbortedError):
+        store.mark_compacted(CompactionId(4))
+    assert "mark_compacted" not in server.names
+
+
+def test_hive_3_gives_its_queue_to_nobody(metastore: Open) -> None:
+    server, store = metastore()
+    assert store.next_compaction("worker") is None
+    assert store.next_compaction("worker") is None
+    assert server.names == ["find_next_compact2", "find_next_compact"]
+
+
+def test_what_only_hives_workers_can_do_is_refused(metastore: Open) -> None:
+    refused = []
+    _, store = metastore(
+        find_next_compact2=in_turn(
+            hms.OptionalCompactionInfoStruct(info(4, hms.CompactionType.REBALANCE)),
+            hms.OptionalCompactionInfoStruct(None),
+        ),
+        mark_refused=refused.append,
+    )
+    assert store.next_compaction("worker") is None
+    assert [(r.id, r.errorMessage) for r in refused] == [
+        (4, "acidsql does not rebalance tables; ask for a major compaction")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        (
+            hms.CompactionResponse(
+                -1, "refused", False, "Compaction is already scheduled with state='working'"
+            ),
+            "already scheduled with state='working'",
+        ),
+        (hms.CompactionResponse(7, "initiated", False), "state='initiated' and id=7"),
+    ],
+    ids=["hive4", "hive3"],
+)
+def test_a_second_request(metastore: Open, answer: Any, text: str) -> None:
+    _, store = metastore(compact2=lambda _: answer)
+    with pytest.raises(CompactionRefusedError, match=text):
+        store.compact(TABLE, None, CompactionType.MAJOR)
+
+
+def test_a_lost_request_is_not_repeated(metastore: Open) -> None:
+    server, store = metastore(compact2=raising(HangUpError()))
+    with pytest.raises(StorageError):
+        store.compact(TABLE, None, CompactionType.MAJOR)
+    assert server.names == ["compact2"]
+
+
+@pytest.mark.parametrize(
+    ("word", "state"),
+    [
+        ("initiated", CompactionState.INITIATED),
+        ("ready for cleaning", CompactionState.READY_FOR_CLEANING),
+        ("did not initiate", CompactionState.DID_NOT_INITIATE),
+        ("attempted", CompactionState.DID_NOT_INITIATE),
+        ("aborted", CompactionState.ABORTED),
+    ],
+)
+def test_the_words_for_states(metastore: Open, word: str, state: CompactionState) -> None:
+    element = hms.ShowCompactResponseElement(
+        dbname="sales", tablename="orders", type=hms.CompactionType.REBALANCE, state=word, id=7,
+        initiatorId="host-1.example-manual",
+    )  # fmt: skip
+    _, store = metastore(show_compact=lambda _: hms.ShowCompactResponse([element]))
+    (entry,) = store.show_compactions()
+    assert (entry.state, entry.type) == (state, CompactionType.REBALANCE)
+    assert (entry.initiator, entry.initiator_host) == ("manual", "host-1.example")
+
+
+# -- ids that are passed over
+
+
+def test_a_table_whose_write_ids_begin_later(metastore: Open) -> None:
+    requests = []
+    _, store = metastore(
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
+        get_open_txns=lambda: open_txns(9, []),
+        get_valid_write_ids=in_turn(write_ids(0, []), write_ids(7, [])),
+        seed_write_id=requests.append,
+    )
+    for _ in range(2):
+        store.seed_write_id(TABLE, WriteId(7))
+    assert [(r.tableName, r.seedWriteId) for r in requests] == [("orders", 7)]
+
+
+def test_too_many_write_ids_for_hive_3(metastore: Open) -> None:
+    _, store = metastore(
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
+        get_open_txns=lambda: open_txns(9, []),
+        get_valid_write_ids=lambda _: write_ids(0, []),
+    )
+    with pytest.raises(TxnError, match="cannot pass over 10000000 write ids"):
+        store.seed_write_id(TABLE, WriteId(10_000_000))
+
+
+def test_a_conflict_found_at_the_commit(metastore: Open) -> None:
+    text = (
+        "Aborting [txnid:9,11] due to a write conflict on sales/orders "
+        "committed by [txnid:8,10] u/u"
+    )
+    _, store = metastore(commit_txn=raising(hms.TxnAbortedException(text)), **OPENS)
+    txn = open_txn(store)
+    with pytest.raises(WriteConflictError) as caught:
+        txn.commit()
+    assert (caught.value.table, caught.value.partition) == ("sales.orders", None)
+    assert txn.owns_files()
+
+
+def test_what_the_metastore_does_itself(metastore: Open) -> None:
+    server, store = metastore()
+    assert (store.time_out_txns(), store.resolve_deadlocks(), store.ready_to_clean()) == (
+        [],
+        [],
+        [],
+    )
+    store.trim()
+    store.mark_cleaned(CompactionId(4))
+    assert server.calls == []
+
+
+def test_an_error_that_is_not_declared(metastore: Open) -> None:
+    _, store = metastore(heartbeat=raising(internal_error("Internal error processing heartbeat")))
+    with pytest.raises(StorageError, match="failed in heartbeat") as caught:
+        store.heartbeat(TxnId(9))
+    assert caught.value.detail == "Internal error processing heartbeat."
