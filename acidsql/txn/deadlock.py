@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from acidsql.model.ids import TxnId
 from acidsql.txn.entities import Lock, LockState
@@ -20,10 +20,23 @@ def deadlocked(locks: Sequence[Lock]) -> dict[TxnId, str]:
     >>> deadlocked([])
     {}
     """
-    waits_for = _waits_for(locks)
+    return losers(_waits_for(locks))
+
+
+def losers(
+    waits_for: Mapping[TxnId, set[TxnId]], may_lose: Callable[[TxnId], bool] = lambda _: True
+) -> dict[TxnId, str]:
+    """The youngest of each circle that may lose, with the reason.
+
+    >>> losers({TxnId(1): {TxnId(2)}, TxnId(2): {TxnId(1)}})
+    {2: 'deadlock with txnid:1'}
+    """
     victims: dict[TxnId, str] = {}
     while circle := _circle(waits_for):
-        victim = max(circle)
+        victim = max(filter(may_lose, circle), default=None)
+        if victim is None:
+            waits_for = {txn: ahead - circle for txn, ahead in waits_for.items()}
+            continue
         others = ", ".join(f"txnid:{t}" for t in sorted(circle - {victim}))
         victims[victim] = f"deadlock with {others}"
         waits_for = {txn: ahead - {victim} for txn, ahead in waits_for.items() if txn != victim}

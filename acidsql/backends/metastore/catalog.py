@@ -314,7 +314,11 @@ class MetastoreCatalog:
     def _rename(self, values: Sequence[str], struct: Struct) -> None:
         """Make the partition of some values another one."""
         request = hms.RenamePartitionRequest(
-            dbName=struct.dbName, tableName=struct.tableName, partVals=values, newPart=struct
+            catName=struct.catName,  # the server takes none for an error here
+            dbName=struct.dbName,
+            tableName=struct.tableName,
+            partVals=values,
+            newPart=struct,
         )
         self._client.call_known(
             Call("rename_partition_req", (request,)),

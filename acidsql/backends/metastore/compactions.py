@@ -40,6 +40,7 @@ class MetastoreCompactions(MetastoreLocks):
         self._taken: dict[CompactionId, Any] = {}
         """What was taken from the queue here, as it was given."""
         self._workers: dict[CompactionId, TxnId] = {}
+        self._has_queue = True
 
     def compact(
         self,
@@ -81,13 +82,16 @@ class MetastoreCompactions(MetastoreLocks):
                     keep_unknown=True,
                 ).ci
             except UnknownMethodError:
-                _log.warning("the metastore %s has no work for others", self._client.place.name)
+                if self._has_queue:
+                    name = self._client.place.name
+                    _log.warning("the metastore %s gives its compactions to nobody", name)
+                self._has_queue = False
                 return None
             if info is None:
                 return None
             if info.type != hms.CompactionType.REBALANCE:
                 self._taken[CompactionId(info.id)] = info
-                return _of_info(info)
+                return _of_info(info, worker_id)
             self._finish("mark_refused", info, _NO_REBALANCE)
 
     def compaction_started(
@@ -169,7 +173,7 @@ class MetastoreCompactions(MetastoreLocks):
         raise no_such_compaction(compaction_id)
 
 
-def _of_info(info: Any) -> Compaction:
+def _of_info(info: Any, worker_id: str) -> Compaction:
     return Compaction(
         CompactionId(info.id),
         info.dbname,
@@ -177,9 +181,7 @@ def _of_info(info: Any) -> Compaction:
         info.partitionname,
         _TYPE_OF[info.type],
         CompactionState.WORKING,
-        worker_id=info.workerId,
-        enqueued_ms=info.enqueueTime or None,
-        started_ms=info.start or None,
+        worker_id=worker_id,
     )
 
 

@@ -9,11 +9,12 @@ from typing import Any
 from acidsql.backends.metastore.client import Call
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
-from acidsql.backends.metastore.txns import MetastoreTxns
+from acidsql.backends.metastore.txns import AGENT, MetastoreTxns
 from acidsql.errors import LockTimeoutError, NoSuchLockError, TxnError
 from acidsql.model.ids import NO_TXN, LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.components import CHANGES
+from acidsql.txn.deadlock import losers
 from acidsql.txn.entities import Lock, LockComponent, LockResponse, LockState, LockType
 from acidsql.txn.locks import describe_lock
 
@@ -51,7 +52,7 @@ class MetastoreLocks(MetastoreTxns):
                 txnid=txn_id,
                 user=user,
                 hostname=host,
-                agentInfo=agent_info or "acidsql",
+                agentInfo=f"{AGENT} {agent_info}".rstrip(),
                 zeroWaitReadEnabled=self._policy.zero_wait_reads,
             )
 
@@ -81,10 +82,26 @@ class MetastoreLocks(MetastoreTxns):
             self._client.call("unlock", hms.UnlockRequest(lockid=lock_id))
 
     def resolve_deadlocks(self) -> list[TxnId]:
-        """Nothing: who waits in a circle is the metastore's business. Before Hive 4.3 it leaves
-        them to their time-outs.
+        """Abort those of our own that wait in a circle and are the youngest of us in it.
+
+        Before Hive 4.1 the metastore leaves them to their time-outs. Of the transactions of others
+        nobody is aborted, since only we tell the user to run it again.
         """
-        return []
+        locks = self.show_locks()
+        owner = {lock.lock_id: lock.txn_id for lock in locks}
+        waits_for: dict[TxnId, set[TxnId]] = {}
+        for lock in locks:
+            blocker = owner.get(lock.blocked_by_lock_id or LockId(0))
+            if lock.state is LockState.WAITING and blocker is not None:
+                waits_for.setdefault(lock.txn_id, set()).add(blocker)
+        ours = {lock.txn_id for lock in locks if lock.agent_info.startswith(AGENT)}
+        lost = []
+        for txn_id, reason in losers(waits_for, ours.__contains__).items():
+            if txn_id in self._opened:
+                self._deadlocks[txn_id] = reason
+                self.abort_txn(txn_id, reason)
+                lost.append(txn_id)
+        return lost
 
     def show_locks(self) -> list[Lock]:
         answer = self._client.call("show_locks", hms.ShowLocksRequest(isExtended=True))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import compress
 from typing import Any
 
@@ -22,17 +22,18 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.entities import Txn, TxnRangeResponse, TxnState, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import batch_size, write_id_refused
+from acidsql.txn.state import batch_size, require_open
 
 _STATES = {
     hms.TxnState.OPEN: TxnState.OPEN,
     hms.TxnState.ABORTED: TxnState.ABORTED,
     hms.TxnState.COMMITTED: TxnState.COMMITTED,
 }
+AGENT = "acidsql"
+"""How transactions and locks of ours are known from others'."""
 _ROLLED_BACK = 50005
 """Hive's TxnErrorMsg ABORT_ROLLBACK: 4.x shows it as the reason; it takes no text of ours."""
 _MIN_HISTORY = "metastore.txn.use.minhistorywriteid"
-_REMEMBERED = 1000
 _MOST_SEEDED = 10_000
 """How many write ids or transactions are used up, where a server cannot pass over them."""
 
@@ -47,10 +48,12 @@ class MetastoreTxns:
     def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
         self._client = client
         self._policy = policy
+        self._opened: set[TxnId] = set()
+        """Open transactions of ours."""
+        self._deadlocks: dict[TxnId, str] = {}
+        """Those that had to give way, with the reason, which the metastore does not keep."""
         self._unanswered: set[TxnId] = set()
         """Transactions whose commit was sent and not answered."""
-        self._committed: deque[TxnId] = deque(maxlen=_REMEMBERED)
-        """The last ones that were committed here: 3.1 forgets them at once."""
         self._views: dict[TxnId, ValidTxnList] = {}
         """The snapshots of open transactions of ours."""
         self._pinned: dict[TxnId, set[TableName]] = {}
@@ -72,18 +75,23 @@ class MetastoreTxns:
             num_txns=batch_size(count, self._policy.max_open_batch),
             user=user,
             hostname=host,
-            agentInfo="acidsql",
+            agentInfo=AGENT,
             txn_type=type.value,
         )
-        return [TxnId(i) for i in self._client.call("open_txns", request).txn_ids]
+        opened = [TxnId(i) for i in self._client.call("open_txns", request).txn_ids]
+        self._opened.update(opened)
+        return opened
 
     def heartbeat(self, txn_id: TxnId) -> None:
         # A server that hangs must not use up the time in which another one could be asked.
-        self._client.call(
-            "heartbeat",
-            hms.HeartbeatRequest(txnid=txn_id),
-            timeout_s=min(self._policy.heartbeat_s, self._client.place.timeout_s),
-        )
+        timeout_s = min(self._policy.heartbeat_s, self._client.place.timeout_s)
+        request = hms.HeartbeatRequest(txnid=txn_id)
+        try:
+            self._client.call("heartbeat", request, timeout_s=timeout_s)
+        except TxnAbortedError:
+            if txn_id in self._deadlocks:
+                require_open(txn_id, TxnState.ABORTED, self._deadlocks[txn_id])
+            raise
 
     def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
         request = hms.HeartbeatTxnRangeRequest(min=first, max=last)
@@ -92,8 +100,6 @@ class MetastoreTxns:
 
     def commit_txn(self, txn_id: TxnId) -> None:
         """As the port says. The metastore is asked to look for write conflicts in any case."""
-        if txn_id in self._committed:
-            return
         request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=False)
         try:
             self._client.call("commit_txn", request, repeatable=False)
@@ -110,7 +116,6 @@ class MetastoreTxns:
             self._forget(txn_id)
             raise
         self._forget(txn_id)
-        self._committed.append(txn_id)
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
         """As the port says. 4.x notes that it was rolled back; the reason cannot be told."""
@@ -203,6 +208,7 @@ class MetastoreTxns:
 
     def _forget(self, txn_id: TxnId) -> None:
         self._unanswered.discard(txn_id)
+        self._opened.discard(txn_id)
         for known in (self._views, self._pinned, self._waited):
             known.pop(txn_id, None)
 
@@ -212,15 +218,18 @@ class MetastoreTxns:
         request = hms.AllocateTableWriteIdsRequest(
             dbName=table.database, tableName=table.table, txnIds=[txn_id]
         )
-        try:
+        with self._told_why(txn_id):
             answer = self._client.call("allocate_table_write_ids", request)
-        except MetaError as error:
-            if "Write ID allocation" not in str(error):
-                raise
-            # The server does not say which of its reasons it is.
-            self.heartbeat(txn_id)
-            raise write_id_refused(table) from error
         return WriteId(next(m.writeId for m in answer.txnToWriteIds if m.txnId == txn_id))
+
+    @contextmanager
+    def _told_why(self, txn_id: TxnId) -> Iterator[None]:
+        """Hive 4 calls it an internal error if a transaction is not open, and Hive 3.1 hangs up."""
+        try:
+            yield
+        except (MetaError, LostAnswerError):
+            self.heartbeat(txn_id)
+            raise
 
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
         """As the port says, of a table that is transactional or not there yet."""
@@ -267,7 +276,8 @@ class MetastoreTxns:
         if mark >= highest:
             return
         try:
-            self._client.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=highest))
+            # Unlike the seed of write ids it is the first that is handed out.
+            self._client.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=highest + 1))
         except UnknownMethodError:
             if highest - mark > _MOST_SEEDED:
                 raise TxnError(
@@ -339,7 +349,8 @@ class MetastoreTxns:
             partitionnames=list(partitions),
             operationType=OPERATIONS[operation],
         )
-        self._client.call("add_dynamic_partitions", request)
+        with self._told_why(txn_id):
+            self._client.call("add_dynamic_partitions", request)
 
 
 def _write_id_list(table: TableName, answer: Any) -> ValidWriteIdList:

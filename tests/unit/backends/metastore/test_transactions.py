@@ -15,6 +15,7 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.errors import (
     CommitStateUnknownError,
     CompactionRefusedError,
+    DeadlockError,
     LockTimeoutError,
     NoSuchTxnError,
     StorageError,
@@ -251,16 +252,20 @@ def test_aborting_those_that_are_open(metastore: Open) -> None:
     ]
 
 
-def test_a_write_id_that_is_refused(metastore: Open) -> None:
-    """From facts: the server does not say that it is because the transaction was aborted."""
-    refused = hms.MetaException("Write ID allocation on sales.orders failed for input txns: {9}")
+@pytest.mark.parametrize("failure", [internal_error("Internal error"), HangUpError()])
+def test_a_write_id_that_is_refused(metastore: Open, failure: Exception) -> None:
+    """As seen: neither Hive 4.0.1 nor 3.1.3 says that it is because the transaction has ended."""
     aborted = hms.TxnAbortedException("Transaction txnid:9 already aborted")
     _, store = metastore(
-        allocate_table_write_ids=raising(refused), heartbeat=in_turn(aborted, None)
+        allocate_table_write_ids=raising(failure),
+        add_dynamic_partitions=raising(failure),
+        heartbeat=in_turn(aborted, aborted, None),
     )
     with pytest.raises(TxnAbortedError):
         store.allocate_write_id(TxnId(9), TABLE)
-    with pytest.raises(TxnError, match="Write ID allocation failed"):
+    with pytest.raises(TxnAbortedError):
+        store.add_dynamic_partitions(TxnId(9), WriteId(4), TABLE, [], WriteOperation.INSERT)
+    with pytest.raises(StorageError, match="allocate_table_write_ids"):
         store.allocate_write_id(TxnId(9), TABLE)
 
 
@@ -300,7 +305,7 @@ def test_a_lock_of_hive_4_says_everything(metastore: Open) -> None:
     assert (response.lock_id, response.state) == (3, LockState.ACQUIRED)
     (request,) = requests
     assert (request.txnid, request.user, request.hostname) == (9, "ann", "here")
-    assert (request.agentInfo, request.zeroWaitReadEnabled) == ("query 1", False)
+    assert (request.agentInfo, request.zeroWaitReadEnabled) == ("acidsql query 1", False)
     assert [
         (c.type, c.level, c.operationType, c.isTransactional, c.isDynamicPartitionWrite)
         for c in request.component
@@ -361,6 +366,36 @@ def test_who_waits_is_told_for_whom(metastore: Open) -> None:
         "lockid:2 of txnid:12 (bob@there), EXCLUSIVE acquired on sales/orders"
     )
     assert [(x.lock_id, x.acquired_at_ms) for x in store.show_locks()] == [(2, 1234), (3, None)]
+
+
+def test_who_waits_in_a_circle_gives_way(metastore: Open) -> None:
+    """From facts: before 4.1 nobody else sees to it. The youngest here, 14, is Hive's."""
+    waiting, acquired = hms.LockState.WAITING, hms.LockState.ACQUIRED
+    rows = [
+        lock_row(1, acquired, agentInfo="acidsql"),
+        lock_row(2, acquired, agentInfo="acidsql"),
+        lock_row(4, acquired, agentInfo="hive_2026"),
+        lock_row(11, waiting, agentInfo="acidsql", blockedByExtId=2),
+        lock_row(12, waiting, agentInfo="acidsql", blockedByExtId=4),
+        lock_row(14, waiting, agentInfo="hive_2026", blockedByExtId=1),
+    ]
+    for row in rows:
+        row.txnid = row.lockid % 10
+    aborted = []
+    _, store = metastore(
+        open_txns=in_turn(hms.OpenTxnsResponse([1]), hms.OpenTxnsResponse([2])),
+        show_locks=lambda _: hms.ShowLocksResponse(rows),
+        abort_txn=lambda request: aborted.append(request.txnid),
+        heartbeat=raising(hms.TxnAbortedException("Transaction txnid:2 already aborted")),
+    )
+    store.open_txn("ann", "here")
+    assert store.resolve_deadlocks() == [], "the other session of ours is to give way"
+    store.open_txn("ann", "here")
+    assert store.resolve_deadlocks() == [2]
+    assert aborted == [2]
+    with pytest.raises(DeadlockError) as caught:
+        store.heartbeat(TxnId(2))
+    assert caught.value.detail == "Reason: deadlock with txnid:1, txnid:4."
 
 
 def test_unlocking_twice(metastore: Open) -> None:
