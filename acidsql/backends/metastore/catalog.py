@@ -355,9 +355,12 @@ class MetastoreCatalog:
 
 
 def _without_statistics(struct: Struct) -> bool:
-    """Take away the note that the statistics of a Table or Partition are right, if it is there."""
+    """Take away what a Table or Partition says of the number of its rows, if anything."""
     parameters = struct.parameters or {}
-    return parameters.pop(STATISTICS, None) is not None
+    said = [key for key in STATISTICS if key in parameters]
+    for key in said:
+        del parameters[key]
+    return bool(said)
 
 
 def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:

@@ -38,14 +38,15 @@ from acidsql.model.types import (
 Struct = Any
 """A struct of the IDL: thriftpy2 makes its class when it loads the IDL."""
 
-STATISTICS = "COLUMN_STATS_ACCURATE"
-"""The parameter that says that row counts and column statistics are those of the rows."""
+STATISTICS = ("COLUMN_STATS_ACCURATE", "numRows", "rawDataSize")
+"""Parameters about rows: the first says whether what is noted, here and of columns, is right.
+
+Where it does, Hive answers queries from them (hive.compute.query.using.stats).
+"""
 
 _KEPT_BY_METASTORE = frozenset(
     {
-        STATISTICS,
-        "numRows",
-        "rawDataSize",
+        *STATISTICS,
         "totalSize",
         "numFiles",
         "numFilesErasureCoded",
@@ -221,7 +222,7 @@ def change_table(struct: Struct, table: Table) -> None:
     kept = {
         k: v
         for k, v in (struct.parameters or {}).items()
-        if k in _KEPT_BY_METASTORE and k != STATISTICS
+        if k in _KEPT_BY_METASTORE and k not in STATISTICS
     }
     struct.parameters = {**kept, **_parameters(table)}
     struct.tableType = _table_type(table)

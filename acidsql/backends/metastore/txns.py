@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import compress
@@ -33,6 +34,7 @@ AGENT = "acidsql"
 """How transactions and locks of ours are known from others'."""
 _ROLLED_BACK = 50005
 """Hive's TxnErrorMsg ABORT_ROLLBACK: 4.x shows it as the reason; it takes no text of ours."""
+_REMEMBERED = 100
 _MIN_HISTORY = "metastore.txn.use.minhistorywriteid"
 _MOST_SEEDED = 10_000
 """How many write ids or transactions are used up, where a server cannot pass over them."""
@@ -54,6 +56,8 @@ class MetastoreTxns:
         """Those that had to give way, with the reason, which the metastore does not keep."""
         self._unanswered: set[TxnId] = set()
         """Transactions whose commit was sent and not answered."""
+        self._committed: deque[TxnId] = deque(maxlen=_REMEMBERED)
+        """The last that were committed: 3.1 does not know an empty one any more."""
         self._views: dict[TxnId, ValidTxnList] = {}
         """The snapshots of open transactions of ours."""
         self._pinned: dict[TxnId, set[TableName]] = {}
@@ -100,6 +104,8 @@ class MetastoreTxns:
 
     def commit_txn(self, txn_id: TxnId) -> None:
         """As the port says. The metastore is asked to look for write conflicts in any case."""
+        if txn_id in self._committed:
+            return
         request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=False)
         try:
             self._client.call("commit_txn", request, repeatable=False)
@@ -116,6 +122,7 @@ class MetastoreTxns:
             self._forget(txn_id)
             raise
         self._forget(txn_id)
+        self._committed.append(txn_id)
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
         """As the port says. 4.x notes that it was rolled back; the reason cannot be told."""

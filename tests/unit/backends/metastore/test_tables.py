@@ -183,14 +183,14 @@ def test_what_may_be_written(changes, reason):
 def test_a_change_leaves_what_is_not_ours():
     theirs = struct(
         WHOLE,
-        parameters={"COLUMN_STATS_ACCURATE": "{}", "numRows": "7", "gone": "1"},
+        parameters={"COLUMN_STATS_ACCURATE": "{}", "numRows": "7", "totalSize": "7", "gone": "1"},
         retention=5,
     )
     theirs.sd.cols[3].type = "timestamp with local time zone('UTC')"
     theirs.sd.location = "file:///warehouse/sales.db/t"
     columns = (*WHOLE.columns, Column("more", parse_type("int")))
     change_table(theirs, replace(WHOLE, columns=columns, parameters={"transactional": "true"}))
-    assert theirs.parameters == {"numRows": "7", "transactional": "true", "comment": "a comment"}
+    assert theirs.parameters == {"totalSize": "7", "transactional": "true", "comment": "a comment"}
     assert [f.type for f in theirs.sd.cols][3:] == ["timestamp with local time zone('UTC')", "int"]
     assert theirs.sd.location == "file:///warehouse/sales.db/t"
     assert theirs.retention == 5
