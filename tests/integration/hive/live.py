@@ -50,7 +50,7 @@ class Live(Shared):
         assert ours == sorted(self._hive_partitions(table)), table.name
 
     def statistics(self, table: Table) -> Any:
-        """What Hive answers from its statistics alone, or from the files where it distrusts them."""
+        """What Hive counts, by its statistics where it trusts them."""
         self.hive.run("SET hive.compute.query.using.stats=true")
         try:
             return self.hive.run(f"SELECT count(*) AS n FROM {table.name}")[0]["n"]
