@@ -42,10 +42,14 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
         if statement.cascade:
             _drop_tables(name, scope)
         scope.store.drop_database(name)
-        if scope.storage.list_files(database.location):
-            return Result("drop", message=f"OK\n{database.location} holds files and stays.")
-        scope.storage.remove(database.location)
-    return Result("drop", message="OK")
+        places = {database.location, database.managed_location or database.location}
+        message = "OK"
+        for place in sorted(places):
+            if scope.storage.list_files(place):
+                message += f"\n{place} holds files and stays."
+            else:
+                scope.storage.remove(place)
+    return Result("drop", message=message)
 
 
 def database_drop_locks(name: str) -> list[LockComponent]:

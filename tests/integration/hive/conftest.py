@@ -12,7 +12,7 @@ import pytest
 
 import acidsql
 from tests.integration.hive.cases import Case
-from tests.integration.hive.live import Live
+from tests.integration.hive.one_metastore import Turns
 from tests.integration.hive.process import Hive
 from tests.integration.hive.shared import Shared
 
@@ -79,10 +79,10 @@ def _client(hive: Hive, spark: Any) -> acidsql.Session:
 
 
 @pytest.fixture
-def live(hive: Hive, client: acidsql.Session, request: pytest.FixtureRequest) -> Live:
+def live(hive: Hive, client: acidsql.Session, request: pytest.FixtureRequest) -> Turns:
     """A database of the one metastore, in two hands."""
     name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
-    return Live(hive, client, f"live_{name}")
+    return Turns(hive, client, f"live_{name}")
 
 
 @pytest.fixture

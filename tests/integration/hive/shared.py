@@ -55,12 +55,13 @@ class Shared:
         self.misplaced_by_hive: set[TableName] = set()
         self._read: dict[tuple[TableName, str], list[Row]] = {}
         self._kept: list[_Kept] = []
-        self._open()
+        self._create_database()
+        for run in (hive.run, session.execute):
+            run(f"USE {database}")
 
-    def _open(self) -> None:
-        for run in (self.hive.run, self.session.execute):
-            run(f"CREATE DATABASE {self.database}")
-            run(f"USE {self.database}")
+    def _create_database(self) -> None:
+        self.hive.run(f"CREATE DATABASE {self.database}")
+        self.session.execute(f"CREATE DATABASE {self.database}")
 
     # -- turns -------------------------------------------------------------------------------------
 
@@ -147,6 +148,10 @@ class Shared:
         assert not problems, f"CHECK TABLE {table.name}:\n" + "\n".join(map(str, problems))
 
     # -- what there is -----------------------------------------------------------------------------
+
+    def table(self, name: str) -> Table:
+        """The table as acidsql knows it."""
+        return self.store.table(TableName(self.database, name))
 
     def tables(self) -> list[Table]:
         """The tables of the database that both have."""

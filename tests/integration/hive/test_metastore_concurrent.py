@@ -16,7 +16,7 @@ import pytest
 import acidsql
 from acidsql.errors import LockTimeoutError
 from acidsql.session import Session
-from tests.integration.hive.live import Live
+from tests.integration.hive.one_metastore import Turns
 from tests.integration.hive.process import HiveError
 
 pytestmark = pytest.mark.hive
@@ -56,7 +56,7 @@ class Met:
 
 
 @pytest.mark.parametrize(("held", "other"), CELLS, ids=lambda name: name.replace(" ", "-"))
-def test_they_meet_as_two_hives_do(live: Live, second: Session, held: str, other: str) -> None:
+def test_they_meet_as_two_hives_do(live: Turns, second: Session, held: str, other: str) -> None:
     cell = Cell(live, second, HOLDERS[held], OTHERS[other])
     two_hives = cell.play(by_hive=True, met_by_hive=True)
     assert cell.play(by_hive=True, met_by_hive=False) == two_hives
@@ -67,7 +67,7 @@ def test_they_meet_as_two_hives_do(live: Live, second: Session, held: str, other
 class Cell:
     """Two statements that meet, whoever runs them."""
 
-    live: Live
+    live: Turns
     second: Session
     held: str
     other: str

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tests.integration.hive.live import Live
+from tests.integration.hive.one_metastore import Turns
 from tests.integration.hive.test_rounds import ROUNDS, Model, check, compact
 
 pytestmark = pytest.mark.hive
@@ -19,7 +19,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("kind", TABLES)
-def test_turns(live: Live, kind: str) -> None:
+def test_turns(live: Turns, kind: str) -> None:
     live.both(f"{TABLES[kind]} STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
     model = Model(random.Random(kind))
     for turn in range(ROUNDS):
