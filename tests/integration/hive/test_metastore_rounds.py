@@ -21,7 +21,7 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_turns(live: Turns, kind: str) -> None:
     live.both(f"{TABLES[kind]} STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
-    model = Model(random.Random(kind))
+    model = Model(random.Random(kind), kind == "partitioned")
     for turn in range(ROUNDS):
         who = live.acidsql if turn % 2 == 0 else live.theirs
         who(model.change())
