@@ -128,6 +128,15 @@ def compatible(requested: LockType, existing: LockType) -> bool:
     return existing not in _WAITS_FOR[requested]
 
 
+def as_strong(held: LockType, wanted: LockType) -> bool:
+    """Whether who has the one needs not ask for the other on the same resource.
+
+    >>> as_strong(LockType.EXCL_WRITE, LockType.SHARED_READ)
+    True
+    """
+    return _WAITS_FOR[wanted] <= _WAITS_FOR[held]
+
+
 def same_resource(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
     """Whether two locks meet: a lock on a database or table covers everything below it."""
     if a.database != b.database:

@@ -6,8 +6,6 @@ import grp
 import logging
 import os
 import pwd
-import select
-import socket
 from typing import Any
 
 from thriftpy2.protocol import TCyBinaryProtocol
@@ -16,10 +14,10 @@ from thriftpy2.thrift import TApplicationException, TException, TMessageType
 from thriftpy2.transport import (
     TCyBufferedTransport,
     TCyFramedTransport,
-    TSocket,
     TTransportException,
 )
 
+from acidsql.backends.metastore.channel import Channel, open_channel
 from acidsql.backends.metastore.errors import (
     LostAnswerError,
     MetaError,
@@ -48,13 +46,15 @@ class Connection:
         self.endpoint = endpoint
         self._timeout_s = place.timeout_s
         self._calls = 0
-        self._socket = _connect(endpoint, place)
-        transport = TSocket(sock=self._socket)
-        self._transport = (TCyFramedTransport if place.framed else TCyBufferedTransport)(transport)
+        self._channel = _open(endpoint, place, user)
+        self._transport = (TCyFramedTransport if place.framed else TCyBufferedTransport)(
+            self._channel
+        )
         self._protocol = TCyBinaryProtocol(self._transport)
         self._keeping = KeepingProtocol(self._transport)
         try:
-            self._say_who(user)
+            if not self._channel.says_who:
+                self._say_who(user)
         except BaseException:
             self.close()
             raise
@@ -75,7 +75,7 @@ class Connection:
         sent = False
         self._calls += 1
         try:
-            self._socket.settimeout(timeout_s or self._timeout_s)
+            self._channel.set_timeout(timeout_s or self._timeout_s)
             self._send(protocol, method, arguments)
             sent = True
             return self._receive(protocol, method)
@@ -150,21 +150,16 @@ class Connection:
 
     def is_alive(self) -> bool:
         """Whether an idle connection is still usable, as far as can be seen from here."""
-        if self._socket.fileno() < 0:
-            return False
-        poll = select.poll()
-        poll.register(self._socket, select.POLLIN)
-        # Nothing is expected: whatever there is to read, it is the end.
-        return not poll.poll(0)
+        return not self._channel.closed and self._channel.is_idle()
 
     @property
     def closed(self) -> bool:
         """Whether it cannot be used any more."""
-        return self._socket.fileno() < 0
+        return self._channel.closed
 
     def close(self) -> None:
-        """Close the socket. Idempotent."""
-        self._socket.close()
+        """Close it. Idempotent."""
+        self._channel.close()
 
     def _say_who(self, user: str) -> None:
         try:
@@ -181,16 +176,11 @@ _DECLARED = tuple(
 )
 
 
-def _connect(endpoint: Endpoint, place: Place) -> socket.socket:
+def _open(endpoint: Endpoint, place: Place, user: str) -> Channel:
     try:
-        connected = socket.create_connection(
-            (endpoint.host, endpoint.port), timeout=place.connect_timeout_s
-        )
-    except OSError as error:
+        return open_channel(endpoint, place, user)
+    except (OSError, EOFError) as error:
         raise not_connected(endpoint.name, _reason(error)) from error
-    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    return connected
 
 
 def _groups(user: str) -> list[str]:

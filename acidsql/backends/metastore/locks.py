@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from acidsql.backends.metastore.client import Call
+from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.txns import AGENT, MetastoreTxns
@@ -15,8 +15,16 @@ from acidsql.model.ids import NO_TXN, LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.components import CHANGES
 from acidsql.txn.deadlock import losers
-from acidsql.txn.entities import Lock, LockComponent, LockResponse, LockState, LockType
-from acidsql.txn.locks import describe_lock
+from acidsql.txn.entities import (
+    Lock,
+    LockComponent,
+    LockResponse,
+    LockState,
+    LockType,
+    WriteOperation,
+)
+from acidsql.txn.locks import as_strong, describe_lock
+from acidsql.txn.policy import TxnPolicy
 
 _TYPES = {
     LockType.SHARED_READ: hms.LockType.SHARED_READ,
@@ -32,6 +40,11 @@ _TYPE_OF = {number: kind for kind, number in _TYPES.items()}
 class MetastoreLocks(MetastoreTxns):
     """The verbs of `TxnManager` about locks."""
 
+    def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
+        super().__init__(client, policy)
+        self._asked: dict[LockId, tuple[TxnId, Sequence[LockComponent]]] = {}
+        """Requests of ours that wait."""
+
     def lock(
         self,
         txn_id: TxnId,
@@ -42,13 +55,21 @@ class MetastoreLocks(MetastoreTxns):
     ) -> LockResponse:
         """As the port says. LockTimeoutError for a read that would have to wait, if the policy is
         that reads do not (Hive's zeroWaitReadEnabled).
+
+        What the transaction has is not asked for again: the metastore would have it wait behind
+        those who wait for it, and so for itself.
         """
         if not components:
             raise TxnError("a lock request needs at least one component")
+        held = self._held.setdefault(txn_id, {})
+        wanted = [c for c in components if not any(_covers(h, c) for h in held)]
+        if not wanted:
+            self.heartbeat(txn_id)
+            return LockResponse(max(held.values()), LockState.ACQUIRED)
 
         def request(types: dict[LockType, int]) -> Any:
             return hms.LockRequest(
-                component=[_component(c, types) for c in components],
+                component=[_component(c, types) for c in wanted],
                 txnid=txn_id,
                 user=user,
                 hostname=host,
@@ -69,15 +90,17 @@ class MetastoreLocks(MetastoreTxns):
             raise LockTimeoutError(
                 answer.errorMessage or f"lockid:{answer.lockid} was not granted", code=10307
             )
+        self._asked[LockId(answer.lockid)] = (txn_id, wanted)
         response = self._response(answer)
         if response.state is LockState.WAITING:
-            self._note_wait(txn_id, components)
+            self._note_wait(txn_id, wanted)
         return response
 
     def check_lock(self, lock_id: LockId) -> LockResponse:
         return self._response(self._client.call("check_lock", hms.CheckLockRequest(lockid=lock_id)))
 
     def unlock(self, lock_id: LockId) -> None:
+        self._asked.pop(lock_id, None)
         with suppress(NoSuchLockError):
             self._client.call("unlock", hms.UnlockRequest(lockid=lock_id))
 
@@ -88,12 +111,7 @@ class MetastoreLocks(MetastoreTxns):
         nobody is aborted, since only we tell the user to run it again.
         """
         locks = self.show_locks()
-        owner = {lock.lock_id: lock.txn_id for lock in locks}
-        waits_for: dict[TxnId, set[TxnId]] = {}
-        for lock in locks:
-            blocker = owner.get(lock.blocked_by_lock_id or LockId(0))
-            if lock.state is LockState.WAITING and blocker is not None:
-                waits_for.setdefault(lock.txn_id, set()).add(blocker)
+        waits_for = waiting_for(locks)
         ours = {lock.txn_id for lock in locks if lock.agent_info.startswith(AGENT)}
         lost = []
         for txn_id, reason in losers(waits_for, ours.__contains__).items():
@@ -122,6 +140,9 @@ class MetastoreLocks(MetastoreTxns):
     def _response(self, answer: Any) -> LockResponse:
         lock_id = LockId(answer.lockid)
         if answer.state == hms.LockState.ACQUIRED:
+            txn_id, components = self._asked.pop(lock_id, (NO_TXN, ()))
+            if txn_id in self._held:
+                self._held[txn_id].update(dict.fromkeys(components, lock_id))
             return LockResponse(lock_id, LockState.ACQUIRED)
         return LockResponse(lock_id, LockState.WAITING, self._blocker(lock_id))
 
@@ -135,6 +156,31 @@ class MetastoreLocks(MetastoreTxns):
         }
         blockers = (lock for lock in locks if (lock.lock_id, lock.internal_id) in waits_for)
         return next(map(describe_lock, blockers), None)
+
+
+def waiting_for(locks: Sequence[Lock]) -> dict[TxnId, set[TxnId]]:
+    """Who waits for whom: for the first that the metastore has found to be in the way."""
+    owner = {lock.lock_id: lock.txn_id for lock in locks}
+    edges: dict[TxnId, set[TxnId]] = {}
+    for lock in locks:
+        blocker = owner.get(lock.blocked_by_lock_id or LockId(0))
+        if lock.state is LockState.WAITING and blocker is not None:
+            edges.setdefault(lock.txn_id, set()).add(blocker)
+    return edges
+
+
+def _covers(held: LockComponent, wanted: LockComponent) -> bool:
+    """Whether asking would change nothing: neither who is kept out nor what is recorded."""
+    if held.database != wanted.database or held.table not in (None, wanted.table):
+        return False
+    if held.partition not in (None, wanted.partition) or not as_strong(held.type, wanted.type):
+        return False
+    if not wanted.transactional or wanted.operation not in (*CHANGES, WriteOperation.INSERT):
+        return True
+    same = (held.table, held.partition, held.transactional, held.dynamic)
+    if same != (wanted.table, wanted.partition, wanted.transactional, wanted.dynamic):
+        return False
+    return held.operation in CHANGES or held.operation is wanted.operation
 
 
 def _component(component: LockComponent, types: dict[LockType, int]) -> Any:

@@ -18,10 +18,17 @@ from acidsql.backends.metastore.errors import (
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
-from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.txn.entities import Txn, TxnRangeResponse, TxnState, TxnType, WriteOperation
+from acidsql.txn.entities import (
+    LockComponent,
+    Txn,
+    TxnRangeResponse,
+    TxnState,
+    TxnType,
+    WriteOperation,
+)
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import batch_size, require_open
 
@@ -64,6 +71,8 @@ class MetastoreTxns:
         """The tables whose history the metastore keeps for them (MIN_HISTORY_WRITE_ID)."""
         self._waited: dict[TxnId, tuple[frozenset[TableName], ValidTxnList]] = {}
         """What was committed when they began to wait for locks on what they want to change."""
+        self._held: dict[TxnId, dict[LockComponent, LockId]] = {}
+        """The locks that were granted to open transactions of ours."""
         self._pins: bool | None = None
 
     # -- transactions ---------------------------------------------------------------------------
@@ -216,7 +225,7 @@ class MetastoreTxns:
     def _forget(self, txn_id: TxnId) -> None:
         self._unanswered.discard(txn_id)
         self._opened.discard(txn_id)
-        for known in (self._views, self._pinned, self._waited):
+        for known in (self._views, self._pinned, self._waited, self._held):
             known.pop(txn_id, None)
 
     # -- write ids ------------------------------------------------------------------------------

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from urllib.parse import parse_qsl, urlsplit
+from dataclasses import dataclass, field
+from urllib.parse import parse_qsl, unquote, urlsplit
 
+from acidsql.backends.metastore.site import read_site
 from acidsql.errors import ConfigError
 
 DEFAULT_PORT = 9083
 _HINT = (
     "Write thrift://host:9083, or thrift://host1:9083,host2:9083 for several servers of one "
-    "metastore."
+    "metastore; encode special characters of a password like %40."
 )
+_OPTIONS = (
+    "auth", "cafile", "certfile", "conf", "connect_timeout", "framed", "keyfile", "password",
+    "path", "principal", "ssl", "timeout", "token", "transport", "user",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -34,6 +40,40 @@ class Endpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Tls:
+    """How a server is recognised, and how we are: files in PEM format. None of them: the system's
+    certificates, and no certificate of ours.
+    """
+
+    cafile: str | None = None
+    certfile: str | None = None
+    keyfile: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """User and password, which the metastore has checked by LDAP or whatever it is set up with."""
+
+    user: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Kerberos:
+    """``principal`` is the servers' (hive.metastore.kerberos.principal); _HOST: each one's name."""
+
+    principal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """Hive 4's other transport: ``path`` is that of the URL, ``token`` a JWT."""
+
+    path: str = "metastore"
+    token: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """The servers of one metastore, which share its database, and how to talk to them.
 
@@ -46,6 +86,9 @@ class Place:
     timeout_s: float = 600.0
     connect_timeout_s: float = 10.0
     framed: bool = False
+    tls: Tls | None = None
+    login: Plain | Kerberos | None = None
+    http: Http | None = None
 
     @property
     def name(self) -> str:
@@ -53,10 +96,12 @@ class Place:
         return ",".join(e.name for e in self.endpoints)
 
     @classmethod
-    def of(cls, url: str) -> Place:
+    def of(cls, url: str, environment: Mapping[str, str] = os.environ) -> Place:
         """From one URL, or several with commas between them as hive.metastore.uris has them.
 
-        ConfigError if it is none, or has an option that is unknown.
+        Without a server, or with the option ``conf``, what is not in the URL is taken from the
+        hive-site.xml in the directory of ``conf``, else of HIVE_CONF_DIR. ConfigError if the URL
+        is none, or has an option that is unknown.
 
         >>> Place.of("thrift://a,b:9084?timeout=60").name
         'thrift://a:9083,thrift://b:9084'
@@ -64,9 +109,61 @@ class Place:
         'b'
         """
         servers, _, query = url.partition("?")
-        endpoints = tuple(_endpoint(text) for text in servers.split(","))
         options = dict(parse_qsl(query, keep_blank_values=True))
-        return _with_options(cls(tuple(dict.fromkeys(endpoints))), options)
+        servers = "" if servers.strip() in ("thrift:", "thrift://") else servers
+        _require_known(options)
+        if not servers or "conf" in options:
+            servers, options = _with_site(servers, options, environment)
+        credentials, servers = _take_credentials(servers)
+        options = {**options, **credentials}
+        endpoints = tuple(_endpoint(text) for text in servers.split(","))
+        return cls(
+            tuple(dict.fromkeys(endpoints)),
+            timeout_s=_seconds(options, "timeout", 600.0),
+            connect_timeout_s=_seconds(options, "connect_timeout", 10.0),
+            framed=_flag(options, "framed"),
+            tls=_tls(options),
+            login=_login(options),
+            http=_http(options),
+        )
+
+
+def _require_known(options: Mapping[str, str]) -> None:
+    for key in options:
+        if key not in _OPTIONS:
+            raise ConfigError(
+                f'unknown option "{key}" of the metastore URL',
+                hint=f"Known are {', '.join(_OPTIONS)}.",
+            )
+
+
+def _with_site(
+    servers: str, options: dict[str, str], environment: Mapping[str, str]
+) -> tuple[str, dict[str, str]]:
+    directory = options.get("conf") or environment.get("HIVE_CONF_DIR")
+    if not directory:
+        raise ConfigError(
+            "the metastore URL names no server, and HIVE_CONF_DIR is not set",
+            hint="Write thrift://host:9083, or thrift:?conf=DIRECTORY of a hive-site.xml.",
+        )
+    site = read_site(directory)
+    uris = site.pop("uris", "")
+    if not servers and not uris:
+        raise ConfigError(f"the hive-site.xml in {directory} has no hive.metastore.uris")
+    return servers or uris, {**site, **options}
+
+
+def _take_credentials(servers: str) -> tuple[dict[str, str], str]:
+    """User and password before the first server, and the servers without them."""
+    before, at, after = servers.rpartition("@")
+    if not at:
+        return {}, servers
+    scheme, slashes, credentials = before.rpartition("://")
+    user, colon, password = credentials.partition(":")
+    if not (user and colon) or "@" in before or "," in before:
+        raise ConfigError("the metastore URL cannot be read", hint=_HINT)
+    found = {"auth": "plain", "user": unquote(user), "password": unquote(password)}
+    return found, f"{scheme}{slashes}{after}"
 
 
 def _endpoint(text: str) -> Endpoint:
@@ -77,41 +174,67 @@ def _endpoint(text: str) -> Endpoint:
     except ValueError:
         port = 0
     usable = parts.scheme == "thrift" and parts.hostname and port != 0
-    if not usable or parts.path.strip("/") or parts.username is not None:
+    if not usable or parts.path.strip("/"):
         # Not quoted: it may hold what was meant as a password.
         raise ConfigError("the metastore URL cannot be read", hint=_HINT)
     assert parts.hostname is not None
     return Endpoint(parts.hostname, port or DEFAULT_PORT)
 
 
-def _with_options(place: Place, options: Mapping[str, str]) -> Place:
-    for key, value in options.items():
-        match key:
-            case "timeout":
-                place = replace(place, timeout_s=_seconds(key, value))
-            case "connect_timeout":
-                place = replace(place, connect_timeout_s=_seconds(key, value))
-            case "framed":
-                place = replace(place, framed=_flag(key, value))
-            case _:
+def _tls(options: Mapping[str, str]) -> Tls | None:
+    files = [options.get(key) or None for key in ("cafile", "certfile", "keyfile")]
+    if _flag(options, "ssl"):
+        return Tls(*files)
+    if any(files):
+        raise ConfigError("certificates of the metastore URL are for ssl=true")
+    return None
+
+
+def _login(options: Mapping[str, str]) -> Plain | Kerberos | None:
+    match options.get("auth", "none").lower():
+        case "none":
+            return None
+        case "plain" | "ldap":
+            if not options.get("user") or "password" not in options:
                 raise ConfigError(
-                    f'unknown option "{key}" of the metastore URL',
-                    hint="Known are timeout, connect_timeout and framed.",
+                    "the metastore wants a user and a password",
+                    hint="Write thrift://user:password@host:9083.",
                 )
-    return place
+            return Plain(options["user"], options["password"])
+        case "kerberos":
+            principal = options.get("principal", "hive/_HOST")
+            return Kerberos(principal)
+        case other:
+            raise ConfigError(
+                f'auth of the metastore URL is none, plain or kerberos, not "{other}"'
+            )
 
 
-def _seconds(key: str, value: str) -> float:
+def _http(options: Mapping[str, str]) -> Http | None:
+    match options.get("transport", "binary").lower():
+        case "binary":
+            return None
+        case "http":
+            return Http(options.get("path", "metastore").strip("/"), options.get("token"))
+        case other:
+            raise ConfigError(f'"{other}" is no transport of a metastore URL: binary or http')
+
+
+def _seconds(options: Mapping[str, str], key: str, default: float) -> float:
+    text = options.get(key)
+    if text is None:
+        return default
     try:
-        seconds = float(value)
+        seconds = float(text)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ConfigError(f'"{value}" is no time in seconds for {key} of the metastore URL')
+        raise ConfigError(f'"{text}" is no time in seconds for {key} of the metastore URL')
     return seconds
 
 
-def _flag(key: str, value: str) -> bool:
-    if value.lower() not in ("true", "false"):
-        raise ConfigError(f'{key} of the metastore URL is "true" or "false", not "{value}"')
-    return value.lower() == "true"
+def _flag(options: Mapping[str, str], key: str) -> bool:
+    text = options.get(key, "false").lower()
+    if text not in ("true", "false"):
+        raise ConfigError(f'{key} of the metastore URL is "true" or "false", not "{text}"')
+    return text == "true"

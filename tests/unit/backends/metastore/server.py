@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from thriftpy2.thrift import TApplicationException, TException, TMessageType
-from thriftpy2.transport import TBufferedTransport, TSocket, TTransportException
+from thriftpy2.transport import TBufferedTransport, TMemoryBuffer, TSocket
 
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.unknown_fields import KeepingProtocol
@@ -65,13 +65,24 @@ class FakeMetastore:
     def _serve(self, connection: socket.socket) -> None:
         transport = TBufferedTransport(TSocket(sock=connection))
         protocol = KeepingProtocol(transport)
-        with connection, suppress(TTransportException, OSError, HangUpError):
+        with connection, suppress(TException, OSError, HangUpError):
             while True:
                 name, _, number = protocol.read_message_begin()
                 kind, answer = self._answer(name, protocol)
                 protocol.write_message_begin(name, kind, number)
                 protocol.write_struct(answer)
                 transport.flush()
+
+    def answer(self, message: bytes) -> bytes:
+        """To a message that came another way."""
+        incoming = KeepingProtocol(TMemoryBuffer(message))
+        name, _, number = incoming.read_message_begin()
+        kind, answer = self._answer(name, incoming)
+        buffer = TMemoryBuffer()
+        outgoing = KeepingProtocol(buffer)
+        outgoing.write_message_begin(name, kind, number)
+        outgoing.write_struct(answer)
+        return bytes(buffer.getvalue())
 
     def _answer(self, name: str, protocol: KeepingProtocol) -> tuple[int, Any]:
         arguments = getattr(SERVICE, f"{name}_args")()

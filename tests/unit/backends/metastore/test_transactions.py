@@ -319,11 +319,55 @@ def test_a_lock_of_hive_4_says_everything(metastore: Open) -> None:
     ]  # fmt: skip
 
 
+def test_what_is_held_is_not_asked_for_again(metastore: Open) -> None:
+    """As seen: the metastore would have it wait behind those who wait for the transaction."""
+    requests: list[Any] = []
+    server, store = metastore(
+        lock=answers_lock(requests, hms.LockState.ACQUIRED),
+        get_latest_txnid_in_conflict=lambda _: 0,
+        heartbeat=lambda _: None,
+    )
+    read = LockComponent(LockType.SHARED_READ, "sales", "orders", "d=1", WriteOperation.SELECT)
+    insert = LockComponent(LockType.SHARED_READ, "sales", "orders", None, WriteOperation.INSERT)
+    partition = LockComponent(LockType.SHARED_READ, "sales", "orders", "d=1", WriteOperation.INSERT)
+    drop = LockComponent(LockType.EXCLUSIVE, "sales", "orders")
+    for component in (insert, read, UPDATE, UPDATE, insert, read, partition, drop, read):
+        assert store.lock(TxnId(9), [component], "ann", "here").state is LockState.ACQUIRED
+    asked = [(r.component[0].type, r.component[0].partitionname) for r in requests]
+    assert asked == [
+        (hms.LockType.SHARED_READ, None),
+        (hms.LockType.EXCL_WRITE, None),
+        (hms.LockType.SHARED_READ, "d=1"),
+        (hms.LockType.EXCLUSIVE, None),
+    ]
+    assert server.names.count("heartbeat") == 5, "the transaction may have been lost meanwhile"
+    store.lock(TxnId(10), [read], "ann", "here")
+    assert len(requests) == 5, "another one's do not count"
+
+
+def test_a_lock_that_was_waited_for_is_held(metastore: Open) -> None:
+    server, store = metastore(
+        lock=lambda _: hms.LockResponse(3, hms.LockState.WAITING),
+        check_lock=in_turn(
+            hms.LockResponse(3, hms.LockState.WAITING), hms.LockResponse(3, hms.LockState.ACQUIRED)
+        ),
+        show_locks=lambda _: hms.ShowLocksResponse([]),
+        get_open_txns=lambda: open_txns(9, [9]),
+        heartbeat=lambda _: None,
+    )
+    store.lock(TxnId(9), [UPDATE], "ann", "here")
+    assert store.check_lock(LockId(3)).state is LockState.WAITING
+    assert store.lock(TxnId(9), [UPDATE], "ann", "here").state is LockState.WAITING
+    assert store.check_lock(LockId(3)).state is LockState.ACQUIRED
+    assert store.lock(TxnId(9), [UPDATE], "ann", "here").state is LockState.ACQUIRED
+    assert server.names.count("lock") == 2
+
+
 def test_hive_3_has_no_excl_write(metastore: Open) -> None:
     requests: list[Any] = []
     server, store = metastore(lock=answers_lock(requests, hms.LockState.ACQUIRED))
-    for _ in range(2):
-        store.lock(TxnId(9), [UPDATE], "ann", "here")
+    for txn_id in (9, 10):
+        store.lock(TxnId(txn_id), [UPDATE], "ann", "here")
     assert [r.component[0].type for r in requests] == [hms.LockType.SHARED_WRITE] * 2
     assert server.names == ["get_latest_txnid_in_conflict", "lock", "lock"]
 
@@ -596,11 +640,7 @@ def test_a_conflict_found_at_the_commit(metastore: Open) -> None:
 
 def test_what_the_metastore_does_itself(metastore: Open) -> None:
     server, store = metastore()
-    assert (store.time_out_txns(), store.resolve_deadlocks(), store.ready_to_clean()) == (
-        [],
-        [],
-        [],
-    )
+    assert (store.time_out_txns(), store.ready_to_clean()) == ([], [])
     store.trim()
     store.mark_cleaned(CompactionId(4))
     assert server.calls == []

@@ -1,0 +1,300 @@
+"""The ways to a server: TLS, SASL, HTTP, and what a hive-site.xml says of them."""
+
+from __future__ import annotations
+
+import http.server
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.backends.metastore.client import MetastoreClient
+from acidsql.backends.metastore.errors import NoConnectionError
+from acidsql.backends.metastore.sasl import read_exactly
+from acidsql.backends.metastore.url import Http, Kerberos, Place, Plain, Tls
+from acidsql.errors import ConfigError, DependencyError, StorageError
+from tests.unit.backends.metastore.server import FakeMetastore
+
+DATABASES = {"get_all_databases": lambda: ["default"] * 1000}
+"""More than one read of a socket brings."""
+
+
+@contextmanager
+def client_of(url: str) -> Iterator[MetastoreClient]:
+    client = MetastoreClient(Place.of(url), "ann", sleep=lambda _: None)
+    try:
+        yield client
+    finally:
+        client.close()
+
+
+@contextmanager
+def listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
+    """A server for connections one after the other."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            with connection, suppress(OSError, EOFError):
+                serve(connection)
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    yield listener.getsockname()[1]
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join(5)
+
+
+# -- SASL
+
+OK, BAD, COMPLETE = 2, 3, 5
+
+
+def sasl_message(connection: socket.socket) -> tuple[int, bytes]:
+    status, size = struct.unpack("!BI", read_exactly(connection, 5))
+    return status, read_exactly(connection, size)
+
+
+def say(connection: socket.socket, status: int, payload: bytes) -> None:
+    connection.sendall(struct.pack("!BI", status, len(payload)) + payload)
+
+
+class SaslServer:
+    """Takes one user and password, as Hive 4 with PLAIN does, and answers calls in frames."""
+
+    def __init__(self) -> None:
+        self.fake = FakeMetastore(**DATABASES)
+        self.said: list[Any] = []
+
+    def serve(self, connection: socket.socket) -> None:
+        self.said.append(sasl_message(connection))
+        self.said.append(sasl_message(connection))
+        if self.said[-1][1] != b"\0ann\0se:c@ret":
+            say(connection, BAD, b"Error validating the login")
+            return
+        say(connection, COMPLETE, b"")
+        while True:
+            (size,) = struct.unpack("!I", read_exactly(connection, 4))
+            answer = self.fake.answer(read_exactly(connection, size))
+            # Cut anywhere, as a server may.
+            for piece in (answer[:7], b"", answer[7:]):
+                connection.sendall(struct.pack("!I", len(piece)) + piece)
+
+
+def test_user_and_password() -> None:
+    server = SaslServer()
+    with (
+        server.fake,
+        listening(server.serve) as port,
+        client_of(f"thrift://ann:se%3Ac%40ret@127.0.0.1:{port}") as client,
+    ):
+        assert len(client.call("get_all_databases")) == 1000
+        assert len(client.call("get_all_databases")) == 1000
+        assert client.place.name == f"thrift://127.0.0.1:{port}"
+        assert "se:c@ret" not in repr(client.place)
+    assert server.said[:2] == [(1, b"PLAIN"), (5, b"\0ann\0se:c@ret")]
+    assert server.fake.ugis == [], "the server knows it from the login"
+
+
+def test_a_wrong_password() -> None:
+    server = SaslServer()
+    with (
+        server.fake,
+        listening(server.serve) as port,
+        pytest.raises(StorageError, match="refused PLAIN") as caught,
+    ):
+        client_of(f"thrift://ann:wrong@127.0.0.1:{port}").__enter__()
+    assert caught.value.detail == "Error validating the login."
+    assert "wrong" not in str(caught.value)
+
+
+def test_a_server_without_sasl() -> None:
+    with FakeMetastore() as server:
+        url = server.url.replace("//", "//ann:secret@")
+        with pytest.raises(StorageError):
+            client_of(url).__enter__()
+
+
+def test_kerberos_without_its_package() -> None:
+    with FakeMetastore() as server:
+        url = f"{server.url}?auth=kerberos&principal=hive/_HOST@EXAMPLE.COM"
+        assert Place.of(url).login == Kerberos("hive/_HOST@EXAMPLE.COM")
+        try:
+            import gssapi  # noqa: F401
+        except ImportError:
+            with pytest.raises(DependencyError, match="gssapi") as caught:
+                client_of(url).__enter__()
+            assert caught.value.hint == "pip install 'acidsql[kerberos]'"
+
+
+# -- HTTP
+
+
+class Requests(http.server.BaseHTTPRequestHandler):
+    """Hive 4's servlet: a message in, a message out. Only for ann, or who has the token."""
+
+    protocol_version = "HTTP/1.1"
+    fake: FakeMetastore
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        allowed = "ann" in (self.headers["x-actor-username"], self.headers["Authorization"])
+        allowed = allowed or self.headers["Authorization"] == "Bearer secret"
+        if self.path != "/metastore" or not allowed:
+            self.send_response(401)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        answer = self.fake.answer(body)
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def web() -> Iterator[tuple[int, FakeMetastore]]:
+    with FakeMetastore(**DATABASES) as fake:
+        handler = type("Handler", (Requests,), {"fake": fake})
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server.server_port, fake
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.mark.parametrize("token", ["", "&token=secret"])
+def test_http(web: tuple[int, FakeMetastore], token: str) -> None:
+    """From facts: Hive 4 with metastore.server.thrift.transport.mode = http."""
+    port, fake = web
+    with client_of(f"thrift://127.0.0.1:{port}?transport=http{token}") as client:
+        for _ in range(2):
+            assert len(client.call("get_all_databases")) == 1000
+    assert fake.ugis == []
+
+
+def test_http_at_the_wrong_place(web: tuple[int, FakeMetastore]) -> None:
+    port, _ = web
+    url = f"thrift://127.0.0.1:{port}?transport=http&path=elsewhere"
+    with client_of(url) as client, pytest.raises(StorageError, match="HTTP status 401"):
+        client.call("get_all_databases")
+
+
+# -- URLs and files
+
+
+def test_options_of_a_url() -> None:
+    place = Place.of("thrift://h?ssl=true&cafile=/ca.pem&transport=http&token=secret")
+    assert place.tls == Tls("/ca.pem")
+    assert place.http == Http("metastore", "secret")
+    assert "secret" not in repr(place)
+    assert Place.of("thrift://ann:@h1:1,h2").login == Plain("ann", "")
+    assert Place.of("thrift://h?auth=ldap&user=a&password=b").login == Plain("a", "b")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "thrift://h?auth=plain",
+        "thrift://h?auth=magic",
+        "thrift://h?transport=pigeon",
+        "thrift://h?cafile=/ca.pem",
+        "thrift://ann@h",
+        "thrift://a:secret@h1,b:secret@h2",
+        "thrift:",
+    ],
+)
+def test_what_is_no_url(url: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        Place.of(url, environment={})
+    assert "secret" not in str(caught.value)
+
+
+def test_a_certificate_that_is_not_there() -> None:
+    with FakeMetastore() as server, pytest.raises(ConfigError, match="certificate"):
+        client_of(f"{server.url}?ssl=true&cafile=/nothing/ca.pem").__enter__()
+
+
+def test_tls_to_a_server_without() -> None:
+    with FakeMetastore() as server, pytest.raises(NoConnectionError):
+        client_of(f"{server.url}?ssl=true&connect_timeout=0.2").__enter__()
+
+
+SITE = """<?xml version="1.0"?>
+<?xml-stylesheet type="text/xsl" href="configuration.xsl"?>
+<configuration>
+  <property><name>hive.metastore.uris</name>
+    <value>thrift://m1.example:9083,thrift://m2.example:9083</value>
+    <description>where &amp; how</description></property>
+  <property><name>hive.metastore.sasl.enabled</name><value>true</value><final>true</final></property>
+  <property><name>hive.metastore.kerberos.principal</name><value>hive/_HOST@EXAMPLE.COM</value>
+  </property>
+  <property><name>metastore.use.SSL</name><value>false</value></property>
+  <property><name>hive.metastore.client.socket.timeout</name><value>90s</value></property>
+  <property><name>hive.exec.scratchdir</name><value>${java.io.tmpdir}/hive</value></property>
+</configuration>
+"""
+
+
+def test_a_hive_site(tmp_path: Path) -> None:
+    (tmp_path / "hive-site.xml").write_text(SITE)
+    place = Place.of("thrift:", environment={"HIVE_CONF_DIR": str(tmp_path)})
+    assert place.name == "thrift://m1.example:9083,thrift://m2.example:9083"
+    assert place.login == Kerberos("hive/_HOST@EXAMPLE.COM")
+    assert (place.timeout_s, place.tls) == (90.0, None)
+    given = Place.of(f"thrift://other?conf={tmp_path}&timeout=5", environment={})
+    assert (given.name, given.timeout_s) == ("thrift://other:9083", 5.0)
+    assert given.login == place.login
+    named = Place.of("thrift://other", environment={"HIVE_CONF_DIR": str(tmp_path)})
+    assert named.login is None, "what is said in full is not mixed with what is not"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("<configuration/>", "no hive.metastore.uris"),
+        ("<configuration>", "no XML"),
+        (
+            '<!DOCTYPE c [<!ENTITY x SYSTEM "file:///etc/passwd">]><configuration>&x;'
+            "</configuration>",
+            "DOCTYPE",
+        ),
+        (
+            '<configuration xmlns:xi="http://www.w3.org/2001/XInclude"><xi:include href="a"/>'
+            "</configuration>",
+            "includes another file",
+        ),
+        (SITE.replace("m1.example", "${host}"), "not resolved"),
+        (SITE.replace("90s", "soon"), "no time"),
+        (
+            SITE.replace("metastore.use.SSL", "metastore.thrift.compact.protocol.enabled").replace(
+                ">false<", ">true<"
+            ),
+            "compact.protocol",
+        ),
+    ],
+)
+def test_a_hive_site_that_is_of_no_use(tmp_path: Path, text: str, why: str) -> None:
+    (tmp_path / "hive-site.xml").write_text(text)
+    with pytest.raises(ConfigError, match=why):
+        Place.of(f"thrift:?conf={tmp_path}")
+
+
+def test_no_hive_site(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read"):
+        Place.of(f"thrift:?conf={tmp_path}")
