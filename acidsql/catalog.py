@@ -23,7 +23,8 @@ from acidsql.model.table import Table, TableKind
 class Database:
     """A database and the directory of its tables.
 
-    Where the catalog tells, managed tables lie in ``managed_location`` and others in ``location``.
+    Where the catalog tells, managed tables lie in ``managed_location`` and external ones in
+    ``location``; with ``plain_is_external`` it makes external tables of all that are plain.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Database:
     comment: str | None = None
     owner: str = ""
     managed_location: str | None = None
+    plain_is_external: bool = False
 
 
 @dataclass(frozen=True, slots=True)

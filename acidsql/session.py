@@ -38,7 +38,7 @@ from acidsql.services.abort import abort_transactions
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
-from acidsql.services.request import compaction_result, request_compaction
+from acidsql.services.request import compaction_result, request_compaction, wait_for_compaction
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
 from acidsql.statements import (
@@ -389,6 +389,7 @@ class Session:
         number = request_compaction(plan, statement.target, self._store, self._host)
         if statement.wait:
             self.run_worker()
+            wait_for_compaction(number, self._store)
         return compaction_result(number, self._store, finished=statement.wait)
 
     def _scope(self, arguments: dict[str, Any]) -> Scope:

@@ -23,6 +23,8 @@ from acidsql.model.table import (
     FileFormat,
     Table,
     TableKind,
+    is_external,
+    kind_of,
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.orc.writer import CODECS
@@ -50,7 +52,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     """Create the table and its directory."""
     name = table_name(statement.target, scope.names)
     database = scope.store.database(name.database)
-    parent = database_location(database, scope.warehouse, external=statement.external)
+    parent = database_location(database, scope.warehouse, parameters_of(statement))
     table = table_of(statement, name, f"{parent}/{name.table}", scope.user)
     return _create(
         table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
@@ -86,15 +88,17 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     """Create a table with the columns, buckets and properties of another one, without its rows."""
     name = table_name(statement.target, scope.names)
     source = find_target(statement.source, scope.names)
-    parent = database_location(scope.store.database(name.database), scope.warehouse)
     given = normal_properties(statement.properties)
     given.pop(CREATED_COLUMNS, None)
     inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
+    parameters = {**inherited, **given}
+    database = scope.store.database(name.database)
+    parent = database_location(database, scope.warehouse, parameters)
     table = replace(
         source,
         name=name,
         location=(statement.location or f"{parent}/{name.table}").rstrip("/"),
-        parameters={**inherited, **given},
+        parameters=parameters,
         owner=scope.user,
         created_s=int(time.time()),
     )
@@ -137,11 +141,13 @@ def forget_table(table: Table, scope: Scope) -> None:
         scope.storage.remove(place)
 
 
-def database_location(database: Database, warehouse: str, *, external: bool = False) -> str:
-    """Where the tables of a database lie, the external ones or the others."""
-    if database.managed_location is not None:
-        return database.location if external else database.managed_location
-    return warehouse if database.name == DEFAULT_DATABASE else database.location
+def database_location(database: Database, warehouse: str, parameters: Mapping[str, str]) -> str:
+    """Where the tables of a database lie that have such parameters."""
+    if database.managed_location is None:
+        return warehouse if database.name == DEFAULT_DATABASE else database.location
+    plain = kind_of(parameters) is TableKind.PLAIN
+    external = is_external(parameters) or (plain and database.plain_is_external)
+    return database.location if external else database.managed_location
 
 
 def table_of(statement: CreateTable, name: TableName, location: str, owner: str) -> Table:
@@ -163,7 +169,7 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
         partition_columns=tuple(partition_columns),
         location=(statement.location or location).rstrip("/"),
         bucketing=_bucketing(statement, columns),
-        parameters=_parameters(statement),
+        parameters=parameters_of(statement),
         comment=statement.comment,
         owner=owner,
         created_s=int(time.time()),
@@ -271,8 +277,8 @@ def normal_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
     return {k.lower() if k.lower() in special else k: v for k, v in properties}
 
 
-def _parameters(statement: CreateTable) -> dict[str, str]:
-    """As Hive stores them, transactional_properties filled in."""
+def parameters_of(statement: CreateTable) -> dict[str, str]:
+    """Those of the table it describes, as Hive stores them, transactional_properties filled in."""
     parameters = normal_properties(statement.properties)
     parameters.pop(CREATED_COLUMNS, None)
     if parameters.get("transactional", "").lower() == "true":

@@ -11,6 +11,7 @@ from acidsql.definitions.create_table import (
     adopt_location,
     creation_locks,
     database_location,
+    parameters_of,
     table_of,
 )
 from acidsql.errors import AnalysisError, UnsupportedStatementError
@@ -121,7 +122,7 @@ def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope
         partition_columns=tuple(partition_columns),
     )
     database = scope.store.database(name.database)
-    parent = database_location(database, scope.warehouse, external=statement.table.external)
+    parent = database_location(database, scope.warehouse, parameters_of(whole))
     return table_of(whole, name, f"{parent}/{name.table}", scope.user)
 
 

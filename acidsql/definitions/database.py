@@ -20,7 +20,7 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
     if statement.if_not_exists and name in scope.store.databases():
         return Result("create", message="it exists already")
     home = scope.store.database(DEFAULT_DATABASE)
-    parent = database_location(home, scope.warehouse, external=True)
+    parent = database_location(home, scope.warehouse, {"EXTERNAL": "TRUE"})
     location = statement.location or f"{parent}/{name}.db"
     scope.store.create_database(Database(name, location, statement.comment, scope.user))
     scope.storage.make_directory(location)

@@ -58,7 +58,7 @@ def renaming_locks(old: TableName, new: TableName) -> list[LockComponent]:
 def _home(table: Table, name: TableName, scope: Scope) -> str:
     """Where a table lies of itself, if it is called so."""
     database = scope.store.database(name.database)
-    return database_location(database, scope.warehouse, external=table.external)
+    return database_location(database, scope.warehouse, table.parameters)
 
 
 def _moved(table: Table, target: str, scope: Scope) -> list[Partition]:

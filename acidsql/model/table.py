@@ -84,7 +84,7 @@ class Table:
     @property
     def external(self) -> bool:
         """Whether it is declared external: files of it may be somebody else's."""
-        return self._says("external")
+        return is_external(self.parameters)
 
     @property
     def owns_files(self) -> bool:
@@ -92,10 +92,7 @@ class Table:
 
         Hive 4 makes external tables of plain ones, and notes that they go on as they were.
         """
-        return not self.external or self._says("external.table.purge")
-
-    def _says(self, key: str) -> bool:
-        return any(k.lower() == key and v.lower() == "true" for k, v in self.parameters.items())
+        return not self.external or _says(self.parameters, "external.table.purge")
 
     @property
     def kind(self) -> TableKind:
@@ -136,6 +133,15 @@ class Table:
         """The column of that name, in any case, or None."""
         wanted = name.lower()
         return next((c for c in self.all_columns if c.name == wanted), None)
+
+
+def is_external(parameters: Mapping[str, str]) -> bool:
+    """Whether a table of these parameters is declared external."""
+    return _says(parameters, "external")
+
+
+def _says(parameters: Mapping[str, str], key: str) -> bool:
+    return any(k.lower() == key and v.lower() == "true" for k, v in parameters.items())
 
 
 def kind_of(parameters: Mapping[str, str]) -> TableKind:

@@ -8,11 +8,17 @@ from typing import Any
 from acidsql.backends.metastore.capabilities import CAPABILITIES, IDENTIFIER
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.databases import Roots, database_from, database_to
-from acidsql.backends.metastore.errors import AlreadyThereError, NoSuchObjectError
+from acidsql.backends.metastore.errors import (
+    AlreadyThereError,
+    NoSuchObjectError,
+    RefusedError,
+    UnknownMethodError,
+)
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.tables import (
     STATISTICS,
+    TRANSLATED,
     Struct,
     change_table,
     copied,
@@ -90,15 +96,20 @@ class MetastoreCatalog:
 
     def _warehouse(self) -> Roots:
         if self._roots is None:
+            managed = self._configured("hive.metastore.warehouse.dir")
+            external = self._configured("hive.metastore.warehouse.external.dir")
             self._roots = Roots(
-                self._configured("metastore.warehouse.dir"),
-                self._configured("metastore.warehouse.external.dir"),
+                place_of(managed) if managed else "",
+                place_of(external) if external else "",
+                bool(self._configured("metastore.metadata.transformer.class")),
             )
         return self._roots
 
     def _configured(self, key: str) -> str:
-        place = self._client.call("get_config_value", f"hive.{key}", "")
-        return place_of(place) if place else ""
+        try:
+            return str(self._client.call("get_config_value", key, "")).strip()
+        except (RefusedError, UnknownMethodError):
+            return ""  # then all tables of a database lie where it says
 
     def databases(self) -> list[str]:
         return sorted(self._client.call("get_all_databases"))
@@ -176,8 +187,25 @@ class MetastoreCatalog:
         self._undo.by(self._alter_partitions, before, there)
         self._alter_partitions(before, moving)
         change_table(struct, table)
+        if TRANSLATED in struct.parameters:
+            self._rename_translated(name, struct, before)
+            return
         self._alter(name, struct)
         self._undo.by(self._alter, table.name, before)
+
+    def _rename_translated(self, name: TableName, struct: Struct, before: Struct) -> None:
+        """Rename what the server made an external table of, and would move the directory of.
+
+        It does not while it does not know that it did.
+        """
+        renamed = TableName(struct.dbName, struct.tableName)
+        plain, moved = copied(before), copied(struct)
+        del plain.parameters[TRANSLATED], moved.parameters[TRANSLATED]
+        self._undo.by(self._alter, name, before)
+        self._alter(name, plain)
+        self._alter(name, moved)
+        self._undo.by(self._alter, renamed, plain)
+        self._alter(renamed, struct)
 
     def table(self, name: TableName) -> Table:
         table = self.find_table(name)

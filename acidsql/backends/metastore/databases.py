@@ -13,10 +13,14 @@ from acidsql.model.names import DEFAULT_DATABASE
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The server's warehouse directories; ``external`` is empty unless it has one."""
+    """The server's warehouse directories; ``external`` is empty unless it has one.
+
+    ``translates``: it makes external tables of plain ones (Hive 4's metadata transformer).
+    """
 
     managed: str
     external: str
+    translates: bool = False
 
 
 def database_from(struct: Any, roots: Roots) -> Database:
@@ -30,7 +34,7 @@ def database_from(struct: Any, roots: Roots) -> Database:
         below = "" if name == DEFAULT_DATABASE else f"/{name}.db"
         managed = f"{roots.managed}{below}"
     owner = struct.ownerName or ""
-    return Database(name, location, struct.description or None, owner, managed)
+    return Database(name, location, struct.description or None, owner, managed, roots.translates)
 
 
 def database_to(database: Database) -> Any:

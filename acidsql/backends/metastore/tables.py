@@ -44,6 +44,9 @@ STATISTICS = ("COLUMN_STATS_ACCURATE", "numRows", "rawDataSize")
 Where it does, Hive answers queries from them (hive.compute.query.using.stats).
 """
 
+TRANSLATED = "TRANSLATED_TO_EXTERNAL"
+"""The parameter of tables that were to be plain, and which the metastore has made external."""
+
 _KEPT_BY_METASTORE = frozenset(
     {
         *STATISTICS,

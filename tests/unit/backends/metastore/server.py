@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,6 +29,8 @@ class FakeMetastore:
     A handler takes the arguments of the call, and returns the result or raises what the method
     declares. ``calls`` are the names and first arguments of what was asked, after set_ugi.
     """
+
+    tls: ssl.SSLContext | None = None
 
     def __init__(self, **handlers: Callable[..., Any]) -> None:
         self.handlers = {"set_ugi": lambda user, groups: [user], **handlers}
@@ -63,6 +66,12 @@ class FakeMetastore:
             threading.Thread(target=self._serve, args=[connection], daemon=True).start()
 
     def _serve(self, connection: socket.socket) -> None:
+        if self.tls is not None:
+            try:
+                connection = self.tls.wrap_socket(connection, server_side=True)
+            except OSError:
+                connection.close()
+                return
         transport = TBufferedTransport(TSocket(sock=connection))
         protocol = KeepingProtocol(transport)
         with connection, suppress(TException, OSError, HangUpError):

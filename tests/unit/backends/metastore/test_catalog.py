@@ -15,7 +15,7 @@ from acidsql.backends.metastore import MetastoreStore
 from acidsql.backends.metastore.capabilities import CAPABILITIES
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.tables import partition_to, table_to
-from acidsql.catalog import Partition, Place
+from acidsql.catalog import Database, Partition, Place
 from acidsql.errors import (
     AnalysisError,
     DatabaseExistsError,
@@ -150,6 +150,16 @@ def test_what_is_there_already(metastore: Open) -> None:
         store.rename_partition(T, partition(0).name, partition(1))
     with pytest.raises(PartitionNotFoundError, match="k=7"):
         store.rename_partition(T, partition(7).name, partition(8))
+
+
+def test_a_server_that_tells_nothing_of_its_settings(metastore: Open) -> None:
+    def refused(*_: Any) -> None:
+        raise hms.ConfigValSecurityException(message="not for you")
+
+    for more in ({"get_config_value": refused}, {}):
+        handlers = {k: v for k, v in Tables().handlers.items() if k != "get_config_value"}
+        _, store = metastore(**handlers, **more)
+        assert store.database("default") == Database("default", "/w", managed_location="/w")
 
 
 def test_databases_that_stay(metastore: Open) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.server
 import socket
+import ssl
 import struct
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -135,6 +137,66 @@ def test_kerberos_without_its_package() -> None:
             with pytest.raises(DependencyError, match="gssapi") as caught:
                 client_of(url).__enter__()
             assert caught.value.hint == "pip install 'acidsql[kerberos]'"
+
+
+# -- TLS
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A certificate of 127.0.0.1, signed by itself, and its key."""
+    directory = tmp_path_factory.mktemp("tls")
+    certificate, key = directory / "cert.pem", directory / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+         "-nodes", "-keyout", key, "-out", certificate, "-days", "2", "-subj", "/CN=metastore",
+         "-addext", "subjectAltName=IP:127.0.0.1"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return certificate, key
+
+
+@pytest.fixture
+def secure(certificate: tuple[Path, Path]) -> Iterator[FakeMetastore]:
+    with FakeMetastore(**DATABASES) as server:
+        server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server.tls.load_cert_chain(*certificate)
+        yield server
+
+
+def test_tls(secure: FakeMetastore, certificate: tuple[Path, Path]) -> None:
+    with client_of(f"{secure.url}?ssl=true&cafile={certificate[0]}") as client:
+        for _ in range(3):
+            assert len(client.call("get_all_databases")) == 1000
+    assert len(secure.ugis) <= 2, "connections are used again"
+
+
+def test_tls_with_a_certificate_of_ours(
+    secure: FakeMetastore, certificate: tuple[Path, Path]
+) -> None:
+    assert secure.tls is not None
+    secure.tls.verify_mode = ssl.CERT_REQUIRED
+    secure.tls.load_verify_locations(certificate[0])
+    url = f"{secure.url}?ssl=true&cafile={certificate[0]}"
+    with pytest.raises(StorageError):
+        client_of(url).__enter__()
+    with client_of(f"{url}&certfile={certificate[0]}&keyfile={certificate[1]}") as client:
+        assert client.call("get_all_databases")
+
+
+def test_a_server_that_nobody_vouches_for(secure: FakeMetastore) -> None:
+    with pytest.raises(NoConnectionError) as caught:
+        client_of(f"{secure.url}?ssl=true").__enter__()
+    assert "certificate verify failed" in str(caught.value)
+
+
+def test_a_certificate_of_another_host(
+    secure: FakeMetastore, certificate: tuple[Path, Path]
+) -> None:
+    url = f"thrift://localhost:{secure.port}?ssl=true&cafile={certificate[0]}"
+    with pytest.raises(NoConnectionError) as caught:
+        client_of(url).__enter__()
+    assert "certificate verify failed" in str(caught.value)
 
 
 # -- HTTP
