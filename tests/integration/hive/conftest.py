@@ -28,8 +28,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def _is_for_another(item: pytest.Item) -> bool:
     given = getattr(getattr(item, "callspec", None), "params", {})
+    version = given.get("hive")
     case = given.get("case")
-    return isinstance(case, Case) and case.version not in (None, given.get("hive"))
+    if isinstance(case, Case):
+        return case.version not in (None, version)
+    return version not in given.get("versions", (version,))
 
 
 @pytest.fixture(scope="session", params=[4, 3], ids=["hive4", "hive3"])

@@ -18,6 +18,11 @@ from tests.isolation.test_isolation import IMPATIENT, SPECS, Stage
 
 pytestmark = pytest.mark.hive
 
+ONLY_4 = {
+    # Shared writers wait for each other in Hive 3.1, and its compactions are its own workers'.
+    "shared_writers",
+    "compaction",
+}
 OTHERWISE = {
     # A metastore has every request wait behind those before it, also one of a transaction that
     # they wait for: here it is a circle, and the DROP gives way.
@@ -26,23 +31,42 @@ OTHERWISE = {
     ("compaction", "b1 u2 minor2 major2 r1 u1 c1 r2"),
 }
 """What is known to be different."""
+BY_HIVE_3 = {
+    # It cannot be asked who has won: a block learns it at its end,
+    ("anomalies", "b1 b2 rt1 rt2 ut1 c1 ut2 c2 a2 rt1"): {
+        6: "two ut2: ok",
+        7: "two c2: WriteConflictError: Aborting [txnid:N] due to a write conflict on "
+        "default/t committed by [txnid:N] u/u",
+    },
+    # and who waited begins anew for an insert, too: here behind another one.
+    ("autocommit", "b1 i1 o2 i3 c1 r3"): {7: "three r3: (1, 20) (2, 40) (4, 80)"},
+}
+"""Lines that are others there."""
 CASES = [
-    pytest.param(spec, permutation, id=f"{spec.path.stem}:{permutation.line}")
+    pytest.param(
+        spec, permutation, (4,) if spec.path.stem in ONLY_4 else (3, 4),
+        id=f"{spec.path.stem}:{permutation.line}",
+    )
     for spec in SPECS
     for permutation in spec.permutations
     if (spec.path.stem, " ".join(permutation.steps)) not in OTHERWISE
-]
+]  # fmt: skip
 _numbers = itertools.count(1)
 
 
-@pytest.mark.parametrize(("spec", "permutation"), CASES)
-def test_permutation(spec: Spec, permutation: Permutation, hive: Hive, spark: Any) -> None:
+@pytest.mark.parametrize(("spec", "permutation", "versions"), CASES)
+def test_permutation(
+    spec: Spec, permutation: Permutation, versions: tuple[int, ...], hive: Hive, spark: Any
+) -> None:
+    assert hive.version in versions
     with LiveStage(spec, hive, spark) as stage:
-        happened = tuple(stage.play(permutation))
-    expected = tuple(
-        re.sub(r"default([./])", rf"{stage.database}\1", line) for line in permutation.expected
-    )
-    assert happened == expected
+        happened = list(stage.play(permutation))
+    expected = list(permutation.expected)
+    if hive.version == 3:
+        others = BY_HIVE_3.get((spec.path.stem, " ".join(permutation.steps)), {})
+        for index, line in others.items():
+            expected[index] = line
+    assert happened == [re.sub(r"default([./])", rf"{stage.database}\1", x) for x in expected]
 
 
 class LiveStage(Stage):
