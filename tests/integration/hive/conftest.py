@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 from collections.abc import Iterator
@@ -21,21 +22,45 @@ BUILD = Path(os.environ.get("ACIDSQL_HIVE_BUILD", ROOT / "build" / "hive"))
 """Where `make interop` has put what runner/build.sh makes."""
 
 
+VERSIONS = [4, 3]
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A case for one version is no test of the other."""
+    """A test runs on one of the two Hives, in turn; on the other one it is `thorough`.
+
+    A case for one version is no test of the other.
+    """
     items[:] = [item for item in items if not _is_for_another(item)]
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if (version := _version(item)) is not None:
+            tests.setdefault(item.nodeid.replace(f"hive{version}", "hive"), []).append(item)
+    turns = itertools.cycle(VERSIONS)
+    for pair in tests.values():
+        if len(pair) > 1:
+            turn = next(turns)
+            for item in pair:
+                if _version(item) != turn:
+                    item.add_marker(pytest.mark.thorough)
+
+
+def _version(item: pytest.Item) -> int | None:
+    version = _parameters(item).get("hive")
+    return version if isinstance(version, int) else None
+
+
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    return getattr(getattr(item, "callspec", None), "params", {})
 
 
 def _is_for_another(item: pytest.Item) -> bool:
-    given = getattr(getattr(item, "callspec", None), "params", {})
-    version = given.get("hive")
+    given = _parameters(item)
     case = given.get("case")
-    if isinstance(case, Case):
-        return case.version not in (None, version)
-    return version not in given.get("versions", (version,))
+    return isinstance(case, Case) and case.version not in (None, given.get("hive"))
 
 
-@pytest.fixture(scope="session", params=[4, 3], ids=["hive4", "hive3"])
+@pytest.fixture(scope="session", params=VERSIONS, ids=["hive4", "hive3"])
 def hive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Hive]:

@@ -9,7 +9,6 @@ import pytest
 
 import acidsql
 from tests.integration.hive.process import Hive
-from tests.logic.records import backends
 from tests.logic.test_logic import HERE, run_file
 
 pytestmark = pytest.mark.hive
@@ -30,8 +29,8 @@ def empty(hive: Hive, client: acidsql.Session) -> None:
     for row in hive.run("SHOW DATABASES"):
         name = row["database_name"]
         if name != "default":
-            hive.run(f"DROP DATABASE {name} CASCADE")
+            hive.run(f"DROP DATABASE `{name}` CASCADE")
     for row in hive.run("SHOW TABLES IN default"):
-        hive.run(f"DROP TABLE default.{row['tab_name']}")
+        hive.run(f"DROP TABLE default.`{row['tab_name']}`")
     shutil.rmtree(hive.warehouse, ignore_errors=True)
     hive.warehouse.mkdir()
