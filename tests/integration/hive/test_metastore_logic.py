@@ -1,4 +1,8 @@
-"""The logic files that say so, on the metastore of a real Hive."""
+"""The logic files that say so, on the metastore of a real Hive.
+
+What the others show needs a cleaner of our own, or goes on where a metastore refuses: a second
+compaction before the first one was cleaned up after, columns of types that do not go together.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,10 @@ from tests.logic.test_logic import HERE, run_file
 
 pytestmark = pytest.mark.hive
 
-FILES = sorted(HERE.glob("*.slt"))
+FILES = [path for path in sorted(HERE.glob("*.slt")) if "metastore" in backends(path)]
 
 
+@pytest.mark.parametrize("hive", [4], indirect=True, ids=["hive4"])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_file(path: Path, hive: Hive, client: acidsql.Session) -> None:
     empty(hive, client)
