@@ -133,6 +133,9 @@ class MetastoreCatalog:
         self._undo.by(self.drop_table, table.name)
 
     def drop_table(self, name: TableName) -> None:
+        """As the port says; but a Hive 4 that need not remove files keeps the write ids: a table
+        of that name goes on after them (AcidEventListener).
+        """
         try:
             self._client.call("drop_table", name.database, name.table, False, repeatable=False)
         except NoSuchObjectError:

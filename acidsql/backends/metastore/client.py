@@ -213,7 +213,9 @@ class MetastoreClient:
                     self._endpoints.remove(endpoint)
                     self._endpoints.insert(0, endpoint)
                 return connection
+        accepted = any(isinstance(error, LostAnswerError) for error in reasons)
         if len(reasons) == 1:
-            raise not_connected(self.place.name, reasons[0].detail or "") from reasons[0]
+            reason = reasons[0].detail or ""
+            raise not_connected(self.place.name, reason, accepted=accepted) from reasons[0]
         told = " ".join(f"{e.message}: {e.detail}" for e in reasons)
-        raise not_connected(self.place.name, told)
+        raise not_connected(self.place.name, told, accepted=accepted)

@@ -63,12 +63,13 @@ class RefusedError(AnalysisError):
     """What was asked for is not allowed or not right (InvalidOperationException and the like)."""
 
 
-def not_connected(name: str, reason: str) -> NoConnectionError:
-    """No server of the metastore accepted a connection."""
+def not_connected(name: str, reason: str, *, accepted: bool = False) -> NoConnectionError:
+    """No server of the metastore is to be talked to; ``accepted`` says that somebody is there."""
+    hint = "A Hive Metastore must be listening there; its port is 9083 unless configured."
+    if accepted:
+        hint = "The server may want TLS, a login or HTTP: ssl, auth and transport in the URL."
     return NoConnectionError(
-        f"cannot connect to the metastore {name}",
-        detail=_sentence(reason),
-        hint="A Hive Metastore must be listening there; its port is 9083 unless configured.",
+        f"cannot connect to the metastore {name}", detail=_sentence(reason), hint=hint
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -25,16 +26,25 @@ class HiveError(Exception):
 
 
 class Hive:
-    """Runs statements one after the other; a context manager. ``version`` is 3 or 4."""
+    """Runs statements one after the other; a context manager. ``version`` is 3 or 4.
+
+    ``settings`` are those of the metastore that are not the tests' usual ones.
+    """
 
     def __init__(
-        self, version: int, build: Path, home: Path, metastore_port: int | None = None
+        self,
+        version: int,
+        build: Path,
+        home: Path,
+        metastore_port: int | None = None,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self.version = version
         self.metastore_port = metastore_port
         self.warehouse = home / "warehouse"
         self._log = home / "hive.log"
         (home / "conf").mkdir(parents=True)
+        (home / "conf" / "core-site.xml").write_text(_site(settings or {}))
         with (home / "stderr.log").open("wb") as errors:
             self._process = subprocess.Popen(
                 _command(version, build / str(version), home, metastore_port),
@@ -83,6 +93,14 @@ class Hive:
             self._process.kill()
             self._process.wait()
         self._process.stdout.close()
+
+
+def _site(settings: Mapping[str, str]) -> str:
+    properties = (
+        f"<property><name>{name}</name><value>{value}</value></property>"
+        for name, value in settings.items()
+    )
+    return f"<configuration>{''.join(properties)}</configuration>"
 
 
 def _command(version: int, build: Path, home: Path, metastore_port: int | None) -> list[str]:

@@ -116,11 +116,13 @@ def test_columns_of_partitions(both: OneMetastore) -> None:
 
 def test_properties(both: OneMetastore) -> None:
     both.theirs(f"CREATE TABLE t (id int) SKEWED BY (id) ON (1, 2) {ACID}")
+    skew = {k: v for k, v in both.described("t").items() if "Skewed" in k}
+    assert bool(skew) == (both.hive.version == 3)  # Hive 4 takes it and forgets it
     both.acidsql("ALTER TABLE t SET TBLPROPERTIES ('a' = 'b', 'comment' = 'new')")
     told = both.described("t")
     assert (told["a"], told["comment"]) == ("b", "new")
     # Nothing we know of the table, and still there.
-    assert (told["Skewed Columns"], told["Skewed Values"]) == ("[id]", "[[1], [2]]")
+    assert skew.items() <= told.items()
     both.acidsql("ALTER TABLE t UNSET TBLPROPERTIES ('a')")
     both.theirs("ALTER TABLE t SET TBLPROPERTIES ('c' = 'd')")
     assert "a" not in both.described("t")
@@ -173,7 +175,7 @@ def test_directories_become_partitions(both: OneMetastore) -> None:
     both.theirs("CREATE EXTERNAL TABLE t (id int) PARTITIONED BY (k int) STORED AS ORC")
     both.theirs("INSERT INTO t VALUES (1, 1), (2, 2)")
     both.theirs("ALTER TABLE t DROP PARTITION (k = 2)")
-    both.same("t", 1)
+    assert len(both.rows("t")) == 1
     both.acidsql("MSCK REPAIR TABLE t")
     both.same("t", 2)
 
@@ -232,7 +234,8 @@ def test_what_is_dropped_is_gone(both: OneMetastore) -> None:
     assert not location.exists()
     both.theirs(f"CREATE TABLE t (id int) {ACID}")
     both.acidsql("INSERT INTO t VALUES (2)")
-    assert {row[0] for row in both.same("t", 1)} == {1}
+    # Hive 4 keeps the write ids of a table whose files it has not been asked to remove.
+    assert {row[0] for row in both.same("t", 1)} == {2 if both.hive.version == 4 else 1}
     both.theirs("DROP TABLE t")
     with pytest.raises(AnalysisError, match="not found"):
         both.acidsql("SELECT * FROM t")
@@ -293,12 +296,14 @@ def test_a_definition_whose_commit_fails_is_taken_back(both: OneMetastore) -> No
     before = both.described("t"), store.partitions(table.name)
     x, y = before[1]
     elsewhere = Partition(PartitionName.of({"k": "z"}), x.location)
-    renamed = replace(table, name=TableName(both.database, "u"))
+    there = f"{table.location}_u"
+    renamed = replace(table, name=TableName(both.database, "u"), location=there)
+    moved = [replace(p, location=f"{there}/{p.name}") for p in (x, y)]
     more = (*table.columns, Column("n", parse_type("int")))
     steps = {
-        "create": lambda: store.create_table(replace(renamed, location=f"{table.location}_u")),
+        "create": lambda: store.create_table(renamed),
         "alter": lambda: store.alter_table(replace(table, columns=more)),
-        "rename": lambda: store.rename_table(table.name, renamed, [x, y]),
+        "rename": lambda: store.rename_table(table.name, renamed, moved),
         "drop": lambda: store.drop_partitions(table.name, [x.name, y.name]),
         "rename partition": lambda: store.rename_partition(table.name, x.name, elsewhere),
     }

@@ -130,7 +130,7 @@ def test_what_is_seen(hive: Hive) -> None:
     run_state_machine_as_test(
         Asked,
         settings=settings(
-            max_examples=8,
+            max_examples=25,
             stateful_step_count=25,
             deadline=None,
             suppress_health_check=list(HealthCheck),

@@ -240,6 +240,7 @@ def test_a_server_that_speaks_something_else() -> None:
         with pytest.raises(NoConnectionError, match="cannot connect") as caught:
             MetastoreClient(Place.of(url), "ann")
     assert "does not speak plain binary Thrift" in str(caught.value)
+    assert "ssl, auth and transport" in str(caught.value)
 
 
 def test_after_close() -> None:
