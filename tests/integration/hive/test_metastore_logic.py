@@ -13,6 +13,7 @@ import pytest
 
 import acidsql
 from tests.integration.hive.process import Hive
+from tests.logic.records import backends
 from tests.logic.test_logic import HERE, run_file
 
 pytestmark = pytest.mark.hive
