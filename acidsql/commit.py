@@ -14,6 +14,7 @@ from acidsql.plans.engine import Engine, JobResult, PartitionLocation, WriteCont
 from acidsql.plans.plan import WritePlan
 from acidsql.result import Result
 from acidsql.store import Store
+from acidsql.txn.entities import Reached
 from acidsql.txn.locks import write_operation
 from acidsql.txn.transaction import OpenTxn
 
@@ -22,10 +23,11 @@ from acidsql.txn.transaction import OpenTxn
 class Uncommitted:
     """What the statements of a transaction have written so far.
 
-    ``partitions`` enter the catalog with the commit. ``paths`` go with an abort, ``moved`` with the
-    commit.
+    ``partitions`` enter the catalog with the commit, ``reached`` the write set. ``paths`` go with
+    an abort, ``moved`` with the commit.
     """
 
+    reached: list[Reached] = field(default_factory=list)
     partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
@@ -54,14 +56,23 @@ def write(
     store: Store,
     engine: Engine,
     uncommitted: Uncommitted,
+    *,
+    is_last: bool,
 ) -> JobResult:
-    """Run a statement's job and record what it reached."""
+    """Run a statement's job and record what it reached: with the commit, if that comes next."""
     job = engine.write(plan, context)
     snapshot = context.read.tables[plan.table]
     try:
         txn.check()
         if snapshot.table.partition_columns and snapshot.table.kind is not TableKind.PLAIN:
-            _record_partitions(plan, context, job, txn, store)
+            reached = _reached(plan, context, job)
+            if is_last:
+                uncommitted.reached.extend(reached)
+            else:
+                for r in reached:
+                    store.add_dynamic_partitions(
+                        txn.txn_id, r.write_id, r.table, r.partitions, r.operation
+                    )
     except BaseException:
         if txn.owns_files():
             engine.discard(job.paths)
@@ -70,18 +81,15 @@ def write(
     return job
 
 
-def _record_partitions(
-    plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn, store: Store
-) -> None:
-    """Every partition reached, into what will be the write set."""
+def _reached(plan: WritePlan, context: WriteContext, job: JobResult) -> list[Reached]:
+    """Every partition reached, for what will be the write set."""
     reached: dict[Operation, set[str]] = {}
     for touched in job.touched:
         reached.setdefault(touched.operation, set()).add(str(touched.partition))
-    for operation, partitions in reached.items():
-        store.add_dynamic_partitions(
-            txn.txn_id, context.write_id, plan.table, sorted(partitions),
-            write_operation(operation),
-        )  # fmt: skip
+    return [
+        Reached(context.write_id, plan.table, sorted(partitions), write_operation(operation))
+        for operation, partitions in reached.items()
+    ]
 
 
 def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine) -> None:
@@ -91,13 +99,16 @@ def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine)
     """
 
     def step(txn_id: TxnId) -> None:
-        with store.committing(txn_id):
+        if not uncommitted.partitions:
+            store.commit_txn(txn_id, uncommitted.reached)
+            return
+        with store.committing(txn_id, uncommitted.reached):
             for table, partitions in uncommitted.partitions.items():
                 store.add_partitions(table, list(partitions.values()))
 
     try:
         txn.check()
-        txn.commit(step if uncommitted.partitions else None)
+        txn.commit(step)
     except BaseException as error:
         roll_back(txn, error, uncommitted, engine)
         raise
