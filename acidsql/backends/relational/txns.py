@@ -130,7 +130,7 @@ class RelationalTxns(OverSql):
                 WriteSetEntry(c.database, c.table, c.partition, txn_id, commit_id, c.operation)
                 for c in changes
             }
-            conflict = first_conflict(own, map(_write_set_entry, since.rows()))
+            conflict = first_conflict(own, self._rivals(since))
             if conflict is not None:
                 self._abort(txn_id, str(conflict))
                 return conflict
@@ -204,7 +204,8 @@ class RelationalTxns(OverSql):
     @reading
     def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
         _open(txn_id, self._txn("txn", txn_id))
-        return latest_conflict(txn_id, self._components(txn_id), self._write_set_since(txn_id))
+        since = self._sql.ask("write_set_since", txn_id=txn_id)
+        return latest_conflict(txn_id, self._components(txn_id), self._rivals(since))
 
     def time_out_txns(self) -> list[TxnId]:
         # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
@@ -343,8 +344,10 @@ class RelationalTxns(OverSql):
             write_id=component.write_id,
         )
 
-    def _write_set_since(self, txn_id: TxnId) -> list[WriteSetEntry]:
-        return [_write_set_entry(row) for row in self._sql.rows("write_set_since", txn_id=txn_id)]
+    @staticmethod
+    def _rivals(since: Answer) -> list[WriteSetEntry]:
+        """What a transaction may lose to."""
+        return [_write_set_entry(row) for row in since.rows()]
 
 
 def require_txn(txn_id: TxnId, row: Row | None) -> Txn:
