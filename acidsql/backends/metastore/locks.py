@@ -10,7 +10,7 @@ from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.txns import AGENT, MetastoreTxns
-from acidsql.errors import LockTimeoutError, NoSuchLockError, TxnError
+from acidsql.errors import AcidSqlError, LockTimeoutError, NoSuchLockError
 from acidsql.model.ids import NO_TXN, LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.components import CHANGES
@@ -21,10 +21,13 @@ from acidsql.txn.entities import (
     LockResponse,
     LockState,
     LockType,
+    Opened,
+    TxnType,
     WriteOperation,
 )
 from acidsql.txn.locks import as_strong, describe_lock
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.state import require_request
 
 _TYPES = {
     LockType.SHARED_READ: hms.LockType.SHARED_READ,
@@ -45,6 +48,27 @@ class MetastoreLocks(MetastoreTxns):
         self._asked: dict[LockId, tuple[TxnId, Sequence[LockComponent]]] = {}
         """Requests of ours that wait."""
 
+    def open_locked(
+        self,
+        user: str,
+        host: str,
+        type: TxnType,
+        tables: Sequence[TableName],
+        components: Sequence[LockComponent],
+        agent_info: str = "",
+    ) -> Opened:
+        """As the port says, in the steps that a metastore has: others may come in between."""
+        require_request(type, tables, components)
+        txn_id = self.open_txn(user, host, type)
+        try:
+            write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
+            response = self.lock(txn_id, components, user, host, agent_info)
+        except BaseException:
+            with suppress(AcidSqlError):
+                self.abort_txn(txn_id)
+            raise
+        return Opened(txn_id, write_ids, response, in_one_step=False)
+
     def lock(
         self,
         txn_id: TxnId,
@@ -59,8 +83,7 @@ class MetastoreLocks(MetastoreTxns):
         What the transaction has is not asked for again: the metastore would have it wait behind
         those who wait for it, and so for itself.
         """
-        if not components:
-            raise TxnError("a lock request needs at least one component")
+        require_request(TxnType.DEFAULT, (), components)
         held = self._held.setdefault(txn_id, {})
         wanted = [c for c in components if not any(_covers(h, c) for h in held)]
         if not wanted:
