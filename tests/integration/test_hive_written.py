@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.orc.footer import read_tail
+from acidsql.orc.reader import read_events, read_row_ids
+from acidsql.orc.schema import EVENT_COLUMNS
 from acidsql.session import Session
 from tests.hive_written import STATES, hive_rows, snapshot_of
 
@@ -138,3 +141,17 @@ def test_every_state(case: str, hive: str, spark: Any, tmp_path: Path) -> None:
             if found != expected:
                 wrong[state] = (found - expected, expected - found)
     assert wrong == {}
+
+
+def test_files_of_a_real_hive() -> None:
+    files = [f for f in sorted(STATES.parent.glob("**/bucket_*")) if is_whole(f)]
+    assert len(files) > 300
+    for file in files:
+        events = read_events(str(file), exact=True)
+        assert tuple(events.schema.names) == EVENT_COLUMNS
+        assert events.num_rows == read_tail(str(file)).rows == read_row_ids(str(file)).num_rows
+
+
+def is_whole(file: Path) -> bool:
+    """Not what a streaming writer still had open."""
+    return file.stat().st_size > 0 and not file.with_name(f"{file.name}_flush_length").exists()

@@ -203,7 +203,8 @@ class MetastoreCatalog:
         """
         renamed = TableName(struct.dbName, struct.tableName)
         plain, moved = copied(before), copied(struct)
-        del plain.parameters[TRANSLATED], moved.parameters[TRANSLATED]
+        for changed in (plain, moved):
+            changed.parameters.pop(TRANSLATED, None)
         self._undo.by(self._alter, name, before)
         self._alter(name, plain)
         self._alter(name, moved)

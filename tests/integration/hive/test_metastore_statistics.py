@@ -84,7 +84,8 @@ def test_counts_are_right_after_our_writes(
 
 
 def test_what_is_noted_goes(both: OneMetastore) -> None:
-    both.theirs(f"CREATE TABLE t (id int) {TABLES['acid']}")
+    kind = "acid" if both.hive.version == 4 else "plain"  # 3.1 notes nothing of the others
+    both.theirs(f"CREATE TABLE t (id int) {TABLES[kind]}")
     both.theirs("INSERT INTO t VALUES (1)")
     assert "numRows" in both.described("t")
     both.acidsql("INSERT INTO t VALUES (2)")

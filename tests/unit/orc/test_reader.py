@@ -10,25 +10,8 @@ from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.orc.calendar import proleptic
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.reader import iter_stripes, read_events, read_row_ids
-from acidsql.orc.schema import EVENT_COLUMNS
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, columns, insert_file
-
-DATA = Path(__file__).parents[2] / "data" / "hive-written"
-
-
-def test_files_of_a_real_hive() -> None:
-    files = [f for f in sorted(DATA.glob("**/bucket_*")) if is_whole(f)]
-    assert len(files) > 300
-    for file in files:
-        events = read_events(str(file), exact=True)
-        assert tuple(events.schema.names) == EVENT_COLUMNS
-        assert events.num_rows == read_tail(str(file)).rows == read_row_ids(str(file)).num_rows
-
-
-def is_whole(file: Path) -> bool:
-    """Not what a streaming writer still had open."""
-    return file.stat().st_size > 0 and not file.with_name(f"{file.name}_flush_length").exists()
 
 
 def test_columns_are_chosen_by_name(tmp_path: Path) -> None:
