@@ -90,24 +90,13 @@ class MetastoreLocks(MetastoreTxns):
             self.heartbeat(txn_id)
             return LockResponse(max(held.values()), LockState.ACQUIRED)
 
-        def request(types: dict[LockType, int]) -> Any:
-            return hms.LockRequest(
-                component=[_component(c, types) for c in wanted],
-                txnid=txn_id,
-                user=user,
-                hostname=host,
-                agentInfo=f"{AGENT} {agent_info}".rstrip(),
-                zeroWaitReadEnabled=self._policy.zero_wait_reads,
-            )
-
-        answer = self._client.call_known(
-            # The method came to Hive after the lock type.
-            Call(
-                "lock",
-                (request(_TYPES),),
-                needs=Call("get_latest_txnid_in_conflict", (txn_id,)),
-            ),
-            Call("lock", (request(_TYPES_3),)),
+        answer = self._ask(
+            component=wanted,
+            txnid=txn_id,
+            user=user,
+            hostname=host,
+            agentInfo=f"{AGENT} {agent_info}".rstrip(),
+            zeroWaitReadEnabled=self._policy.zero_wait_reads,
         )
         if answer.state in (hms.LockState.NOT_ACQUIRED, hms.LockState.ABORT):
             raise LockTimeoutError(
@@ -118,6 +107,20 @@ class MetastoreLocks(MetastoreTxns):
         if response.state is LockState.WAITING:
             self._note_wait(txn_id, wanted)
         return response
+
+    def _ask(self, component: Sequence[LockComponent], txnid: TxnId, **more: Any) -> Any:
+        """With the lock types that the server knows."""
+        newer, older = (
+            hms.LockRequest(
+                component=[_component(c, types) for c in component], txnid=txnid, **more
+            )
+            for types in (_TYPES, _TYPES_3)
+        )
+        return self._client.call_known(
+            # The method came to Hive after the lock type.
+            Call("lock", (newer,), needs=Call("get_latest_txnid_in_conflict", (txnid,))),
+            Call("lock", (older,)),
+        )
 
     def check_lock(self, lock_id: LockId) -> LockResponse:
         return self._response(self._client.call("check_lock", hms.CheckLockRequest(lockid=lock_id)))

@@ -11,6 +11,7 @@ from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
 from acidsql.backends.metastore.url import Place
 from acidsql.model.ids import TxnId
+from acidsql.model.names import TableName
 from acidsql.txn.entities import Reached
 from acidsql.txn.policy import TxnPolicy
 
@@ -31,9 +32,14 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         policy: TxnPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._user = user
         client = MetastoreClient(Place.of(url), user, sleep)
         MetastoreCompactions.__init__(self, client, policy or TxnPolicy())
         MetastoreCatalog.__init__(self, client)
+
+    def owner_of(self, table: TableName) -> str:
+        known = self.find_table(table)
+        return (known.owner if known else "") or self._user
 
     @contextmanager
     def committing(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> Iterator[None]:

@@ -549,6 +549,7 @@ def test_the_worker_gives_back_what_it_was_given(metastore: Open) -> None:
             info(4, hms.CompactionType.MAJOR)
         ),
         update_compactor_state=lambda cr, txn: requests.append((cr, txn)),
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
         mark_compacted=requests.append,
         heartbeat=lambda _: None,
         commit_txn=lambda _: None,
@@ -560,6 +561,7 @@ def test_the_worker_gives_back_what_it_was_given(metastore: Open) -> None:
     store.mark_compacted(CompactionId(4))
     (started, txn), compacted = requests
     assert (started.highestWriteId, txn, compacted.highestWriteId) == (6, 9, 6)
+    assert started.runas == "ann", "as seen: Hive 4.0.1's cleaner never begins without"
     assert compacted.unknown_fields == {18: (8, b"\x00\x00\x00\x07")}
     assert server.names[-3:] == ["heartbeat", "mark_compacted", "commit_txn"]
 
@@ -570,6 +572,7 @@ def test_a_compaction_whose_transaction_was_lost(metastore: Open) -> None:
             info(4, hms.CompactionType.MINOR)
         ),
         update_compactor_state=lambda cr, txn: None,
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
         mark_compacted=lambda cr: None,
         heartbeat=raising(hms.TxnAbortedException("Transaction txnid:9 already aborted")),
     )
