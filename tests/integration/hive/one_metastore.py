@@ -32,7 +32,7 @@ class OneMetastore(Shared):
         """The rows, if there are so many, all readers agree on them, and CHECK TABLE is content."""
         rows = self.rows(name)
         assert len(rows) == count, rows
-        self._check(self.table(name))
+        self._check(self.table(name), after_hive=True)
         return rows
 
     def described(self, name: str) -> dict[str, str]:
