@@ -11,7 +11,7 @@ unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn soak clean java
+.PHONY: help demo demo-tpch test check unit interop interop-hive3 interop-hive4 interop-trino interop-soak goldens bench bench-txn soak clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -38,15 +38,19 @@ check: .venv/.installed ## Format, lint, types, import contracts
 unit: .venv/.installed ## Run the tests that need neither Spark nor Java
 	$(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres" acidsql tests/unit grammar_tests
 
-interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built ## Write and read tables in turns with Hive 4.0.1 and 3.1.3; needs Maven
+interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built build/trino/.built ## Share tables with Hive 4.0.1, Hive 3.1.3 and Trino 476; needs Maven
 	$(MAKE) -j 2 interop-hive3 interop-hive4
+	$(MAKE) interop-trino
 
 # One beside the other: each has one statement at work at a time, in its Hive or its Spark.
 interop-hive3 interop-hive4: interop-%:
-	$(BIN)/python -m pytest -q -m hive -k $* $(HIVE)
+	$(BIN)/python -m pytest -q -m "hive and not thorough" -k $* $(HIVE)
 
-interop-trino: java .venv/.installed $(HIVE_BUILD)/4/.built build/trino/.built ## Read acidsql's tables with Trino 476; fetches 800 MB more
+interop-trino: java .venv/.installed $(HIVE_BUILD)/4/.built build/trino/.built
 	$(BIN)/python -m pytest -q -m trino $(HIVE)
+
+interop-soak: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built ## Run every test of make interop on both Hives
+	$(BIN)/python -m pytest -q -m hive $(HIVE)
 
 build/trino/.built: $(HIVE)/runner/trino.sh
 	$(HIVE)/runner/trino.sh '$(CURDIR)/build/trino' '$(CURDIR)/$(BIN)/python'
@@ -65,7 +69,7 @@ goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests
 soak: java .venv/.installed ## Run random statements, processes and faults for a long time
 	ACIDSQL_SOAK_STEPS=100 $(BIN)/python -m pytest -q tests/property/test_*_machine.py
 	ACIDSQL_SOAK_STEPS=60 $(BIN)/python -m pytest -q -m "thorough or not thorough" tests/history
-	$(BIN)/python -m pytest -q -m thorough --ignore tests/history tests
+	$(BIN)/python -m pytest -q -m "thorough and not hive" --ignore tests/history tests
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
 	$(BIN)/python benchmarks/bench.py

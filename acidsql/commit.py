@@ -14,6 +14,7 @@ from acidsql.plans.engine import Engine, JobResult, PartitionLocation, WriteCont
 from acidsql.plans.plan import WritePlan
 from acidsql.result import Result
 from acidsql.store import Store
+from acidsql.txn.entities import Reached
 from acidsql.txn.locks import write_operation
 from acidsql.txn.transaction import OpenTxn
 
@@ -22,10 +23,12 @@ from acidsql.txn.transaction import OpenTxn
 class Uncommitted:
     """What the statements of a transaction have written so far.
 
-    ``partitions`` enter the catalog with the commit. ``paths`` go with an abort, ``moved`` with the
-    commit. ``changed`` are the tables, with their partitions, whose rows are others then.
+    ``partitions`` enter the catalog with the commit, ``reached`` the write set. ``paths`` go with
+    an abort, ``moved`` with the commit. ``changed`` are the tables, with their partitions, whose
+    rows are others then.
     """
 
+    reached: list[Reached] = field(default_factory=list)
     changed: dict[TableName, set[PartitionName]] = field(default_factory=dict)
     partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
@@ -56,8 +59,10 @@ def write(
     store: Store,
     engine: Engine,
     uncommitted: Uncommitted,
+    *,
+    is_last: bool,
 ) -> JobResult:
-    """Run a statement's job and record what it reached."""
+    """Run a statement's job and record what it reached: with the commit, if that comes next."""
     job = engine.write(plan, context)
     snapshot = context.read.tables[plan.table]
     try:
@@ -66,7 +71,11 @@ def write(
             # Its rows are others already.
             _forget_statistics({plan.table: _partitions_of(job)}, store)
         elif snapshot.table.partition_columns:
-            _record_partitions(plan, context, job, txn, store)
+            reached = _reached(plan, context, job)
+            if is_last:
+                uncommitted.reached.extend(reached)
+            else:
+                _record(reached, txn, store)
     except BaseException:
         if txn.owns_files():
             engine.discard(job.paths)
@@ -75,18 +84,20 @@ def write(
     return job
 
 
-def _record_partitions(
-    plan: WritePlan, context: WriteContext, job: JobResult, txn: OpenTxn, store: Store
-) -> None:
-    """Every partition reached, into what will be the write set."""
+def _reached(plan: WritePlan, context: WriteContext, job: JobResult) -> list[Reached]:
+    """Every partition reached, for what will be the write set."""
     reached: dict[Operation, set[str]] = {}
     for touched in job.touched:
         reached.setdefault(touched.operation, set()).add(str(touched.partition))
-    for operation, partitions in reached.items():
-        store.add_dynamic_partitions(
-            txn.txn_id, context.write_id, plan.table, sorted(partitions),
-            write_operation(operation),
-        )  # fmt: skip
+    return [
+        Reached(context.write_id, plan.table, sorted(partitions), write_operation(operation))
+        for operation, partitions in reached.items()
+    ]
+
+
+def _record(reached: Sequence[Reached], txn: OpenTxn, store: Store) -> None:
+    for r in reached:
+        store.add_dynamic_partitions(txn.txn_id, r.write_id, r.table, r.partitions, r.operation)
 
 
 def _partitions_of(job: JobResult) -> set[PartitionName]:
@@ -106,14 +117,17 @@ def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine)
     """
 
     def step(txn_id: TxnId) -> None:
-        with store.committing(txn_id):
+        if not uncommitted.partitions:
+            store.commit_txn(txn_id, uncommitted.reached)
+            return
+        with store.committing(txn_id, uncommitted.reached):
             for table, partitions in uncommitted.partitions.items():
                 store.add_partitions(table, list(partitions.values()))
 
     try:
         txn.check()
         _forget_statistics(uncommitted.changed, store)
-        txn.commit(step if uncommitted.partitions else None)
+        txn.commit(step)
     except BaseException as error:
         roll_back(txn, error, uncommitted, engine)
         raise

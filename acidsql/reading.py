@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from acidsql.store import Store
 from acidsql.transaction_block import TransactionBlock
 from acidsql.txn.entities import TxnType
 from acidsql.txn.locks import lock_components
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import OpenTxn, TxnOpener
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Reading:
         accesses: Sequence[Access],
         store: Store,
         block: TransactionBlock | None,
-        open_txn: Callable[[TxnType], OpenTxn],
+        open_txn: TxnOpener,
     ) -> Reading:
         """Lock what is read, in the block or in a transaction of its own."""
         components = lock_components(accesses)
         if block is not None:
             block.txn.lock(components)
-        pin = open_txn(TxnType.READ_ONLY)
+        pin = open_txn(TxnType.READ_ONLY, components=components if block is None else ())
         try:
             if block is None:
                 pin.lock(components)

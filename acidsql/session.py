@@ -65,10 +65,9 @@ from acidsql.storage import Storage
 from acidsql.store import Store
 from acidsql.transaction_block import TransactionBlock
 from acidsql.transaction_control import TransactionControl
-from acidsql.txn.entities import TxnType
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.policy import TxnPolicy, conflict_waits
-from acidsql.txn.transaction import OpenTxn, transaction
+from acidsql.txn.transaction import TxnOpener, transaction
 from acidsql.write import SNAPSHOT_RETRIES, altered, run_write
 
 _log = logging.getLogger(__name__)
@@ -102,12 +101,8 @@ class Session:
         self._user, self._host = user, host
         self._database = DEFAULT_DATABASE
 
-        def open_txn(type: TxnType = TxnType.DEFAULT) -> OpenTxn:
-            return OpenTxn(
-                store, user=user, host=host, type=type, policy=policy, heartbeats=heartbeats
-            )
-
         # No method: what is held for the session's sake must not hold the session.
+        open_txn = TxnOpener(store, user, host, policy, heartbeats)
         self._open_txn = open_txn
         self._leases = Leases()
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from acidsql.catalog import Catalog
 from acidsql.model.ids import TxnId
+from acidsql.txn.entities import Reached
 from acidsql.txn.manager import TxnManager
 
 
 class Store(TxnManager, Catalog, Protocol):
     """Transactions and the catalog, kept together."""
 
-    def committing(self, txn_id: TxnId) -> AbstractContextManager[None]:
-        """One step of the store: the catalog's verbs inside the block, then the commit.
+    def committing(
+        self, txn_id: TxnId, reached: Sequence[Reached] = ()
+    ) -> AbstractContextManager[None]:
+        """One step of the store: the catalog's verbs inside the block, then `commit_txn`.
 
         An error inside, or a transaction that is no longer open, leaves the store as it was.
         """

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
@@ -22,9 +21,10 @@ from acidsql.services.overtaking import is_overtaken, overtaken
 from acidsql.services.snapshots import read_context
 from acidsql.statements import WriteStatement
 from acidsql.transaction_block import TransactionBlock
-from acidsql.txn.entities import LockType
+from acidsql.txn.entities import LockComponent, LockType
 from acidsql.txn.locks import lock_components
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import TxnOpener
 
 SNAPSHOT_RETRIES = 5
 """hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
@@ -43,6 +43,16 @@ class OutdatedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class _Planned:
+    """A write as it was planned before it had its locks."""
+
+    plan: WritePlan
+    target: Table
+    seen: SeenNames
+    locks: list[LockComponent]
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """A write that is done but not committed."""
 
@@ -54,7 +64,7 @@ class Written:
 def run_write(
     statement: WriteStatement,
     block: TransactionBlock | None,
-    open_txn: Callable[[], OpenTxn],
+    open_txn: TxnOpener,
     scope: Scope,
     engine: Engine,
 ) -> Result:
@@ -64,9 +74,10 @@ def run_write(
     gone, or the whole block is lost.
     """
     for attempt in count(1):
-        own = block or TransactionBlock(open_txn(), explicit=False)
+        planned = _plan(statement, scope, open_txn.policy)
+        own = block or _open(planned, open_txn, scope)
         try:
-            written = _attempt(statement, own, scope, engine)
+            written = _attempt(planned, own, scope, engine)
             if block is None:
                 own.commit(scope.store, engine)
             return write_result(written.plan, written.job, own.txn, written.write_id)
@@ -83,27 +94,40 @@ def run_write(
     raise AssertionError("the loop ends by returning or raising")
 
 
-def _attempt(
-    statement: WriteStatement, block: TransactionBlock, scope: Scope, engine: Engine
-) -> Written:
-    """Write what the statement says. OutdatedError, before anything is written, to try again.
-
-    On any other error the statement's files are gone, or the whole block is lost.
-    """
+def _plan(statement: WriteStatement, scope: Scope, policy: TxnPolicy) -> _Planned:
     seen = SeenNames(scope.names)
     plan = make_plan(statement, seen, scope.arguments)
     assert not isinstance(plan, QueryPlan)
     target = seen.tables[plan.table]
     assert target is not None
+    return _Planned(plan, target, seen, lock_components(write_accesses(plan, target), policy))
+
+
+def _open(planned: _Planned, open_txn: TxnOpener, scope: Scope) -> TransactionBlock:
+    """A transaction of the statement alone: its write id and locks are asked for as it opens."""
+    _release(planned, scope)
+    written = planned.target
+    tables = () if written.kind is TableKind.PLAIN else (written.name,)
+    txn = open_txn(tables=tables, components=planned.locks)
+    return TransactionBlock(txn, explicit=False)
+
+
+def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: Engine) -> Written:
+    """Write what the statement says. OutdatedError, before anything is written, to try again.
+
+    On any other error the statement's files are gone, or the whole block is lost.
+    """
+    plan, target, txn = planned.plan, planned.target, block.txn
     block.admit(plan, target)
-    txn = block.txn
     write_id = NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(target.name)
-    _lock(plan, target, block, scope)
-    _require_current(plan, write_id, seen, block, scope)
+    if block.explicit:
+        _release(planned, scope)
+    txn.lock(planned.locks)
+    _require_current(planned, write_id, block, scope)
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
     read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted)
     context = WriteContext(read, write_id, block.take_statement_ids(plan))
-    if is_overtaken(plan, context, scope.store, scope.storage):
+    if not txn.was_first and is_overtaken(plan, context, scope.store, scope.storage):
         reason = "a later write id was committed before locks were acquired"
         raise OutdatedError(reason, overtaken(plan.table, txn.txn_id), lost=True)
     job = _write(plan, context, block, scope, engine)
@@ -111,32 +135,37 @@ def _attempt(
     return Written(plan, job, write_id)
 
 
-def _lock(plan: WritePlan, target: Table, block: TransactionBlock, scope: Scope) -> None:
-    components = lock_components(write_accesses(plan, target), block.txn.policy)
-    if any(c.type is LockType.EXCLUSIVE for c in components):
-        # Our own lazy frames would be waited for in vain. They stay readable until the cleaner
-        # comes, so that one of them may even be what the table is overwritten with.
-        scope.release(lambda held: held == target.name)
-    block.txn.lock(components)
+def _release(planned: _Planned, scope: Scope) -> None:
+    """Let go of our own lazy frames: a lock that shuts out readers would wait for them in vain.
+
+    They stay readable until the cleaner comes, so that one of them may even be what the table is
+    overwritten with.
+    """
+    if any(c.type is LockType.EXCLUSIVE for c in planned.locks):
+        scope.release(lambda held: held == planned.target.name)
 
 
 def _require_current(
-    plan: WritePlan, write_id: WriteId, seen: SeenNames, block: TransactionBlock, scope: Scope
+    planned: _Planned, write_id: WriteId, block: TransactionBlock, scope: Scope
 ) -> None:
     """Who waited for a lock may have been overtaken: its snapshot could never commit, or its plan
     is one for columns that are others now.
     """
-    if write_id != NO_WRITE_ID and not block.txn.still_has(plan.table, write_id):
+    txn, table = block.txn, planned.plan.table
+    is_new = txn.was_first
+    if not is_new and write_id != NO_WRITE_ID and not txn.still_has(table, write_id):
         raise OutdatedError("the table was dropped and made again", altered(), lost=True)
-    if not seen.still_hold():
+    if not planned.seen.still_hold():
         raise OutdatedError("a table was altered", altered(), lost=False)
-    txn_id = block.txn.txn_id
+    if is_new:
+        return
+    txn_id = txn.txn_id
     winner = scope.store.latest_txn_in_conflict(txn_id)
     if winner is not None:
         conflict = WriteConflictError(
-            f"transaction {txn_id} cannot write to table {plan.table} any more: "
+            f"transaction {txn_id} cannot write to table {table} any more: "
             f"transaction {winner} changed what it works on after it had begun",
-            table=str(plan.table),
+            table=str(table),
             txn_id=txn_id,
             other_txn_id=winner,
         )
@@ -147,7 +176,15 @@ def _write(
     plan: WritePlan, context: WriteContext, block: TransactionBlock, scope: Scope, engine: Engine
 ) -> JobResult:
     try:
-        return write(plan, context, block.txn, scope.store, engine, block.uncommitted)
+        return write(
+            plan,
+            context,
+            block.txn,
+            scope.store,
+            engine,
+            block.uncommitted,
+            is_last=not block.explicit,
+        )
     except BaseException as error:
         if block.explicit:
             _undo(plan, context, block, engine, error)

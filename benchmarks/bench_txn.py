@@ -24,8 +24,9 @@ from typing import Any
 
 from acidsql.errors import TxnAbortedError, WriteConflictError
 from acidsql.model.names import TableName
-from acidsql.txn.entities import LockComponent, LockState, LockType, WriteOperation
-from acidsql.txn.policy import TxnPolicy, lock_waits
+from acidsql.txn.entities import LockComponent, LockType, Reached, WriteOperation
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import OpenTxn
 
 TABLE = TableName("default", "t")
 WHO = ("bench", "here")
@@ -69,28 +70,34 @@ def open_store(place: Place) -> Any:
 
 
 def one_txn(store: Any, partition: str, kind: LockType, policy: TxnPolicy) -> tuple[int, int]:
-    """A transaction as a statement runs it; (conflicts, looks at a waiting lock)."""
+    """A transaction as `acidsql.write` runs it; (conflicts, looks at a waiting lock)."""
     changes = kind is LockType.EXCL_WRITE
     operation = WriteOperation.UPDATE if changes else WriteOperation.INSERT
-    waits = 0
-    txn_id = store.open_txn(*WHO)
-    write_id = store.allocate_write_id(txn_id, TABLE)
-    component = LockComponent(kind, "default", "t", partition, operation)
-    response = store.lock(txn_id, [component], *WHO)
-    pauses = lock_waits(policy)
-    while response.state is not LockState.ACQUIRED:
-        time.sleep(next(pauses))
-        waits += 1
-        response = store.check_lock(response.lock_id)
-    if store.latest_txn_in_conflict(txn_id) is not None:
-        store.abort_txn(txn_id, "overtaken")
-        return 1, waits
-    store.add_dynamic_partitions(txn_id, write_id, TABLE, [partition], operation)
+    waits = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        time.sleep(seconds)
+
+    locks = [LockComponent(kind, "default", "t", partition, operation)]
+    user, host = WHO
+    txn = OpenTxn(
+        store, user=user, host=host, policy=policy, sleep=sleep, tables=[TABLE], components=locks
+    )
     try:
-        store.commit_txn(txn_id)
+        txn.lock(locks)
+        write_id = txn.write_id(TABLE)
+        if not txn.was_first and (
+            not txn.still_has(TABLE, write_id)
+            or store.latest_txn_in_conflict(txn.txn_id) is not None
+        ):
+            txn.abort("overtaken")
+            return 1, len(waits)
+        reached = [Reached(write_id, TABLE, [partition], operation)]
+        txn.commit(lambda txn_id: store.commit_txn(txn_id, reached))
     except (WriteConflictError, TxnAbortedError):
-        return 1, waits
-    return 0, waits
+        return 1, len(waits)
+    return 0, len(waits)
 
 
 def work(place: Place, seed: int, txns: int, partitions: int, start: Any, results: Any) -> None:
@@ -270,10 +277,11 @@ def main() -> None:
     print(text)
     options.output.write_text(
         "# Benchmarks of the transaction stores\n\nWritten by `make bench-txn`; do not edit. One"
-        " transaction opens, allocates a write id, locks one of the partitions (shared or for a"
-        " change), looks for a conflict, names its partition and commits: six calls."
-        " PostgreSQL syncs five of them; SQLite's file is synced for the write id, the lock and the"
-        " commit. The raw inserts are one row per commit, by as many processes.\n\n"
+        " transaction does what that of a single statement does: it opens with a write id and the"
+        " lock of one of the partitions (shared or for a change), and commits with the name of its"
+        " partition. Either is one store transaction, synced before it answers. Who has to wait for"
+        " a lock asks again and looks for a conflict. The raw inserts are one row per commit, by"
+        " as many processes.\n\n"
         f"{os.cpu_count()} cores.\n\n{text}"
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
+from acidsql.model.names import TableName
 
 
 class TxnState(Enum):
@@ -77,6 +78,29 @@ class LockResponse:
     lock_id: LockId
     state: LockState
     blocked_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A transaction with its write ids and the answer to its first lock request.
+
+    ``in_one_step``: nobody else came in between.
+    """
+
+    txn_id: TxnId
+    write_ids: Mapping[TableName, WriteId]
+    response: LockResponse
+    in_one_step: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """The partitions of a table that a write reached in one way."""
+
+    write_id: WriteId
+    table: TableName
+    partitions: Sequence[str]
+    operation: WriteOperation
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,25 +16,25 @@ class Heartbeat:
 
     def __init__(self, beat: Callable[[], bool], interval_s: float) -> None:
         self.interval_s = interval_s
-        self._beat = beat
+        self._beat: Callable[[], bool] | None = beat
         self._guard = threading.Lock()
-        self._stopped = False
 
     @property
     def stopped(self) -> bool:
         """Whether there is nothing left to keep alive."""
-        return self._stopped
+        return self._beat is None
 
     def beat(self) -> None:
         """Beat once."""
         with self._guard:
-            if not self._stopped:
-                self._stopped = not self._beat()
+            if self._beat is not None and not self._beat():
+                self._beat = None
 
     def stop(self) -> None:
         """No beat begins after this returns, and none is under way. Idempotent."""
         with self._guard:
-            self._stopped = True
+            # Nor is anything held here that may have to go, until it would have been due.
+            self._beat = None
 
 
 class Heartbeats:
@@ -53,7 +53,7 @@ class Heartbeats:
         self._pid = os.getpid()
         self._due: list[tuple[float, int, Heartbeat]] = []
         self._wake = threading.Condition()
-        self._threads = 0
+        self._threads = self._waiting = 0
 
     def start(self, beat: Callable[[], bool], interval_s: float) -> Heartbeat:
         """Begin to beat; ``beat`` is called from another thread until it returns False."""
@@ -68,10 +68,14 @@ class Heartbeats:
         with self._wake:
             entry = (time.monotonic() + wait_s, next(self._numbers), heartbeat)
             heapq.heappush(self._due, entry)
-            if self._threads < min(self._size, len(self._due)):
-                self._threads += 1
-                threading.Thread(target=self._run, name="acidsql heartbeat", daemon=True).start()
-            self._wake.notify()
+            if not self._waiting and self._threads < self._size:
+                self._start_thread()
+            elif self._due[0] is entry:
+                self._wake.notify()
+
+    def _start_thread(self) -> None:
+        self._threads += 1
+        threading.Thread(target=self._run, name="acidsql heartbeat", daemon=True).start()
 
     def _run(self) -> None:
         while (heartbeat := self._next()) is not None:
@@ -81,21 +85,31 @@ class Heartbeats:
 
     def _next(self) -> Heartbeat | None:
         """The next heartbeat when it is due; None, and the thread ends, if there is none."""
+        in_time = True
         with self._wake:
             while True:
                 while self._due and self._due[0][2].stopped:
                     heapq.heappop(self._due)
-                if not self._due:
+                if not self._due and not in_time:
                     self._threads -= 1
                     return None
-                wait_s = self._due[0][0] - time.monotonic()
+                wait_s = self._due[0][0] - time.monotonic() if self._due else _IDLE_S
                 if wait_s <= 0:
-                    return heapq.heappop(self._due)[2]
-                self._wake.wait(min(wait_s, _IDLE_S))
+                    return self._take()
+                self._waiting += 1
+                in_time = self._wake.wait(min(wait_s, _IDLE_S))
+                self._waiting -= 1
+
+    def _take(self) -> Heartbeat:
+        _, _, heartbeat = heapq.heappop(self._due)
+        # A beat may take its time, and the next one may be due.
+        if self._due and not self._waiting and self._threads < self._size:
+            self._start_thread()
+        return heartbeat
 
 
 _IDLE_S = 1.0
-"""How long a thread may outlive the last heartbeat, which is stopped without waking it."""
+"""The longest wait: nobody wakes a thread when a heartbeat is stopped. Who waits in vain ends."""
 
 HEARTBEATS = Heartbeats()
 """Of everybody who has none of their own."""

@@ -20,6 +20,8 @@ from acidsql.txn.entities import (
     Lock,
     LockComponent,
     LockResponse,
+    Opened,
+    Reached,
     Txn,
     TxnRangeResponse,
     TxnType,
@@ -47,6 +49,22 @@ class TxnManager(Protocol):
         """
         ...
 
+    def open_locked(
+        self,
+        user: str,
+        host: str,
+        type: TxnType,
+        tables: Sequence[TableName],
+        components: Sequence[LockComponent],
+        agent_info: str = "",
+    ) -> Opened:
+        """Open a transaction, allocate its write ids in some tables, ask for its locks.
+
+        What `open_txn`, `allocate_write_id` and `lock` do, in one step where the store can. Not
+        retryable: what an answer that was lost has locked stays so until it times out.
+        """
+        ...
+
     def heartbeat(self, txn_id: TxnId) -> None:
         """Renew the transaction's sign of life. Idempotent."""
         ...
@@ -58,9 +76,10 @@ class TxnManager(Protocol):
         """
         ...
 
-    def commit_txn(self, txn_id: TxnId) -> None:
+    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
         """Make everything the transaction wrote visible at once, and release its locks.
 
+        ``reached`` is added before, as by `add_dynamic_partitions`.
         First committer wins: WriteConflictError, and the transaction is aborted, if another one
         that committed since this one opened updated or deleted in the same table or partition.
         Idempotent: a committed transaction stays committed.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from acidsql.errors import (
     CompactionRefusedError,
     DeadlockError,
@@ -13,7 +15,7 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import CompactionId, LockId, TxnId
 from acidsql.model.names import TableName
-from acidsql.txn.entities import Compaction, CompactionState, Txn, TxnState, TxnType
+from acidsql.txn.entities import Compaction, CompactionState, LockComponent, Txn, TxnState, TxnType
 
 TIMED_OUT = "heartbeat time-out"
 """The abort reason of `TxnManager.time_out_txns`."""
@@ -53,6 +55,17 @@ def require_room(open_txns: int, max_open_txns: int, wanted: int) -> None:
             "Maximum allowed number of open transactions has been reached. See hive.max.open.txns.",
             detail=f"{open_txns} transactions are open.",
         )
+
+
+def require_request(
+    type: TxnType, tables: Sequence[TableName], components: Sequence[LockComponent]
+) -> None:
+    """Raise if there is nothing to lock, or a write id is wanted to read."""
+    if not components:
+        raise TxnError("a lock request needs at least one component")
+    if type is TxnType.READ_ONLY:
+        for table in tables:
+            raise write_id_refused(table)
 
 
 def no_such_lock(lock_id: LockId) -> NoSuchLockError:

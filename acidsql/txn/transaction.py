@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from acidsql.errors import (
     AcidSqlError,
@@ -44,7 +45,12 @@ class OpenTxn:
         sleep: Callable[[float], None] = time.sleep,
         agent_info: str = "",
         heartbeats: Heartbeats = HEARTBEATS,
+        tables: Sequence[TableName] = (),
+        components: Sequence[LockComponent] = (),
     ) -> None:
+        """Open it; with ``components``, ask for these locks and for write ids in ``tables`` in the
+        same step of the store. Then `lock` takes the answer.
+        """
         self._manager = manager
         self._user, self._host, self._agent_info = user, host, agent_info
         self.type = type
@@ -56,8 +62,22 @@ class OpenTxn:
         self._error: TxnError | None = None
         self._txns: ValidTxnList | None = None
         self._write_ids: dict[TableName, WriteId] = {}
-        self.txn_id: TxnId = manager.open_txn(user, host, type)
+        self._first: tuple[Sequence[LockComponent], LockResponse] | None = None
+        self.was_first = False
+        """Whether it had its locks and write ids at once, with its id: nobody has overtaken it."""
+        self.txn_id: TxnId = self._open(tables, components)
         self._heartbeat = heartbeats.start(self._beat, self.policy.heartbeat_s)
+
+    def _open(self, tables: Sequence[TableName], components: Sequence[LockComponent]) -> TxnId:
+        if not components:
+            return self._manager.open_txn(self._user, self._host, self.type)
+        opened = self._manager.open_locked(
+            self._user, self._host, self.type, tables, components, self._agent_info
+        )
+        self._first = components, opened.response
+        self.was_first = opened.in_one_step and opened.response.state is LockState.ACQUIRED
+        self._write_ids.update(opened.write_ids)
+        return opened.txn_id
 
     # -- what a statement needs -----------------------------------------------------------------
 
@@ -91,6 +111,8 @@ class OpenTxn:
             self._manager.unlock(response.lock_id)
 
     def _ask(self, components: Sequence[LockComponent]) -> LockResponse:
+        if self._first is not None and self._first[0] is components:
+            return self._first[1]
         return self._manager.lock(self.txn_id, components, self._user, self._host, self._agent_info)
 
     def _reads_without_wait(self, components: Sequence[LockComponent]) -> bool:
@@ -258,6 +280,36 @@ def error_line(error: BaseException) -> str:
     'KeyboardInterrupt'
     """
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+@dataclass(frozen=True, slots=True)
+class TxnOpener:
+    """How a session opens its transactions."""
+
+    manager: TxnManager
+    user: str
+    host: str
+    policy: TxnPolicy
+    heartbeats: Heartbeats = HEARTBEATS
+
+    def __call__(
+        self,
+        type: TxnType = TxnType.DEFAULT,
+        *,
+        tables: Sequence[TableName] = (),
+        components: Sequence[LockComponent] = (),
+    ) -> OpenTxn:
+        """A new one; see `OpenTxn`."""
+        return OpenTxn(
+            self.manager,
+            user=self.user,
+            host=self.host,
+            type=type,
+            policy=self.policy,
+            heartbeats=self.heartbeats,
+            tables=tables,
+            components=components,
+        )
 
 
 @contextmanager

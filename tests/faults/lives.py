@@ -23,9 +23,9 @@ from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
 
 STORE_VERBS = (
-    "open_txn", "allocate_write_id", "lock", "add_dynamic_partitions", "commit_txn", "abort_txn",
-    "compact", "next_compaction", "compaction_started", "mark_compacted", "mark_refused",
-    "mark_failed", "mark_cleaned", "time_out_txns", "trim",
+    "open_txn", "open_locked", "allocate_write_id", "lock", "add_dynamic_partitions", "commit_txn",
+    "abort_txn", "compact", "next_compaction", "compaction_started", "mark_compacted",
+    "mark_refused", "mark_failed", "mark_cleaned", "time_out_txns", "trim",
 )  # fmt: skip
 STORAGE_VERBS = ("make_directory", "put_file", "write_file", "rename", "remove")
 INSIDE = ", inside"
@@ -195,8 +195,8 @@ class Steps:
 
     def _committing(self, method: Callable[..., Any]) -> Callable[..., Any]:
         @contextmanager
-        def committing(txn_id: int) -> Iterator[None]:
-            with self._within("commit_txn"), method(txn_id):
+        def committing(*args: Any) -> Iterator[None]:
+            with self._within("commit_txn"), method(*args):
                 yield
 
         return committing

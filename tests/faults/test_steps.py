@@ -198,7 +198,7 @@ def test_a_process_that_is_killed_while_it_waits(warehouse: Warehouse) -> None:
     with warehouse.another_session() as holder:
         holder.execute("BEGIN")
         LIVES["UPDATE"].run(holder)
-        warehouse.kill("UPDATE", "lock", 0)
+        warehouse.kill("UPDATE", "open_locked", 0)
         assert LockState.WAITING in {lock.state for lock in warehouse.store.show_locks()}
         holder.execute("COMMIT")
     with pytest.raises(LockTimeoutError), warehouse.another_session() as late:

@@ -8,7 +8,7 @@ from typing import Any
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.errors import StorageError
 
-HOOKS = ("add_partitions", "add_dynamic_partitions", "mark_compacted", "committing", "commit_txn")
+HOOKS = ("add_partitions", "mark_compacted", "committing", "commit_txn")
 """What may wait for a hook.
 
 A commit begins with either of the last two; `committing` holds the store until it is done, so

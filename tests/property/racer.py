@@ -18,11 +18,13 @@ from typing import Any
 from acidsql.connect import _store
 from acidsql.errors import CompactionRefusedError, TxnAbortedError
 from acidsql.filesystems import storage_for
+from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
 from acidsql.settings import Settings
 from acidsql.txn.entities import (
     CompactionType,
     LockComponent,
+    LockResponse,
     LockState,
     LockType,
     TxnType,
@@ -39,11 +41,19 @@ WRITES = {
 }
 
 
+def request(locks: list[tuple[TableName, LockType]]) -> list[LockComponent]:
+    return [
+        LockComponent(kind, table.database, table.table, None, WRITES[kind])
+        for table, kind in locks
+    ]
+
+
 class Racer:
     def __init__(self, store: Any, witnesses: Path, seed: int) -> None:
         self.store = store
         self.witnesses = witnesses
         self.random = random.Random(seed)
+        self.txn = TxnId(0)
 
     def round(self) -> Iterator[dict[str, Any]]:
         """Two transactions from their beginning to their end, and what was seen meanwhile.
@@ -54,24 +64,27 @@ class Racer:
         written = {t.table: self.store.allocate_write_id(prey, t) for t in TABLES[:1]}
         trace = self.witnesses / f"prey.{prey}"
         trace.touch()
-        txn = self.store.open_txn("ann", "host1")
         try:
-            yield self.write(txn)
+            yield self.write()
         except BaseException:
             # Nobody shall wait for a process that has failed.
-            self.store.abort_txns([txn])
+            self.store.abort_txns([self.txn])
             raise
         yield self.end({"txn": prey, "write_ids": written, "changes": []})
         trace.unlink()
 
-    def write(self, txn: int) -> dict[str, Any]:
-        done: dict[str, Any] = {"txn": txn, "snapshot": self.snapshot(), "write_ids": {}}
+    def write(self) -> dict[str, Any]:
         tables = [t for t in TABLES if self.random.random() < 0.7]
         locks = [(t, self.random.choice(list(LockType))) for t in tables]
-        for table in tables:
-            done["write_ids"][table.table] = self.store.allocate_write_id(txn, table)
-        if locks:
-            self.lock(txn, locks)
+        if locks and self.random.random() < 0.5:
+            done = self.open_locked(tables, locks)
+        else:
+            self.txn = self.store.open_txn("ann", "host1")
+            done = {"txn": self.txn, "snapshot": self.snapshot(), "write_ids": {}}
+            for table in tables:
+                done["write_ids"][table.table] = self.store.allocate_write_id(self.txn, table)
+            if locks:
+                self.wait(self.store.lock(self.txn, request(locks), "ann", "host1"))
         done["changes"] = [
             t.table for t, kind in locks if WRITES[kind] is not WriteOperation.INSERT
         ]
@@ -105,12 +118,20 @@ class Racer:
             "hidden_write_ids": {t.table: sorted(lists[t].open | lists[t].aborted) for t in TABLES},
         }
 
-    def lock(self, txn: int, locks: list[tuple[TableName, LockType]]) -> None:
-        request = [
-            LockComponent(kind, table.database, table.table, None, WRITES[kind])
-            for table, kind in locks
-        ]
-        response = self.store.lock(txn, request, "ann", "host1")
+    def open_locked(
+        self, tables: list[TableName], locks: list[tuple[TableName, LockType]]
+    ) -> dict[str, Any]:
+        """All at once. Whoever gets his locks then, and lets no other change in, cannot lose."""
+        opened = self.store.open_locked("ann", "host1", TxnType.DEFAULT, tables, request(locks))
+        self.txn = opened.txn_id
+        alone = all(kind is not LockType.SHARED_WRITE for _, kind in locks)
+        if alone and opened.response.state is LockState.ACQUIRED:
+            assert self.store.latest_txn_in_conflict(self.txn) is None
+        self.wait(opened.response)
+        write_ids = {table.table: write_id for table, write_id in opened.write_ids.items()}
+        return {"txn": self.txn, "snapshot": self.snapshot(), "write_ids": write_ids}
+
+    def wait(self, response: LockResponse) -> None:
         while response.state is not LockState.ACQUIRED:
             time.sleep(0.002)
             response = self.store.check_lock(response.lock_id)

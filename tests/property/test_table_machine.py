@@ -64,7 +64,7 @@ KINDS = [
     "insert-only orc",
     "insert-only parquet",
 ]
-DEATHS = ["add_partitions", "add_dynamic_partitions", "commit_txn", "commit_txn"]
+DEATHS = ["add_partitions", "committing", "commit_txn", "commit_txn"]
 
 
 @dataclass

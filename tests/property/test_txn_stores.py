@@ -27,6 +27,8 @@ from acidsql.txn.entities import (
     CompactionType,
     LockComponent,
     LockType,
+    Opened,
+    Reached,
     TxnState,
     TxnType,
     WriteOperation,
@@ -100,6 +102,19 @@ class Stores(RuleBasedStateMachine):
         opened = self.both("open_txns", count, "bob", "host2", TxnType.DEFAULT)
         self.txns = opened[-1] if isinstance(opened, list) else self.txns
 
+    @rule(
+        type=st.sampled_from(TxnType),
+        written=st.lists(tables, max_size=2, unique=True),
+        request=st.lists(components, max_size=3),
+    )
+    def open_locked(self, type, written, request):
+        opened = self.both("open_locked", "ann", "host1", type, written, request)
+        if isinstance(opened, Opened):
+            self.txns = opened.txn_id
+            for table, write_id in opened.write_ids.items():
+                self.written[table, write_id] = opened.txn_id
+            self._asked(opened.response)
+
     @rule(back=ids, length=st.integers(-1, 4))
     def touch_range(self, back, length):
         self.both("heartbeat_txn_range", self.txn(back), self.txn(back) + length)
@@ -113,9 +128,21 @@ class Stores(RuleBasedStateMachine):
     def touch(self, back, verb):
         self.both(verb, self.txn(back))
 
-    @rule(back=ids)
-    def commit(self, back):
-        if self.both("commit_txn", self.txn(back)) is None:
+    @rule(
+        back=ids,
+        reached=st.lists(
+            st.builds(
+                Reached,
+                st.integers(1, 4),
+                tables,
+                st.lists(st.sampled_from(["p=1", "p=2"]), max_size=3),
+                changes,
+            ),
+            max_size=2,
+        ),
+    )
+    def commit(self, back, reached=()):
+        if self.both("commit_txn", self.txn(back), reached) is None:
             self.ended[self.txn(back)] = "committed"
 
     @rule(back=ids)

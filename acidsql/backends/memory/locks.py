@@ -6,18 +6,41 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from acidsql.backends.memory.txns import MemoryTxns
-from acidsql.errors import TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import recorded_components
 from acidsql.txn.deadlock import deadlocked
-from acidsql.txn.entities import Lock, LockComponent, LockResponse, LockState, TxnState
+from acidsql.txn.entities import (
+    Lock,
+    LockComponent,
+    LockResponse,
+    LockState,
+    Opened,
+    TxnState,
+    TxnType,
+)
 from acidsql.txn.locks import describe_lock, first_blocker
-from acidsql.txn.state import lock_is_granted, no_such_lock
+from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
 
 
 class MemoryLocks(MemoryTxns):
     """The verbs of `TxnManager` about locks."""
+
+    def open_locked(
+        self,
+        user: str,
+        host: str,
+        type: TxnType,
+        tables: Sequence[TableName],
+        components: Sequence[LockComponent],
+        agent_info: str = "",
+    ) -> Opened:
+        with self.guard:
+            require_request(type, tables, components)
+            txn_id = self.open_txn(user, host, type)
+            write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
+            response = self.lock(txn_id, components, user, host, agent_info)
+            return Opened(txn_id, write_ids, response)
 
     def lock(
         self,
@@ -29,8 +52,7 @@ class MemoryLocks(MemoryTxns):
     ) -> LockResponse:
         with self.guard:
             self.require_open(txn_id)
-            if not components:
-                raise TxnError("a lock request needs at least one component")
+            require_request(TxnType.DEFAULT, (), components)
             lock_id = self.next_lock_id
             self.next_lock_id = LockId(lock_id + 1)
             self.locks[lock_id] = [

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from acidsql.backends.memory.catalog import MemoryCatalog
 from acidsql.backends.memory.compactions import MemoryCompactions
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
+from acidsql.txn.entities import Reached
 
 _NOT_STATE = ("guard", "now_ms", "policy")
 
@@ -24,14 +25,14 @@ class MemoryStore(MemoryCompactions, MemoryCatalog):
         """There is nothing to release."""
 
     @contextmanager
-    def committing(self, txn_id: TxnId) -> Iterator[None]:
+    def committing(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> Iterator[None]:
         with self.guard:
             self.require_open(txn_id)
             state = {k: v for k, v in vars(self).items() if k not in _NOT_STATE}
             before = copy.deepcopy(state)
             try:
                 yield
-                self.commit_txn(txn_id)
+                self.commit_txn(txn_id, reached)
             except BaseException as error:
                 vars(self).update(before)
                 if isinstance(error, WriteConflictError):

@@ -12,6 +12,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
 from acidsql.txn.entities import (
+    Reached,
     Txn,
     TxnRangeResponse,
     TxnState,
@@ -57,12 +58,14 @@ class MemoryTxns(MemoryState):
                     self.heartbeat(txn.txn_id)
             return TxnRangeResponse.of(first, last, {i: t.state for i, t in found.items()})
 
-    def commit_txn(self, txn_id: TxnId) -> None:
+    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
         with self.guard:
             known = self.txns.get(txn_id)
             if known is not None and known.state is TxnState.COMMITTED:
                 return
             txn = self.require_open(txn_id)
+            for r in reached:
+                self.add_dynamic_partitions(txn_id, r.write_id, r.table, r.partitions, r.operation)
             conflict = self._record_write_set(txn)
             if conflict is not None:
                 self.end(txn_id, TxnState.ABORTED, str(conflict))

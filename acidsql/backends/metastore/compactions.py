@@ -99,9 +99,15 @@ class MetastoreCompactions(MetastoreLocks):
     ) -> None:
         info = self._info(compaction_id)
         info.highestWriteId = highest_write_id
+        # As whom the metastore's cleaner removes files: it does not begin without.
+        info.runas = info.runas or self.owner_of(TableName(info.dbname, info.tablename))
         self._client.call("update_compactor_state", info, txn_id, keep_unknown=True)
         self._taken[compaction_id] = info
         self._workers[compaction_id] = txn_id
+
+    def owner_of(self, table: TableName) -> str:
+        """Implemented beside the catalog's verbs."""
+        raise NotImplementedError
 
     def mark_compacted(self, compaction_id: CompactionId) -> None:
         """As the port says; should the client end between the two steps, the transaction times

@@ -10,7 +10,7 @@ from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.txns import AGENT, MetastoreTxns
-from acidsql.errors import LockTimeoutError, NoSuchLockError, TxnError
+from acidsql.errors import AcidSqlError, LockTimeoutError, NoSuchLockError
 from acidsql.model.ids import NO_TXN, LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.components import CHANGES
@@ -21,10 +21,13 @@ from acidsql.txn.entities import (
     LockResponse,
     LockState,
     LockType,
+    Opened,
+    TxnType,
     WriteOperation,
 )
 from acidsql.txn.locks import as_strong, describe_lock
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.state import require_request
 
 _TYPES = {
     LockType.SHARED_READ: hms.LockType.SHARED_READ,
@@ -45,6 +48,27 @@ class MetastoreLocks(MetastoreTxns):
         self._asked: dict[LockId, tuple[TxnId, Sequence[LockComponent]]] = {}
         """Requests of ours that wait."""
 
+    def open_locked(
+        self,
+        user: str,
+        host: str,
+        type: TxnType,
+        tables: Sequence[TableName],
+        components: Sequence[LockComponent],
+        agent_info: str = "",
+    ) -> Opened:
+        """As the port says, in the steps that a metastore has: others may come in between."""
+        require_request(type, tables, components)
+        txn_id = self.open_txn(user, host, type)
+        try:
+            write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
+            response = self.lock(txn_id, components, user, host, agent_info)
+        except BaseException:
+            with suppress(AcidSqlError):
+                self.abort_txn(txn_id)
+            raise
+        return Opened(txn_id, write_ids, response, in_one_step=False)
+
     def lock(
         self,
         txn_id: TxnId,
@@ -59,32 +83,20 @@ class MetastoreLocks(MetastoreTxns):
         What the transaction has is not asked for again: the metastore would have it wait behind
         those who wait for it, and so for itself.
         """
-        if not components:
-            raise TxnError("a lock request needs at least one component")
+        require_request(TxnType.DEFAULT, (), components)
         held = self._held.setdefault(txn_id, {})
         wanted = [c for c in components if not any(_covers(h, c) for h in held)]
         if not wanted:
             self.heartbeat(txn_id)
             return LockResponse(max(held.values()), LockState.ACQUIRED)
 
-        def request(types: dict[LockType, int]) -> Any:
-            return hms.LockRequest(
-                component=[_component(c, types) for c in wanted],
-                txnid=txn_id,
-                user=user,
-                hostname=host,
-                agentInfo=f"{AGENT} {agent_info}".rstrip(),
-                zeroWaitReadEnabled=self._policy.zero_wait_reads,
-            )
-
-        answer = self._client.call_known(
-            # The method came to Hive after the lock type.
-            Call(
-                "lock",
-                (request(_TYPES),),
-                needs=Call("get_latest_txnid_in_conflict", (txn_id,)),
-            ),
-            Call("lock", (request(_TYPES_3),)),
+        answer = self._ask(
+            component=wanted,
+            txnid=txn_id,
+            user=user,
+            hostname=host,
+            agentInfo=f"{AGENT} {agent_info}".rstrip(),
+            zeroWaitReadEnabled=self._policy.zero_wait_reads,
         )
         if answer.state in (hms.LockState.NOT_ACQUIRED, hms.LockState.ABORT):
             raise LockTimeoutError(
@@ -95,6 +107,20 @@ class MetastoreLocks(MetastoreTxns):
         if response.state is LockState.WAITING:
             self._note_wait(txn_id, wanted)
         return response
+
+    def _ask(self, component: Sequence[LockComponent], txnid: TxnId, **more: Any) -> Any:
+        """With the lock types that the server knows."""
+        newer, older = (
+            hms.LockRequest(
+                component=[_component(c, types) for c in component], txnid=txnid, **more
+            )
+            for types in (_TYPES, _TYPES_3)
+        )
+        return self._client.call_known(
+            # The method came to Hive after the lock type.
+            Call("lock", (newer,), needs=Call("get_latest_txnid_in_conflict", (txnid,))),
+            Call("lock", (older,)),
+        )
 
     def check_lock(self, lock_id: LockId) -> LockResponse:
         return self._response(self._client.call("check_lock", hms.CheckLockRequest(lockid=lock_id)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from acidsql.backends.metastore.catalog import MetastoreCatalog
@@ -11,6 +11,8 @@ from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
 from acidsql.backends.metastore.url import Place
 from acidsql.model.ids import TxnId
+from acidsql.model.names import TableName
+from acidsql.txn.entities import Reached
 from acidsql.txn.policy import TxnPolicy
 
 
@@ -30,12 +32,17 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         policy: TxnPolicy | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._user = user
         client = MetastoreClient(Place.of(url), user, sleep)
         MetastoreCompactions.__init__(self, client, policy or TxnPolicy())
         MetastoreCatalog.__init__(self, client)
 
+    def owner_of(self, table: TableName) -> str:
+        known = self.find_table(table)
+        return (known.owner if known else "") or self._user
+
     @contextmanager
-    def committing(self, txn_id: TxnId) -> Iterator[None]:
+    def committing(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> Iterator[None]:
         """The catalog's verbs inside the block, each at once, and then the commit.
 
         The metastore has no step that takes in both, so what was done is taken back if the commit
@@ -45,7 +52,7 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
             self.heartbeat(txn_id)
         with self._undo.unless_done():
             yield
-            self.commit_txn(txn_id)
+            self.commit_txn(txn_id, reached)
 
     def close(self) -> None:
         self._client.close()

@@ -23,6 +23,7 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.entities import (
     LockComponent,
+    Reached,
     Txn,
     TxnRangeResponse,
     TxnState,
@@ -111,10 +112,13 @@ class MetastoreTxns:
         answer = self._client.call("heartbeat_txn_range", request)
         return TxnRangeResponse(_txn_ids(answer.aborted), _txn_ids(answer.nosuch))
 
-    def commit_txn(self, txn_id: TxnId) -> None:
+    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
         """As the port says. The metastore is asked to look for write conflicts in any case."""
         if txn_id in self._committed:
             return
+        # What a commit without an answer had reached was told before.
+        for r in reached if txn_id not in self._unanswered else ():
+            self.add_dynamic_partitions(txn_id, r.write_id, r.table, r.partitions, r.operation)
         request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=False)
         try:
             self._client.call("commit_txn", request, repeatable=False)

@@ -19,6 +19,7 @@ from acidsql.backends.postgres.errors import (
     storage_error,
 )
 from acidsql.backends.postgres.migration import migrate
+from acidsql.backends.postgres.pipeline import Pipeline, Statement
 from acidsql.backends.postgres.queries import execute
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode, Row
@@ -30,12 +31,17 @@ _DEFAULTS = {"connect_timeout": 10, "application_name": "acidsql"}
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 """Before each further try: long enough together for a server that restarts."""
 _BEGIN = {
-    Mode.READING: "begin_reading",
-    Mode.WRITING: "begin_writing",
+    Mode.READING: ("begin_reading",),
+    Mode.GLANCING: ("begin_reading",),
+    Mode.WRITING: ("begin_writing", "lock_shared"),
+    Mode.EARLY: ("begin_writing", "lock_shared"),
     # Clients outlive the server, and go on with what it answered.
-    Mode.UNSYNCED: "begin_writing",
-    Mode.ALONE: "begin_alone",
+    Mode.UNSYNCED: ("begin_writing", "lock_shared"),
+    Mode.ALONE: ("begin_writing", "lock_alone"),
 }
+_COMMIT = ("commit",)
+_COMMIT_EARLY = ("do_not_wait", "commit", "sync_log")
+"""What the log has of a later store transaction it has of an earlier one."""
 T = TypeVar("T")
 
 
@@ -46,6 +52,43 @@ class _Attempt:
     commit_sent: bool = False
     lost: bool = False
     """Whether the connection broke."""
+
+
+@dataclass(slots=True)
+class _Running:
+    """A store transaction of one thread."""
+
+    mode: Mode
+    pipeline: Pipeline
+    reused: bool
+    """Whether the connection had been idle, so that the server may have closed it."""
+    unsent: list[Statement]
+    begun: bool = False
+    """Whether anything was sent."""
+    in_block: bool = False
+
+
+class _Asked:
+    """What a statement answers, as soon as somebody wants to know."""
+
+    __slots__ = ("_flush", "_statement")
+
+    def __init__(self, statement: Statement, flush: Callable[[], None]) -> None:
+        self._statement, self._flush = statement, flush
+
+    def rows(self) -> list[Row]:
+        if self._statement.rows is None:
+            self._flush()
+        assert self._statement.rows is not None
+        return self._statement.rows
+
+    def row(self) -> Row | None:
+        rows = self.rows()
+        return rows[0] if rows else None
+
+    def value(self) -> Any:
+        row = self.row()
+        return row[0] if row is not None else None
 
 
 class PostgresServer:
@@ -68,7 +111,7 @@ class PostgresServer:
         self._sleep = sleep
         self._guard = threading.Lock()
         self._room = threading.BoundedSemaphore(_MAX_CONNECTIONS)
-        self._idle: list[Connection[Row]] = []
+        self._idle: list[Pipeline] = []
         self._here = threading.local()
         self._closed = False
         connection = self._connect()
@@ -77,28 +120,47 @@ class PostgresServer:
         except psycopg.Error as error:
             raise storage_error(error, self.place, lost_commit=False) from error
         else:
-            self._idle.append(connection)
+            self._idle.append(Pipeline(connection))
         finally:
             if not self._idle:
                 connection.close()
 
     # -- statements -----------------------------------------------------------------------------
 
+    def ask(self, query: str, /, **parameters: object) -> _Asked:
+        statement = Statement(query, {"now_ms": self._own_now_ms(), **parameters})
+        self._running().unsent.append(statement)
+        return _Asked(statement, self._flush)
+
     def run(self, query: str, /, **parameters: object) -> None:
-        execute(self._current(), query, parameters).close()
+        self.ask(query, **parameters)
 
     def rows(self, query: str, /, **parameters: object) -> list[Row]:
-        return execute(self._current(), query, parameters).fetchall()
+        return self.ask(query, **parameters).rows()
 
     def row(self, query: str, /, **parameters: object) -> Row | None:
-        return execute(self._current(), query, parameters).fetchone()
+        return self.ask(query, **parameters).row()
 
     def value(self, query: str, /, **parameters: object) -> Any:
-        row = self.row(query, **parameters)
-        return row[0] if row is not None else None
+        return self.ask(query, **parameters).value()
 
-    def now_ms(self) -> int:
-        return self._clock_ms() if self._clock_ms is not None else int(self.value("now_ms"))
+    def _own_now_ms(self) -> int | None:
+        return self._clock_ms() if self._clock_ms is not None else None
+
+    def _flush(self) -> None:
+        """Send what was asked for. Where nothing has happened yet, any connection will do."""
+        running = self._running()
+        unsent, running.unsent = running.unsent, []
+        while unsent:
+            try:
+                running.pipeline.send(unsent)
+            except psycopg.OperationalError:
+                replaceable = running.reused and not running.begun
+                if not (replaceable and running.pipeline.connection.broken):
+                    raise
+                running.pipeline, running.reused = self._connection()
+            else:
+                unsent, running.begun = [], True
 
     # -- store transactions ---------------------------------------------------------------------
 
@@ -122,13 +184,16 @@ class PostgresServer:
             self._sleep(wait_s)
 
     def _carry_out_inside(self, work: Callable[[], T]) -> T:
-        try:
+        if not self._running().in_block:
+            # The verb it is a part of may be tried again.
             return work()
+        try:
+            answer = work()
+            self._flush()
         except psycopg.Error as error:
-            if not self._here.in_block:
-                # The verb it is a part of may be tried again.
-                raise
             raise self._told(error, _Attempt()) from error
+        else:
+            return answer
 
     @contextmanager
     def transaction(self, mode: Mode) -> Iterator[None]:
@@ -137,62 +202,55 @@ class PostgresServer:
             return
         attempt = _Attempt()
         try:
-            with self._transaction(mode, attempt):
-                self._here.in_block = True
+            with self._transaction(mode, attempt) as running:
+                running.in_block = True
+                self._flush()
                 yield
         except psycopg.Error as error:
             raise self._told(error, attempt) from error
 
     @contextmanager
-    def _transaction(self, mode: Mode, attempt: _Attempt) -> Iterator[None]:
+    def _transaction(self, mode: Mode, attempt: _Attempt) -> Iterator[_Running]:
         with self._room:
-            connection = self._begin(mode)
-            self._here.connection, self._here.in_block = connection, False
+            running = _Running(mode, *self._connection(), [Statement(q) for q in _BEGIN[mode]])
+            self._here.running = running
             try:
-                yield
-                attempt.commit_sent = True
-                answer = connection.execute("COMMIT").statusmessage
-                if answer != "COMMIT":
-                    # Some statement failed and nobody told: the server has rolled back.
-                    raise StorageError(
-                        f"the transaction store {self.place.name} answered {answer} to a commit"
-                    )
+                yield running
+                self._commit(running, attempt)
             except BaseException:
+                connection = running.pipeline.connection
                 attempt.lost = connection.broken
                 with suppress(psycopg.Error):
                     if connection.info.transaction_status is not TransactionStatus.IDLE:
                         connection.execute("ROLLBACK")
                 raise
             finally:
-                self._here.connection = None
-                self._give_back(connection)
+                self._here.running = None
+                self._give_back(running.pipeline)
 
-    def _begin(self, mode: Mode) -> Connection[Row]:
-        while True:
-            idle = self._take_idle()
-            connection = idle or self._connect()
-            try:
-                execute(connection, _BEGIN[mode])
-            except BaseException:
-                broken = connection.broken
-                connection.close()
-                # The server may have closed what was idle. Nothing has happened yet.
-                if idle is None or not broken:
-                    raise
-            else:
-                return connection
+    def _commit(self, running: _Running, attempt: _Attempt) -> None:
+        if not running.begun:
+            # On a connection that is known to be there: what follows cannot be sent twice.
+            self._flush()
+        end = [Statement(q) for q in (_COMMIT_EARLY if running.mode is Mode.EARLY else _COMMIT)]
+        running.unsent.extend(end)
+        attempt.commit_sent = True
+        self._flush()
+        if not any(statement.tag == b"COMMIT" for statement in end):
+            # Some statement failed and nobody told: the server has rolled back.
+            raise StorageError(f"the transaction store {self.place.name} did not commit")
 
     def _told(self, error: psycopg.Error, attempt: _Attempt) -> StorageError:
         lost_commit = attempt.lost and attempt.commit_sent
         return storage_error(error, self.place, lost_commit=lost_commit)
 
     def _is_inside(self) -> bool:
-        return getattr(self._here, "connection", None) is not None
+        return getattr(self._here, "running", None) is not None
 
-    def _current(self) -> Connection[Row]:
-        connection: Connection[Row] | None = getattr(self._here, "connection", None)
-        assert connection is not None, "a statement outside of a store transaction"
-        return connection
+    def _running(self) -> _Running:
+        running: _Running | None = getattr(self._here, "running", None)
+        assert running is not None, "a statement outside of a store transaction"
+        return running
 
     # -- connections ----------------------------------------------------------------------------
 
@@ -200,20 +258,24 @@ class PostgresServer:
         with self._guard:
             self._closed = True
             idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.close()
+        for pipeline in idle:
+            pipeline.connection.close()
 
-    def _take_idle(self) -> Connection[Row] | None:
+    def _connection(self) -> tuple[Pipeline, bool]:
+        """A connection, and whether it was idle."""
         with self._guard:
             if self._closed:
                 raise StorageError(f"the transaction store {self.place.name} is closed")
-            return self._idle.pop() if self._idle else None
+            if self._idle:
+                return self._idle.pop(), True
+        return Pipeline(self._connect()), False
 
-    def _give_back(self, connection: Connection[Row]) -> None:
+    def _give_back(self, pipeline: Pipeline) -> None:
+        connection = pipeline.connection
         with self._guard:
             usable = not connection.closed and not self._closed
             if usable and connection.info.transaction_status is TransactionStatus.IDLE:
-                self._idle.append(connection)
+                self._idle.append(pipeline)
                 return
         connection.close()
 

@@ -19,13 +19,24 @@ BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 
 -- name: begin_writing
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+
+-- name: lock_shared
 LOCK TABLE TXN_LOCK_TBL IN SHARE MODE;
 
--- name: begin_alone
-BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
+-- name: lock_alone
 LOCK TABLE TXN_LOCK_TBL IN EXCLUSIVE MODE;
 
--- name: now_ms
+-- name: commit
+COMMIT;
+
+-- name: do_not_wait
+SET LOCAL synchronous_commit = off;
+
+-- name: sync_log
+-- A store transaction of its own, that leaves nothing but a line in the log.
+SELECT pg_logical_emit_message(true, 'acidsql', '');
+
+-- name: clock
 SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT);
 
 -- schema ------------------------------------------------------------------------------------------
@@ -59,8 +70,13 @@ SELECT TXN_ID, TXN_STATE FROM TXNS WHERE TXN_ID BETWEEN :first AND :last ORDER B
 -- name: next_txn_id_to_change
 SELECT NTXN_NEXT FROM NEXT_TXN_ID FOR UPDATE;
 
--- name: next_lock_id_to_change
-SELECT NL_NEXT FROM NEXT_LOCK_ID FOR UPDATE;
+-- name: next_txn_id_of_change
+-- Who only inserts waits for nobody.
+SELECT NTXN_NEXT FROM NEXT_TXN_ID
+WHERE EXISTS (
+  SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE IN ('u', 'd')
+)
+FOR UPDATE;
 
 -- name: lock_to_change
 SELECT HL_TXNID, HL_LOCK_STATE FROM HIVE_LOCKS

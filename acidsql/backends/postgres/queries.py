@@ -1,12 +1,13 @@
-"""The named statements as the driver wants them."""
+"""The named statements as the server wants them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 
-from psycopg import Connection, Cursor
+from psycopg import Connection, Cursor, RawCursor
 
 from acidsql.backends.relational.connection import Row
 from acidsql.backends.relational.queries import load_queries
@@ -15,28 +16,39 @@ _COMMENT = re.compile(r"^\s*--.*\n?", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 
-def to_driver(statement: str) -> bytes:
-    r"""``:name`` as psycopg writes it, without comments.
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A statement with ``$1``, ``$2``, … and the names of what is bound there."""
 
-    >>> to_driver("-- a: b\nSELECT CAST(:id AS BIGINT);")
-    b'SELECT CAST(%(id)s AS BIGINT);'
+    text: bytes
+    names: tuple[str, ...]
+
+
+def to_server(statement: str) -> Query:
+    r"""``:name`` as PostgreSQL writes it, without comments.
+
+    >>> to_server("-- a: b\nSELECT CAST(:id AS BIGINT), :a, :id;")
+    Query(text=b'SELECT CAST($1 AS BIGINT), $2, $1;', names=('id', 'a'))
     """
-    text = _COMMENT.sub("", statement)
-    if "%" in text:
-        raise ValueError(f"psycopg would take the % for a parameter: {text[:60]!r}")
-    return _PARAMETER.sub(r"%(\1)s", text).encode()
+    names: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        return f"${names.setdefault(found[1], len(names) + 1)}"
+
+    text = _PARAMETER.sub(number, _COMMENT.sub("", statement))
+    return Query(text.encode(), tuple(names))
 
 
 @cache
-def _queries() -> Mapping[str, bytes]:
-    return {n: to_driver(text) for n, text in load_queries("acidsql.backends.postgres").items()}
+def queries() -> Mapping[str, Query]:
+    """Every named statement of this database."""
+    return {n: to_server(text) for n, text in load_queries("acidsql.backends.postgres").items()}
 
 
 def execute(
     connection: Connection[Row], query: str, parameters: Mapping[str, object] | None = None
 ) -> Cursor[Row]:
-    """Carry out a named statement. Only one without parameters may consist of several."""
-    text = _queries()[query]
-    if parameters:
-        return connection.execute(text, parameters)
-    return connection.execute(text, prepare=False)
+    """Carry out one named statement at once, outside of the store transactions."""
+    found = queries()[query]
+    values = [(parameters or {})[name] for name in found.names]
+    return RawCursor(connection).execute(found.text, values)

@@ -40,7 +40,6 @@ class RelationalCompactions(RelationalLocks):
             "enqueue_compaction",
             id=compaction_id,
             type=type.value,
-            now_ms=self._sql.now_ms(),
             initiator=initiator,
             host=host,
             **place,
@@ -52,8 +51,7 @@ class RelationalCompactions(RelationalLocks):
         oldest = self._sql.value("oldest_initiated_to_change")
         if oldest is None:
             return None
-        now_ms = self._sql.now_ms()
-        self._sql.run("take_compaction", id=oldest, worker_id=worker_id, now_ms=now_ms)
+        self._sql.run("take_compaction", id=oldest, worker_id=worker_id)
         return self._entry(oldest)
 
     @writing
@@ -94,8 +92,7 @@ class RelationalCompactions(RelationalLocks):
         # Locked to the end: who opens later sees what was compacted, who opened before is waited
         # for by the cleaner.
         next_txn_id = self._sql.value("next_txn_id_to_change")
-        now_ms = self._sql.now_ms()
-        self._sql.run("compacted", id=compaction_id, next_txn_id=next_txn_id, now_ms=now_ms)
+        self._sql.run("compacted", id=compaction_id, next_txn_id=next_txn_id)
 
     def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:
         self._finish(compaction_id, CompactionState.REFUSED, reason)
@@ -143,7 +140,6 @@ class RelationalCompactions(RelationalLocks):
             id=compaction_id,
             state=state.value,
             reason=reason,
-            now_ms=self._sql.now_ms(),
         )
         self._sql.run("dequeue_compaction", id=compaction_id)
 

@@ -18,8 +18,15 @@ class Mode(Enum):
 
     READING = auto()
     """All queries see the same state, that of one moment; nothing is changed."""
+    GLANCING = auto()
+    """Like READING, of what a loss of power may undo: another verb will ask again."""
     WRITING = auto()
     """Rows that decide something are locked by the queries that say so in their names."""
+    EARLY = auto()
+    """Like WRITING, but others go on before it is on the disk; its verb answers afterwards.
+
+    For what no reader is shown as committed.
+    """
     UNSYNCED = auto()
     """Like WRITING; a loss of power may undo it if it ends every client, as it does beside a file.
 
@@ -29,11 +36,28 @@ class Mode(Enum):
     """No other one writes meanwhile."""
 
 
+class Answer(Protocol):
+    """What a query answers. It may be asked for while its store transaction lasts."""
+
+    def rows(self) -> list[Row]:
+        """All rows."""
+        ...
+
+    def row(self) -> Row | None:
+        """The first row, or None."""
+        ...
+
+    def value(self) -> Any:
+        """The first column of the first row, or None."""
+        ...
+
+
 class SqlConnection(Protocol):
     """Named statements and store transactions of one database. Thread-safe.
 
     Every statement belongs to the store transaction that its thread has begun. StorageError for
-    whatever the database refuses.
+    whatever the database refuses, at the latest at the end of the verb. ``:now_ms`` is the time of
+    the store, which all its users share.
     """
 
     def run(self, query: str, /, **parameters: object) -> None:
@@ -52,8 +76,8 @@ class SqlConnection(Protocol):
         """The first column of the first row, or None."""
         ...
 
-    def now_ms(self) -> int:
-        """The time of the store, which all its users share."""
+    def ask(self, query: str, /, **parameters: object) -> Answer:
+        """A named query whose answer is not needed at once, so that others may go with it."""
         ...
 
     def transaction(self, mode: Mode) -> AbstractContextManager[None]:
@@ -86,9 +110,19 @@ def reading(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
     return _one_transaction(verb, Mode.READING, repeatable=True)
 
 
+def glancing(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A verb that changes nothing, and on whose answer nothing rests but a look of another one."""
+    return _one_transaction(verb, Mode.GLANCING, repeatable=True)
+
+
 def writing(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """A verb that is idempotent or safe to retry; it locks the rows that it decides by."""
     return _one_transaction(verb, Mode.WRITING, repeatable=True)
+
+
+def early(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A verb like those of `writing`, which everybody has to pass one after the other."""
+    return _one_transaction(verb, Mode.EARLY, repeatable=True)
 
 
 def unsynced(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:

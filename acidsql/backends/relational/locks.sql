@@ -3,13 +3,18 @@
 -- name: bump_next_lock_id
 UPDATE NEXT_LOCK_ID SET NL_NEXT = NL_NEXT + 1;
 
+-- name: next_lock_id
+SELECT NL_NEXT FROM NEXT_LOCK_ID;
+
 -- name: insert_lock
 INSERT INTO HIVE_LOCKS
   (HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
-   HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_USER, HL_HOST, HL_AGENT_INFO)
+   HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_ACQUIRED_AT, HL_USER, HL_HOST, HL_AGENT_INFO,
+   HL_BLOCKEDBY_EXT_ID, HL_BLOCKEDBY_INT_ID)
 VALUES
-  (:lock_id, :internal_id, :txn_id, :database, :table, :partition, 'w',
-   :type, 0, :user, :host, :agent_info);
+  (:lock_id, :internal_id, :txn_id, :database, :table, :partition, :state,
+   :type, 0, CASE CAST(:state AS TEXT) WHEN 'a' THEN :now_ms END, :user, :host, :agent_info,
+   :by_lock_id, :by_internal_id);
 
 -- name: locks
 SELECT HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,

@@ -31,11 +31,15 @@ def parse_queries(text: str) -> dict[str, str]:
 def load_queries(dialect: str) -> dict[str, str]:
     """Every named statement: those all databases share, and those in ``dialect.sql`` of a package.
 
-    Parameters are written ``:name``.
+    Parameters are written ``:name``. ``:now_ms`` is the time of the database, unless a value is
+    bound there.
     """
     texts = [files(_PACKAGE).joinpath(name).read_text("utf-8") for name in _FILES]
     own = files(dialect).joinpath("dialect.sql").read_text("utf-8")
-    return parse_queries("\n".join([*texts, own]))
+    queries = parse_queries("\n".join([*texts, own]))
+    clock, _ = queries.pop("clock").split(";")
+    time = f"COALESCE(CAST(:now_ms AS BIGINT), ({clock}))"
+    return {name: text.replace(":now_ms", time) for name, text in queries.items()}
 
 
 def load_migrations(dialect: str) -> list[tuple[int, list[str]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from acidsql.backends.relational.catalog import RelationalCatalog
@@ -10,6 +10,7 @@ from acidsql.backends.relational.compactions import RelationalCompactions
 from acidsql.backends.relational.connection import Mode, SqlConnection
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
+from acidsql.txn.entities import Reached
 from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
 
@@ -37,12 +38,12 @@ class RelationalStore(RelationalCompactions, RelationalCatalog):
         self._sql.close()
 
     @contextmanager
-    def committing(self, txn_id: TxnId) -> Iterator[None]:
+    def committing(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> Iterator[None]:
         try:
             with self._sql.transaction(Mode.ALONE):
                 self._require_open(txn_id)
                 yield
-                self.commit_txn(txn_id)
+                self.commit_txn(txn_id, reached)
         except WriteConflictError as conflict:
             # What the block did is undone, and the abort with it.
             self.abort_txn(txn_id, conflict.message)

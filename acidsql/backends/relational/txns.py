@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from acidsql.backends.relational.connection import (
+    Answer,
     OverSql,
     Row,
     alone,
+    glancing,
     reading,
     unsynced,
     writing,
@@ -19,6 +21,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
 from acidsql.txn.entities import (
+    Reached,
     Txn,
     TxnRangeResponse,
     TxnState,
@@ -56,36 +59,47 @@ class RelationalTxns(OverSql):
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
         count = batch_size(count, self._policy.max_open_batch)
-        first = TxnId(self._sql.value("next_txn_id_to_change"))
-        now_ms = self._sql.now_ms()
+        counted = self._count_txns(count)
+        return [txn.txn_id for txn in self._open(counted, count, user, host, type)]
+
+    def _count_txns(self, count: int) -> Answer:
+        """Numbers for new ones. The counter stays locked."""
+        self._sql.run("bump_next_txn_id", count=count)
+        return self._sql.ask("newest_txn")
+
+    def _open(self, counted: Answer, count: int, user: str, host: str, type: TxnType) -> list[Txn]:
+        next_txn_id, min_open, now_ms = counted.rows()[0]
         self._open_count.require_room(count, now_ms, lambda: self._sql.value("count_open"))
-        min_open = self._sql.value("min_open") or first
-        batch = {"first": first, "last": first + count - 1}
-        self._sql.run("set_next_txn_id", next=first + count)
-        self._sql.run(
-            "insert_txns",
-            now_ms=now_ms,
-            user=user,
-            host=host,
-            type=type.value,
-            **batch,
-        )
-        self._sql.run("insert_min_history", min_open=min_open, **batch)
-        return [TxnId(first + i) for i in range(count)]
+        first = next_txn_id - count
+        opened = [
+            Txn(TxnId(i), TxnState.OPEN, type, now_ms, now_ms, user, host)
+            for i in range(first, next_txn_id)
+        ]
+        for txn in opened:
+            self._sql.run(
+                "insert_txn",
+                txn_id=txn.txn_id,
+                now_ms=now_ms,
+                user=user,
+                host=host,
+                type=type.value,
+            )
+            self._sql.run("insert_min_history", txn_id=txn.txn_id, min_open=min_open or first)
+        return opened
 
     @unsynced
     def heartbeat(self, txn_id: TxnId) -> None:
         self._require_open(txn_id)
-        self._sql.run("heartbeat", txn_id=txn_id, now_ms=self._sql.now_ms())
+        self._sql.run("heartbeat", txn_id=txn_id)
 
     @unsynced
     def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
         rows = self._sql.rows("txn_range_to_change", first=first, last=last)
-        self._sql.run("heartbeat_range", first=first, last=last, now_ms=self._sql.now_ms())
+        self._sql.run("heartbeat_range", first=first, last=last)
         return TxnRangeResponse.of(first, last, {TxnId(i): TxnState(s) for i, s in rows})
 
-    def commit_txn(self, txn_id: TxnId) -> None:
-        conflict = self._commit(txn_id)
+    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
+        conflict = self._commit(txn_id, reached)
         # Raised outside, so that the abort it tells of is kept.
         if conflict is not None:
             raise conflict.error(self._winner(conflict))
@@ -95,47 +109,49 @@ class RelationalTxns(OverSql):
         return self._txn("txn", conflict.other.txn_id)
 
     @writing_once
-    def _commit(self, txn_id: TxnId) -> Conflict | None:
-        txn = self._txn("txn_to_change", txn_id)
-        if txn is not None and txn.state is TxnState.COMMITTED:
+    def _commit(self, txn_id: TxnId, reached: Sequence[Reached]) -> Conflict | None:
+        known = self._sql.ask("txn_to_change", txn_id=txn_id)
+        for r in reached:
+            self._reach(txn_id, r.write_id, r.table, r.partitions, r.operation)
+        components = self._sql.ask("components", txn_id=txn_id)
+        # Locked to the end, if anything is changed: such commits are numbered and compared one
+        # after the other, and who opens later begins after this one.
+        next_txn_id = self._sql.ask("next_txn_id_of_change", txn_id=txn_id)
+        since = self._sql.ask("write_set_since", txn_id=txn_id)
+        row = known.row()
+        if row is not None and _txn(row).state is TxnState.COMMITTED:
             return None
-        txn = _open(txn_id, txn)
-        now_ms = self._sql.now_ms()
+        txn = require_txn(txn_id, row)
         if txn.type is TxnType.DEFAULT:
-            conflict = self._record_write_set(txn_id)
+            changes = [c for c in map(_component, components.rows()) if c.operation in CHANGES]
+            commit_id = TxnId(next_txn_id.value() - 1) if changes else txn_id
+            # Several write ids may stand for one place after a drop; the write set knows places.
+            own = {
+                WriteSetEntry(c.database, c.table, c.partition, txn_id, commit_id, c.operation)
+                for c in changes
+            }
+            conflict = first_conflict(own, self._rivals(since))
             if conflict is not None:
                 self._abort(txn_id, str(conflict))
                 return conflict
-            self._sql.run("complete_components", txn_id=txn_id, now_ms=now_ms)
+            self._record_write_set(own)
+            self._sql.run("complete_components", txn_id=txn_id)
         self._sql.run("delete_components", txn_id=txn_id)
-        self._sql.run("commit_txn", txn_id=txn_id, now_ms=now_ms)
+        self._sql.run("commit_txn", txn_id=txn_id)
         self._release(txn_id)
         return None
 
-    def _record_write_set(self, txn_id: TxnId) -> Conflict | None:
-        changes = [c for c in self._components(txn_id) if c.operation in CHANGES]
-        if not changes:
-            return None
-        # Locked to the end: such commits are numbered and compared one after the other, and who
-        # opens later begins after this one.
-        commit_id = TxnId(self._sql.value("next_txn_id_to_change") - 1)
-        # Several write ids may stand for one place after a drop; the write set knows places.
-        own = {
-            WriteSetEntry(c.database, c.table, c.partition, txn_id, commit_id, c.operation)
-            for c in changes
-        }
-        conflict = first_conflict(own, self._write_set_since(txn_id))
-        for entry in own if conflict is None else ():
+    def _record_write_set(self, own: Iterable[WriteSetEntry]) -> None:
+        for entry in own:
             self._sql.run(
                 "insert_write_set",
                 database=entry.database,
                 table=entry.table,
                 partition=entry.partition,
-                txn_id=txn_id,
-                commit_id=commit_id,
+                txn_id=entry.txn_id,
+                commit_id=entry.commit_id,
                 operation=entry.operation.value,
             )
-        return conflict
 
     @writing
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
@@ -188,20 +204,21 @@ class RelationalTxns(OverSql):
     @reading
     def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
         _open(txn_id, self._txn("txn", txn_id))
-        return latest_conflict(txn_id, self._components(txn_id), self._write_set_since(txn_id))
+        since = self._sql.ask("write_set_since", txn_id=txn_id)
+        return latest_conflict(txn_id, self._components(txn_id), self._rivals(since))
 
     def time_out_txns(self) -> list[TxnId]:
         # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
         return self._time_out() if self._is_late() else []
 
-    @reading
+    @glancing
     def _is_late(self) -> bool:
-        oldest_ms = self._sql.now_ms() - self._policy.timeout_ms
+        oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
         return self._sql.row("anything_late", oldest_ms=oldest_ms) is not None
 
     @alone
     def _time_out(self) -> list[TxnId]:
-        oldest_ms = self._sql.now_ms() - self._policy.timeout_ms
+        oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
         late = [TxnId(i) for (i,) in self._sql.rows("late_txns", oldest_ms=oldest_ms)]
         for txn_id in late:
             self._abort(txn_id, TIMED_OUT)
@@ -212,7 +229,7 @@ class RelationalTxns(OverSql):
     def trim(self) -> None:
         least = self._sql.value("min_open") or self._sql.value("next_txn_id")
         self._sql.run("trim_write_set", least=least)
-        oldest_ms = self._sql.now_ms() - self._policy.retention_ms
+        oldest_ms = self._sql.value("now_ms") - self._policy.retention_ms
         self._sql.run("trim_txns", oldest_ms=oldest_ms)
         self._sql.run("trim_write_ids", floor=self._sql.value("min_needed"))
 
@@ -221,17 +238,30 @@ class RelationalTxns(OverSql):
     @writing
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
         place = {"database": table.database, "table": table.table}
-        txn = self._require_open(txn_id)
-        if txn.type is TxnType.READ_ONLY:
+        txn = self._sql.ask("txn_to_change", txn_id=txn_id)
+        known = self._sql.ask("write_id", txn_id=txn_id, **place).value()
+        if require_txn(txn_id, txn.row()).type is TxnType.READ_ONLY:
             raise write_id_refused(table)
-        known = self._sql.value("write_id", txn_id=txn_id, **place)
         if known is not None:
             return WriteId(known)
-        # Counted first: that locks the row, be it new.
-        self._sql.run("bump_next_write_id", **place)
-        write_id = WriteId(self._next_write_id(table) - 1)
-        self._sql.run("insert_write_id", txn_id=txn_id, write_id=write_id, **place)
+        write_id = WriteId(self._count_write_ids(table).value() - 1)
+        self._insert_write_id(txn_id, table, write_id)
         return write_id
+
+    def _count_write_ids(self, table: TableName) -> Answer:
+        """The write id after a new one. Counted first: that locks the row, be it new."""
+        place = {"database": table.database, "table": table.table}
+        self._sql.run("bump_next_write_id", **place)
+        return self._sql.ask("next_write_id", **place)
+
+    def _insert_write_id(self, txn_id: TxnId, table: TableName, write_id: WriteId) -> None:
+        self._sql.run(
+            "insert_write_id",
+            txn_id=txn_id,
+            write_id=write_id,
+            database=table.database,
+            table=table.table,
+        )
 
     @writing
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
@@ -259,7 +289,18 @@ class RelationalTxns(OverSql):
         partitions: Sequence[str],
         operation: WriteOperation,
     ) -> None:
-        self._require_open(txn_id)
+        txn = self._sql.ask("txn_to_change", txn_id=txn_id)
+        self._reach(txn_id, write_id, table, partitions, operation)
+        require_txn(txn_id, txn.row())
+
+    def _reach(
+        self,
+        txn_id: TxnId,
+        write_id: WriteId,
+        table: TableName,
+        partitions: Sequence[str],
+        operation: WriteOperation,
+    ) -> None:
         self._sql.run(
             "delete_unknown_partition",
             txn_id=txn_id,
@@ -287,17 +328,10 @@ class RelationalTxns(OverSql):
 
     def _require_open(self, txn_id: TxnId) -> Txn:
         """The transaction, locked to the end of the verb."""
-        return _open(txn_id, self._txn("txn_to_change", txn_id))
+        return require_txn(txn_id, self._sql.row("txn_to_change", txn_id=txn_id))
 
     def _components(self, txn_id: TxnId) -> list[TxnComponent]:
-        return [
-            TxnComponent(
-                TxnId(txn), database, table, partition, WriteOperation(operation), write_id
-            )
-            for txn, database, table, partition, operation, write_id in self._sql.rows(
-                "components", txn_id=txn_id
-            )
-        ]
+        return [_component(row) for row in self._sql.rows("components", txn_id=txn_id)]
 
     def _add_component(self, component: TxnComponent) -> None:
         self._sql.run(
@@ -310,21 +344,35 @@ class RelationalTxns(OverSql):
             write_id=component.write_id,
         )
 
-    def _write_set_since(self, txn_id: TxnId) -> list[WriteSetEntry]:
-        return [
-            WriteSetEntry(
-                database, table, partition, TxnId(other), TxnId(commit), WriteOperation(operation)
-            )
-            for database, table, partition, other, commit, operation in self._sql.rows(
-                "write_set_since", txn_id=txn_id
-            )
-        ]
+    @staticmethod
+    def _rivals(since: Answer) -> list[WriteSetEntry]:
+        """What a transaction may lose to."""
+        return [_write_set_entry(row) for row in since.rows()]
+
+
+def require_txn(txn_id: TxnId, row: Row | None) -> Txn:
+    """The transaction of a row of TXNS, if it is there and open."""
+    return _open(txn_id, _txn(row) if row is not None else None)
 
 
 def _open(txn_id: TxnId, txn: Txn | None) -> Txn:
     require_open(txn_id, txn.state if txn else None, txn.meta_info if txn else "")
     assert txn is not None
     return txn
+
+
+def _component(row: Row) -> TxnComponent:
+    txn_id, database, table, partition, operation, write_id = row
+    return TxnComponent(
+        TxnId(txn_id), database, table, partition, WriteOperation(operation), write_id
+    )
+
+
+def _write_set_entry(row: Row) -> WriteSetEntry:
+    database, table, partition, txn_id, commit_id, operation = row
+    return WriteSetEntry(
+        database, table, partition, TxnId(txn_id), TxnId(commit_id), WriteOperation(operation)
+    )
 
 
 def _txn(row: Row) -> Txn:

@@ -1,13 +1,18 @@
 -- Transactions and write ids. Each statement is named by the line before it; parameters are bound,
 -- and have a type where nothing else says what they are.
 
+-- the clock -----------------------------------------------------------------------------------
+
+-- name: now_ms
+SELECT :now_ms;
+
 -- transactions --------------------------------------------------------------------------------
 
 -- name: next_txn_id
 SELECT NTXN_NEXT FROM NEXT_TXN_ID;
 
--- name: set_next_txn_id
-UPDATE NEXT_TXN_ID SET NTXN_NEXT = :next;
+-- name: bump_next_txn_id
+UPDATE NEXT_TXN_ID SET NTXN_NEXT = NTXN_NEXT + :count;
 
 -- name: seed_txn_id
 UPDATE NEXT_TXN_ID SET NTXN_NEXT = :next WHERE NTXN_NEXT < :next;
@@ -15,21 +20,19 @@ UPDATE NEXT_TXN_ID SET NTXN_NEXT = :next WHERE NTXN_NEXT < :next;
 -- name: count_open
 SELECT COUNT(*) FROM TXNS WHERE TXN_STATE = 'o';
 
+-- name: newest_txn
+-- Behind what has just been counted: the next one, the least that is open, the time.
+SELECT NTXN_NEXT, (SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o'), :now_ms FROM NEXT_TXN_ID;
+
 -- name: min_open
 SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o';
 
--- name: insert_txns
-WITH RECURSIVE IDS (ID) AS (
-  SELECT CAST(:first AS BIGINT) UNION ALL SELECT ID + 1 FROM IDS WHERE ID < :last
-)
+-- name: insert_txn
 INSERT INTO TXNS (TXN_ID, TXN_STATE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_TYPE)
-SELECT ID, 'o', CAST(:now_ms AS BIGINT), CAST(:now_ms AS BIGINT), CAST(:user AS TEXT),
-  CAST(:host AS TEXT), CAST(:type AS BIGINT)
-FROM IDS;
+VALUES (:txn_id, 'o', :now_ms, :now_ms, :user, :host, :type);
 
 -- name: insert_min_history
-INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID)
-SELECT TXN_ID, CAST(:min_open AS BIGINT) FROM TXNS WHERE TXN_ID BETWEEN :first AND :last;
+INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID) VALUES (:txn_id, :min_open);
 
 -- name: txn
 SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
@@ -90,6 +93,7 @@ SELECT TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRIT
 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id ORDER BY INV_ID;
 
 -- name: insert_component
+-- Nothing is added to a transaction that has ended.
 INSERT INTO TXN_COMPONENTS
   (TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID)
 SELECT CAST(:txn_id AS BIGINT), CAST(:database AS TEXT), CAST(:table AS TEXT),
@@ -100,7 +104,7 @@ WHERE NOT EXISTS (
     AND COALESCE(TC_PARTITION, '') = COALESCE(CAST(:partition AS TEXT), '')
     AND TC_OPERATION_TYPE = :operation
     AND COALESCE(TC_WRITEID, 0) = COALESCE(CAST(:write_id AS BIGINT), 0)
-);
+) AND EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
 -- name: delete_unknown_partition
 DELETE FROM TXN_COMPONENTS

@@ -3,20 +3,44 @@
 from __future__ import annotations
 
 import os
+import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from acidsql.backends.relational.connection import Mode, Row
 from acidsql.backends.relational.queries import load_migrations, load_queries
-from acidsql.errors import StorageError
+from acidsql.backends.sqlite.log import Log
+from acidsql.errors import AcidSqlError, StorageError
 
 _DIALECT = "acidsql.backends.sqlite"
-_WAL_RETRY_S = 0.02
+_RETRY_S = (0.0002, 0.003)
+"""The first and the longest pause before a locked file is tried again."""
+_READS = frozenset((Mode.READING, Mode.GLANCING))
+_SYNCED = frozenset((Mode.WRITING, Mode.EARLY, Mode.ALONE))
+_NOTHING: Mapping[str, object] = {}
 T = TypeVar("T")
+
+
+class _Fetched:
+    """What a query has answered."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = rows
+
+    def rows(self) -> list[Row]:
+        return self._rows
+
+    def row(self) -> Row | None:
+        return self._rows[0] if self._rows else None
+
+    def value(self) -> Any:
+        return self._rows[0][0] if self._rows else None
 
 
 class SqliteFile:
@@ -24,6 +48,11 @@ class SqliteFile:
 
     Other processes open their own. Verbs are short, so waiting for each other costs little, and
     nothing is left behind in threads that have ended.
+
+    SQLite does not sync its log at a commit here: this is done when the file is free again for
+    others, and before the verb answers. So what was answered survives the loss of power, and all
+    that came before it in the log. Who reads what is not synced yet syncs it before it answers.
+    What is UNSYNCED survives the end of a process, as the log is the operating system's then.
     """
 
     def __init__(
@@ -35,11 +64,21 @@ class SqliteFile:
         self._queries = load_queries(_DIALECT)
         self._guard = threading.RLock()
         self._depth = 0
+        self._is_fixed = False
+        """Whether the store transaction has its state, or the write lock: it waits for nobody."""
+        self._log: Log | None = None
+        self._commits = self._synced_commits = 0
+        """Of this connection, those that are synced before they are answered."""
+        self._synced_version = -1
+        """What others had committed, as SQLite numbers it, when the log was synced last."""
         self._connection: sqlite3.Connection | None = None
         with self._guard, self._translated():
             self._connection = self._connect()
 
     # -- statements -----------------------------------------------------------------------------
+
+    def ask(self, query: str, /, **parameters: object) -> _Fetched:
+        return _Fetched(self._execute(query, parameters).fetchall())
 
     def run(self, query: str, /, **parameters: object) -> None:
         self._execute(query, parameters).close()
@@ -48,18 +87,42 @@ class SqliteFile:
         return self._execute(query, parameters).fetchall()
 
     def row(self, query: str, /, **parameters: object) -> Row | None:
-        rows = self.rows(query, **parameters)
-        return rows[0] if rows else None
+        return self.ask(query, **parameters).row()
 
     def value(self, query: str, /, **parameters: object) -> Any:
-        row = self.row(query, **parameters)
-        return row[0] if row is not None else None
-
-    def now_ms(self) -> int:
-        return self._clock_ms() if self._clock_ms is not None else int(self.value("now_ms"))
+        return self.ask(query, **parameters).value()
 
     def _execute(self, query: str, parameters: dict[str, object]) -> sqlite3.Cursor:
-        return self._open().execute(self._queries[query], parameters)
+        parameters.setdefault("now_ms", self._clock_ms() if self._clock_ms is not None else None)
+        connection, statement = self._open(), self._queries[query]
+        if self._is_fixed:
+            return connection.execute(statement, parameters)
+        cursor = self._patiently(connection, statement, parameters)
+        self._is_fixed = True
+        return cursor
+
+    def _patiently(
+        self,
+        connection: sqlite3.Connection,
+        statement: str,
+        parameters: Mapping[str, object] = _NOTHING,
+    ) -> sqlite3.Cursor:
+        """Carry out a statement, again and again while others keep the file locked.
+
+        Of SQLite's own pauses the longest is a tenth of a second, in which many come and go.
+        """
+        pause_s, longest_s = _RETRY_S
+        until_s = None
+        while True:
+            try:
+                return connection.execute(statement, parameters)
+            except sqlite3.OperationalError as error:
+                now_s = time.monotonic()
+                until_s = until_s or now_s + self._busy_timeout_s
+                if not _is_busy(error) or now_s > until_s:
+                    raise
+            time.sleep(random.uniform(0.5, 1.5) * pause_s)  # noqa: S311 - no secret
+            pause_s = min(pause_s * 1.2, longest_s)
 
     # -- store transactions ---------------------------------------------------------------------
 
@@ -70,34 +133,58 @@ class SqliteFile:
 
     @contextmanager
     def transaction(self, mode: Mode) -> Iterator[None]:
+        version, refusal = None, None
         with self._guard, self._translated():
             if self._depth:
                 yield
                 return
-            connection = self._open()
-            self._sync(connection, mode)
+            connection, reads = self._open(), mode in _READS
             # A writer holds the write lock from its start, so it is alone in any case.
-            connection.execute("BEGIN" if mode is Mode.READING else "BEGIN IMMEDIATE")
+            self._patiently(connection, "BEGIN" if reads else "BEGIN IMMEDIATE")
             self._depth += 1
+            self._is_fixed = not reads
             try:
                 yield
+                version = self._version(connection) if mode is Mode.READING else None
                 connection.execute("COMMIT")
-            except BaseException:
+            except BaseException as error:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                raise
+                if not isinstance(error, AcidSqlError):
+                    raise
+                # An answer as well: "already committed" has to be true for good.
+                refusal = error
             finally:
                 self._depth -= 1
+            self._commits += mode in _SYNCED
+            commits, log = self._commits, self._open_log()
+        if self._is_unsynced(mode, version):
+            self._sync(log, commits, version)
+        if refusal is not None:
+            raise refusal
 
     @staticmethod
-    def _sync(connection: sqlite3.Connection, mode: Mode) -> None:
-        """What is answered survives the loss of power, and all that came before it: FULL.
+    def _version(connection: sqlite3.Connection) -> int:
+        (version,) = connection.execute("PRAGMA data_version").fetchone()
+        return int(version)
 
-        What is UNSYNCED survives the end of a process, as the log is the operating system's then.
-        """
-        if mode is not Mode.READING:
-            wanted = "NORMAL" if mode is Mode.UNSYNCED else "FULL"
-            connection.execute(f"PRAGMA synchronous = {wanted}")
+    def _is_unsynced(self, mode: Mode, version: int | None) -> bool:
+        """Whether something that the answer rests on may not be on the disk yet."""
+        if mode is Mode.READING:
+            return version != self._synced_version or self._commits != self._synced_commits
+        return mode in _SYNCED
+
+    def _sync(self, log: Log, commits: int, version: int | None) -> None:
+        try:
+            log.sync()
+        except OSError as error:
+            raise StorageError(
+                f"cannot sync the transaction store {self.path}", detail=f"{error}."
+            ) from error
+        with self._guard:
+            self._synced_commits = max(self._synced_commits, commits)
+            if version is not None:
+                self._synced_version = max(self._synced_version, version)
 
     # -- opening and closing --------------------------------------------------------------------
 
@@ -105,22 +192,26 @@ class SqliteFile:
         with self._guard:
             if self._connection is not None:
                 self._connection.close()
-            self._connection = None
+            self._connection = self._log = None
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
             raise StorageError(f"the transaction store {self.path} is closed")
         return self._connection
 
+    def _open_log(self) -> Log:
+        if self._log is None:
+            self._log = Log(self.path)
+        return self._log
+
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path,
-            timeout=self._busy_timeout_s,
-            isolation_level=None,
-            check_same_thread=False,
+            self.path, timeout=0, isolation_level=None, check_same_thread=False
         )
         try:
-            self._use_wal(connection)
+            # Readers and the writer do not wait for each other.
+            self._patiently(connection, "PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("PRAGMA foreign_keys = ON")
             self._migrate(connection)
         except BaseException:
@@ -128,32 +219,15 @@ class SqliteFile:
             raise
         return connection
 
-    def _use_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch to write-ahead logging, so that readers and the writer do not wait for each other.
-
-        SQLite does not apply the busy time-out to this switch, and several processes may meet here.
-        """
-        tries_left = max(1, round(self._busy_timeout_s / _WAL_RETRY_S))
-        while True:
-            try:
-                connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                tries_left -= 1
-                if not _is_busy(error) or not tries_left:
-                    raise
-                time.sleep(_WAL_RETRY_S)
-            else:
-                return
-
     def _migrate(self, connection: sqlite3.Connection) -> None:
         migrations = load_migrations(_DIALECT)
         newest = migrations[-1][0]
-        if _schema_version(connection) == newest:
+        if self._schema_version(connection) == newest:
             return
-        connection.execute("BEGIN IMMEDIATE")
+        self._patiently(connection, "BEGIN IMMEDIATE")
         try:
             # Asked again: another process may have migrated while this one waited.
-            version = _schema_version(connection)
+            version = self._schema_version(connection)
             if version > newest:
                 raise StorageError(
                     f"the transaction store {self.path} has schema version {version}",
@@ -169,6 +243,10 @@ class SqliteFile:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+    def _schema_version(self, connection: sqlite3.Connection) -> int:
+        (version,) = self._patiently(connection, "PRAGMA user_version").fetchone()
+        return int(version)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -192,11 +270,6 @@ class SqliteFile:
         return StorageError(
             f"cannot use the transaction store {self.path}", detail=f"{error}.", hint=hint
         )
-
-
-def _schema_version(connection: sqlite3.Connection) -> int:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return int(version)
 
 
 def _is_busy(error: sqlite3.Error) -> bool:

@@ -1,8 +1,8 @@
 -- What SQLite says in its own way. Each statement is named by the line before it. A writer holds
--- the lock of the whole file, so what is read to be changed needs no lock of its own.
+-- the lock of the whole file, so what is read to be changed needs no lock of its own. The clock goes
+-- without 'subsec', which SQLite knows from 3.42 on only.
 
--- name: now_ms
--- Without 'subsec', which SQLite knows from 3.42 on only.
+-- name: clock
 SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);
 
 -- name: txn_to_change
@@ -16,8 +16,8 @@ SELECT TXN_ID, TXN_STATE FROM TXNS WHERE TXN_ID BETWEEN :first AND :last;
 -- name: next_txn_id_to_change
 SELECT NTXN_NEXT FROM NEXT_TXN_ID;
 
--- name: next_lock_id_to_change
-SELECT NL_NEXT FROM NEXT_LOCK_ID;
+-- name: next_txn_id_of_change
+SELECT NTXN_NEXT FROM NEXT_TXN_ID;
 
 -- name: lock_to_change
 SELECT HL_TXNID, HL_LOCK_STATE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id;

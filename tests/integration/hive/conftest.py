@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import pytest
 
 import acidsql
 from tests.integration.hive.cases import Case
+from tests.integration.hive.one_metastore import Turns
 from tests.integration.hive.process import Hive
 from tests.integration.hive.shared import Shared
 
@@ -20,21 +22,45 @@ BUILD = Path(os.environ.get("ACIDSQL_HIVE_BUILD", ROOT / "build" / "hive"))
 """Where `make interop` has put what runner/build.sh makes."""
 
 
+VERSIONS = [4, 3]
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A case for one version is no test of the other."""
+    """A test runs on one of the two Hives, in turn; on the other one it is `thorough`.
+
+    A case for one version is no test of the other.
+    """
     items[:] = [item for item in items if not _is_for_another(item)]
+    tests: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if (version := _version(item)) is not None:
+            tests.setdefault(item.nodeid.replace(f"hive{version}", "hive"), []).append(item)
+    turns = itertools.cycle(VERSIONS)
+    for pair in tests.values():
+        if len(pair) > 1:
+            turn = next(turns)
+            for item in pair:
+                if _version(item) != turn:
+                    item.add_marker(pytest.mark.thorough)
+
+
+def _version(item: pytest.Item) -> int | None:
+    version = _parameters(item).get("hive")
+    return version if isinstance(version, int) else None
+
+
+def _parameters(item: pytest.Item) -> dict[str, Any]:
+    return getattr(getattr(item, "callspec", None), "params", {})
 
 
 def _is_for_another(item: pytest.Item) -> bool:
-    given = getattr(getattr(item, "callspec", None), "params", {})
-    version = given.get("hive")
+    given = _parameters(item)
     case = given.get("case")
-    if isinstance(case, Case):
-        return case.version not in (None, version)
-    return version not in given.get("versions", (version,))
+    return isinstance(case, Case) and case.version not in (None, given.get("hive"))
 
 
-@pytest.fixture(scope="session", params=[4, 3], ids=["hive4", "hive3"])
+@pytest.fixture(scope="session", params=VERSIONS, ids=["hive4", "hive3"])
 def hive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Hive]:
@@ -56,6 +82,35 @@ def peer(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
     """The one session over Hive's warehouse: txn ids of both go on from test to test."""
     with acidsql.connect(str(hive.warehouse), metastore="memory:", spark=spark) as session:
         yield session
+
+
+IMPATIENT = {"hive.lock.sleep.between.retries": "100ms", "hive.lock.numretries": "3"}
+
+
+@pytest.fixture(scope="session")
+def client(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
+    """The one session over Hive's own metastore."""
+    with _client(hive, spark) as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def second(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
+    """Another one."""
+    with _client(hive, spark) as session:
+        yield session
+
+
+def _client(hive: Hive, spark: Any) -> acidsql.Session:
+    url = f"thrift://127.0.0.1:{hive.metastore_port}"
+    return acidsql.connect(str(hive.warehouse), metastore=url, spark=spark, config=IMPATIENT)
+
+
+@pytest.fixture
+def live(hive: Hive, client: acidsql.Session, request: pytest.FixtureRequest) -> Turns:
+    """A database of the one metastore, in two hands."""
+    name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
+    return Turns(hive, client, f"live_{name}")
 
 
 @pytest.fixture

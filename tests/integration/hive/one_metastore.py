@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import time
 from typing import Any
 
+from acidsql.model.table import Table
+from acidsql.session import Session
+from tests.integration.hive.process import Hive
 from tests.integration.hive.shared import Row, Shared
 
 
@@ -43,3 +48,40 @@ class OneMetastore(Shared):
         rows = self.hive.run(f"DESCRIBE {name}")
         told = [tuple((value or "").strip() for value in row.values()) for row in rows]
         return [(a, b, c) for a, b, c in told if a and not a.startswith("#")]
+
+
+class Turns(OneMetastore):
+    """The same, with everything looked at after every turn, as `Shared` does."""
+
+    acidsql = Shared.acidsql
+    theirs = Shared.theirs
+
+    def __init__(self, hive: Hive, session: Session, database: str) -> None:
+        super().__init__(hive, session, database)
+        self._definers = itertools.cycle([session.execute, hive.run])
+
+    def both(self, sql: str) -> None:
+        """A definition, made by one of the two, in turn."""
+        next(self._definers)(self._begin(sql))
+
+    def _work(self) -> None:
+        if self.hive.version == 3:  # whose metastore has no verbs for workers elsewhere
+            self.hive.run("!worker")
+        else:
+            self.session.run_worker()
+
+    def _clean(self) -> None:
+        """Cleaning is the metastore's own."""
+        assert self.session.run_cleaner() == 0
+        time.sleep(1.2)
+        self.hive.run("!cleaner")
+
+    def _tell_hive(self, table: Table) -> None:
+        self._same_partitions(table)
+
+    def _tell_acidsql(self, table: Table) -> None:
+        self._same_partitions(table)
+
+    def _same_partitions(self, table: Table) -> None:
+        ours = [str(p.name) for p in self.store.partitions(table.name)]
+        assert ours == sorted(self._hive_partitions(table)), table.name

@@ -72,19 +72,28 @@ class Shared:
         """
         sql = self._begin(sql)
         if sql == "clean":
-            self.session.run_cleaner()
+            self._clean()
             rows = []
         elif ";" in sql:
             defines = sql.startswith("CREATE TABLE")
             rows = list(self.session.execute_script(sql, single_transaction=not defines))
         else:
             rows = self.session.execute(sql).fetchall()
-            self.session.run_worker()
+            if " COMPACT " in sql:
+                self._work()
         for table in self.tables():
             self._tell_hive(table)
             self._check(table)
         self._read_kept()
         return rows
+
+    def _work(self) -> None:
+        """Carry out the compactions that acidsql has queued."""
+        self.session.run_worker()
+
+    def _clean(self) -> None:
+        """One round of cleaning by acidsql."""
+        self.session.run_cleaner()
 
     def theirs(self, sql: str) -> list[Any]:
         """A statement of Hive; a compaction is carried out, `clean` is one round of cleaning."""

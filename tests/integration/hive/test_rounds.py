@@ -23,13 +23,14 @@ class Model:
     """What the table must hold: id → (value, partition); and SQL that both understand."""
 
     chance: random.Random
+    partitioned: bool = True
     rows: dict[int, tuple[int, int]] = field(default_factory=dict)
     next_id: int = 0
 
     def change(self) -> str:
         """Some change, applied to the rows, as a statement."""
-        kinds = [self.insert, self.update, self.delete, self.merge]
-        weights = [1, 3, 1, 3] if self.rows else [1, 0, 0, 0]
+        kinds = [self.insert, self.update, self.delete, self.merge, self.overwrite]
+        weights = [1, 3, 1, 3, 1] if self.rows else [1, 0, 0, 0, 0]
         return self.chance.choices(kinds, weights)[0]()
 
     def insert(self) -> str:
@@ -66,6 +67,16 @@ class Model:
             " WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v, s.id % 3)"
         )
 
+    def overwrite(self) -> str:
+        divisor, rest, value = self._class()
+        new = {i: (v + value, p) for i, (v, p) in self.rows.items() if i % divisor != rest}
+        replaced = {p for _, p in new.values()} if self.partitioned else {0, 1, 2}
+        self.rows = new | {i: row for i, row in self.rows.items() if row[1] not in replaced}
+        return (
+            f"INSERT OVERWRITE TABLE t SELECT id, v + {value}, p FROM t"
+            f" WHERE id % {divisor} <> {rest}"
+        )
+
     def _id(self) -> int:
         self.next_id += 1
         return self.next_id
@@ -81,7 +92,7 @@ class Model:
 @pytest.mark.parametrize("kind", TABLES)
 def test_rounds(shared: Shared, kind: str) -> None:
     shared.both(f"{TABLES[kind]} STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
-    model = Model(random.Random(1999))
+    model = Model(random.Random(1999), kind == "partitioned")
     for round_ in range(ROUNDS):
         who = shared.acidsql if round_ % 2 == 0 else shared.theirs
         who(model.change())

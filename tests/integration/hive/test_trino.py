@@ -1,8 +1,7 @@
-"""Trino as a third reader, over the metastore of Hive 4."""
+"""Trino as a third one at the metastore of Hive 4: it reads what acidsql writes."""
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +9,9 @@ import pytest
 
 import acidsql
 from acidsql.model.names import TableName
-from tests.integration.hive.conftest import BUILD
+from tests.integration.hive.conftest import BUILD, free_port
+from tests.integration.hive.one_metastore import Turns
 from tests.integration.hive.process import Hive
-from tests.integration.hive.shared import Shared
 from tests.integration.hive.trino import Trino
 
 pytestmark = pytest.mark.trino
@@ -36,20 +35,19 @@ TURNS = [
 
 @pytest.fixture(scope="module")
 def ports() -> tuple[int, int]:
-    with socket.socket() as one, socket.socket() as two:
-        one.bind(("127.0.0.1", 0))
-        two.bind(("127.0.0.1", 0))
-        return one.getsockname()[1], two.getsockname()[1]
+    return free_port(), free_port()
 
 
 @pytest.fixture(scope="module")
 def three(
     ports: tuple[int, int], spark: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[Shared, Trino]]:
+) -> Iterator[tuple[Turns, Trino]]:
     """A database of acidsql and Hive, and Trino beside them."""
     with (
         Hive(4, BUILD, tmp_path_factory.mktemp("hive"), ports[0]) as hive,
-        acidsql.connect(str(hive.warehouse), metastore="memory:", spark=spark) as session,
+        acidsql.connect(
+            str(hive.warehouse), metastore=f"thrift://127.0.0.1:{ports[0]}", spark=spark
+        ) as session,
         Trino(
             BUILD.parent / "trino",
             tmp_path_factory.mktemp("trino"),
@@ -57,11 +55,11 @@ def three(
             port=ports[1],
         ) as trino,
     ):
-        yield Shared(hive, session, "trino"), trino
+        yield Turns(hive, session, "trino"), trino
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_trino_reads_what_acidsql_wrote(three: tuple[Shared, Trino], name: str) -> None:
+def test_trino_reads_what_acidsql_wrote(three: tuple[Turns, Trino], name: str) -> None:
     shared, trino = three
     shared.both(f"{TABLES[name]} TBLPROPERTIES ('transactional' = 'true')")
     for sql in TURNS:
@@ -74,7 +72,7 @@ def test_trino_reads_what_acidsql_wrote(three: tuple[Shared, Trino], name: str) 
         same(shared, trino, name)
 
 
-def same(shared: Shared, trino: Trino, name: str) -> None:
+def same(shared: Turns, trino: Trino, name: str) -> None:
     """Trino's rows are acidsql's, which are Hive's."""
     table = shared.store.table(TableName(shared.database, name))
     theirs = trino.run(f"SELECT id, v, n, d FROM {table.name}")

@@ -1,6 +1,9 @@
 """What only the SQLite store has: a file, other processes, a schema, a clock."""
 
+import errno
+import os
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -11,8 +14,8 @@ from contextlib import closing
 import pytest
 
 from acidsql.backends.relational.queries import load_migrations, load_queries, parse_queries
-from acidsql.backends.sqlite import SqliteStore
-from acidsql.errors import StorageError
+from acidsql.backends.sqlite import SqliteStore, log
+from acidsql.errors import CommitStateUnknownError, NoSuchTxnError, StorageError
 from acidsql.model.names import TableName
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
@@ -21,6 +24,8 @@ from acidsql.txn.transaction import OpenTxn, transaction
 DIALECT = "acidsql.backends.sqlite"
 T = TableName("default", "t")
 UPDATE_T = [LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)]
+INSERT_T = [LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.INSERT)]
+READ_T = [LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.SELECT)]
 
 INCREMENT = """
 import sys
@@ -244,28 +249,115 @@ def test_migrations_are_numbered_from_one_without_gaps():
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_what_files_rest_on_is_synced(path):
-    """After it the log is on the disk, with everything that came before."""
+class Disk:
+    """What the loss of power would leave: the files as they were at the last sync of the log."""
+
+    def __init__(self, path, directory):
+        self._path, self._directory = path, directory
+        self.syncs = 0
+
+    def sync(self, descriptor):
+        if os.path.samestat(os.fstat(descriptor), os.stat(self._path + "-wal")):
+            self.syncs += 1
+            self._copy(self._path, f"{self._directory}/{self.syncs}")
+
+    def lose_power(self):
+        last, left = f"{self._directory}/{self.syncs}", f"{self._directory}/left"
+        return closing(SqliteStore(self._copy(last, left)))
+
+    @staticmethod
+    def _copy(path, target):
+        for end in ("", "-wal"):
+            shutil.copyfile(path + end, target + end)
+        return target
+
+
+@pytest.fixture
+def disk(path, tmp_path, monkeypatch):
+    disk = Disk(path, tmp_path)
+    monkeypatch.setattr(log, "_sync_data", disk.sync)
+    return disk
+
+
+def test_what_files_rest_on_is_synced(path, disk):
+    """Before the verb answers, with everything that came before."""
     with closing(SqliteStore(path)) as store:
 
-        def is_synced():
-            return store._sql._open().execute("PRAGMA synchronous").fetchone() == (2,)
+        def syncs(verb, *arguments):
+            before = disk.syncs
+            answer = getattr(store, verb)(*arguments)
+            return answer, disk.syncs > before
 
-        writer = store.open_txn("ann", "host1")
-        assert not is_synced()
-        write_id = store.allocate_write_id(writer, T)
-        assert is_synced()
-        store.heartbeat(writer)
-        assert not is_synced()
-        store.lock(writer, UPDATE_T, "ann", "host1")
-        assert is_synced()
-        store.add_dynamic_partitions(writer, write_id, T, ["p=1"], WriteOperation.UPDATE)
-        assert not is_synced()
-        store.commit_txn(writer)
-        assert is_synced()
+        writer, is_synced = syncs("open_txn", "ann", "host1")
+        assert not is_synced
+        write_id, is_synced = syncs("allocate_write_id", writer, T)
+        assert is_synced
+        assert syncs("heartbeat", writer) == (None, False)
+        assert syncs("lock", writer, UPDATE_T, "ann", "host1")[1]
+        reached = (writer, write_id, T, ["p=1"], WriteOperation.UPDATE)
+        assert syncs("add_dynamic_partitions", *reached) == (None, False)
+        assert syncs("commit_txn", writer) == (None, True)
+        with disk.lose_power() as left:
+            assert left.valid_txns().is_valid(writer)
+            assert left.show_locks() == []
+        before = disk.syncs
+        with pytest.raises(NoSuchTxnError, match="already committed"):
+            store.abort_txn(writer)
+        assert disk.syncs > before
+        assert not syncs("open_locked", "ann", "host1", TxnType.READ_ONLY, [], READ_T)[1]
+        opened, is_synced = syncs("open_locked", "ann", "host1", TxnType.DEFAULT, [T], INSERT_T)
+        assert is_synced
+        with disk.lose_power() as left:
+            assert opened.txn_id in {lock.txn_id for lock in left.show_locks()}
+            assert left.allocate_write_id(opened.txn_id, T) == opened.write_ids[T]
         compactor = store.open_txn("ann", "host1", TxnType.COMPACTION)
         compaction_id = store.compact(T, None, CompactionType.MAJOR)
         assert store.next_compaction("w") is not None
         store.heartbeat(compactor)
-        store.compaction_started(compaction_id, compactor, write_id)
-        assert is_synced()
+        assert syncs("compaction_started", compaction_id, compactor, write_id)[1]
+
+
+def test_nobody_is_shown_what_may_be_lost(path, disk):
+    """Who reads what another one has committed, and not synced yet, syncs it."""
+    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as reader:
+        assert (store.show_txns(), reader.show_txns()) == ([], [])
+        txn, before = store.open_txn("ann", "host1"), disk.syncs
+        assert [t.txn_id for t in reader.show_txns()] == [txn]
+        with disk.lose_power() as left:
+            assert [t.txn_id for t in left.show_txns()] == [txn]
+        assert disk.syncs == before + 1
+        assert reader.valid_txns().open == {txn}
+        assert disk.syncs == before + 1
+        # Whose own it is goes with it.
+        assert store.valid_txns().open == {txn}
+        assert disk.syncs == before + 1
+
+
+def test_a_log_that_was_emptied_meanwhile_is_no_loss(path, disk):
+    """A checkpoint syncs by itself what it moves out of the log."""
+    with closing(SqliteStore(path)) as store, closing(sqlite3.connect(path)) as other:
+        txn = store.open_txn("ann", "host1")
+        assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        store.allocate_write_id(txn, T)
+        other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store.commit_txn(txn)
+        with disk.lose_power() as left:
+            assert left.valid_txns().is_valid(txn)
+
+
+def test_a_sync_that_failed_stays_failed(path, monkeypatch):
+    """The system tells of lost pages once."""
+    errors = [OSError(errno.EIO, os.strerror(errno.EIO))]
+
+    def fail_once(_):
+        if errors:
+            raise errors.pop()
+
+    with closing(SqliteStore(path)) as store:
+        txn = OpenTxn(store, user="ann", host="host1")
+        monkeypatch.setattr(log, "_sync_data", fail_once)
+        with pytest.raises(CommitStateUnknownError):
+            txn.commit()
+        assert errors == []
+        with pytest.raises(StorageError, match="cannot sync the transaction store"):
+            store.abort_txn(store.open_txn("ann", "host1"))

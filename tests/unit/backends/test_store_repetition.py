@@ -79,8 +79,8 @@ SAME = [
 """Idempotent and read-only verbs: the answer is the same, and the store as it was."""
 
 OTHERS = {
-    "open_txn", "open_txns", "abort_txns", "time_out_txns", "lock", "compact", "next_compaction",
-    "close",
+    "open_txn", "open_txns", "open_locked", "abort_txns", "time_out_txns", "lock", "compact",
+    "next_compaction", "close",
 }  # fmt: skip
 """Those that a test below is about."""
 
@@ -113,6 +113,22 @@ def test_a_txn_opened_again_times_out(played, clock):
     clock.pass_s(200)
     assert played.time_out_txns() == lost
     assert played.time_out_txns() == []
+
+
+def test_a_txn_opened_with_its_locks_again_waits_for_itself(played, clock):
+    """So a store repeats it only when it has aborted what the first attempt left."""
+    for txn in (1, 2):
+        played.abort_txn(txn)
+    asked = ("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T)
+    lost, again = played.open_locked(*asked), played.open_locked(*asked)
+    assert (lost.txn_id, again.txn_id) == (5, 6)
+    assert (lost.write_ids, again.write_ids) == ({T: 3}, {T: 4})
+    assert (lost.response.state.name, again.response.state.name) == ("ACQUIRED", "WAITING")
+    clock.pass_s(200)
+    played.heartbeat(again.txn_id)
+    clock.pass_s(200)
+    assert lost.txn_id in played.time_out_txns()
+    assert played.check_lock(again.response.lock_id).state.name == "ACQUIRED"
 
 
 def test_aborting_again_has_nothing_to_tell(played):

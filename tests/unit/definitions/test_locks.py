@@ -58,13 +58,19 @@ def tables(session):
 )
 def test_what_is_explained_is_what_is_asked_for(tables, monkeypatch, sql, locks):
     store, asked = tables._store, []
-    lock = store.lock
 
-    def note(txn_id, components, *args):
-        asked.extend(components)
-        return lock(txn_id, components, *args)
+    def noting(verb, position):
+        def note(*args):
+            before = list(asked)
+            answer = verb(*args)
+            # Whatever it asks in turn: the store in memory makes the one verb of the other.
+            asked[:] = [*before, *args[position]]
+            return answer
 
-    monkeypatch.setattr(store, "lock", note)
+        return note
+
+    monkeypatch.setattr(store, "lock", noting(store.lock, 1))
+    monkeypatch.setattr(store, "open_locked", noting(store.open_locked, 4))
     assert [row for (row,) in tables.execute(f"EXPLAIN LOCKS {sql}").fetchall()] == locks
     assert asked == []
     tables.execute(sql)

@@ -47,9 +47,9 @@ class Flaky(MemoryStore):
             losses[verb] -= 1
             raise StorageError(f"{verb}: out of reach")
 
-    def commit_txn(self, txn_id):
+    def commit_txn(self, txn_id, reached=()):
         self._meet(self.lost_requests, "commit")
-        super().commit_txn(txn_id)
+        super().commit_txn(txn_id, reached)
         self._meet(self.lost_answers, "commit")
 
     def abort_txn(self, txn_id, reason=""):
@@ -256,6 +256,28 @@ def test_a_txn_aborted_while_it_waits_is_told_so(store):
     txn.abort()
     assert caught.value.detail == "Reason: by ann."
     assert [k.txn_id for k in store.show_locks()] == [holder]
+
+
+def test_the_first_locks_come_with_the_txn(store):
+    txn = OpenTxn(store, **WHO, tables=[T], components=UPDATE_T)
+    txn.lock(UPDATE_T)
+    assert [(k.txn_id, k.lock_id) for k in store.show_locks()] == [(txn.txn_id, 1)]
+    assert (txn.was_first, txn.write_id(T)) == (True, 1)
+    txn.lock(READ_T)
+    assert len(store.show_locks()) == 2
+    txn.commit()
+
+
+def test_the_first_locks_are_waited_for(store):
+    holder = store.open_txn(**WHO)
+    store.lock(holder, UPDATE_T, **WHO)
+    how = {"tables": [T], "components": UPDATE_T, "sleep": lambda _: store.abort_txn(holder)}
+    txn = OpenTxn(store, **WHO, **how)
+    assert [k.txn_id for k in store.show_locks()] == [holder, txn.txn_id]
+    txn.lock(UPDATE_T)
+    assert [k.state.name for k in store.show_locks()] == ["ACQUIRED"]
+    assert not txn.was_first
+    txn.commit()
 
 
 def test_nothing_to_lock(store):

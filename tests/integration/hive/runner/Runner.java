@@ -41,10 +41,7 @@ public class Runner {
     if (args.length > 1) {
       Metastore.serve(Integer.parseInt(args[1]), conf);
     }
-    SessionState session = SessionState.start(new SessionState(conf));
-    session.out = console();
-    session.err = console();
-    session.setIsSilent(true);
+    start(conf);
     BufferedReader lines =
         new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
     answers.println("READY");
@@ -62,16 +59,24 @@ public class Runner {
     Runtime.getRuntime().halt(0);  // Hive's own threads would keep the process
   }
 
+  /** A session for this thread. */
+  static void start(HiveConf conf) throws Exception {
+    SessionState session = SessionState.start(new SessionState(conf));
+    session.out = console();
+    session.err = console();
+    session.setIsSilent(true);
+  }
+
   private static List<String> run(String line) throws Throwable {
     System.err.println("> " + line);
     try {
-      return line.startsWith("!") ? Verbs.run(line.substring(1)) : query(line);
+      return line.startsWith("!") ? Verbs.run(line.substring(1)) : query(line, conf);
     } catch (InvocationTargetException error) {
       throw error.getCause();
     }
   }
 
-  private static List<String> query(String sql) throws Exception {
+  static List<String> query(String sql, HiveConf conf) throws Exception {
     String[] words = sql.split("\\s+");
     CommandProcessor processor = CommandProcessorFactory.get(words, conf);
     if (!(processor instanceof IDriver)) {  // SET and its like do not want their first word

@@ -8,6 +8,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.metastore.IMetaStoreClient;
+import org.apache.hadoop.hive.metastore.txn.TxnUtils;
 import org.apache.hadoop.hive.ql.metadata.Hive;
 
 /**
@@ -20,13 +21,16 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
  * partition TABLE NAME           adds a partition by its name, without a write id
  * advance TXN                    commits empty transactions until ids have reached TXN
  * worker, cleaner                one round of the compactor's threads
+ * housekeeper SECONDS            aborts what had no heartbeat for so long
+ * hold NAME STATEMENT            runs it in a session of its own up to where it has its locks
+ * release NAME                   lets it go on, and answers what it does
  * conf KEY VALUE                 a setting that SET does not let through
  * </pre>
  */
 class Verbs {
   private static final Map<String, Long> open = new HashMap<>();
 
-  static List<String> run(String line) throws Exception {
+  static List<String> run(String line) throws Throwable {
     String[] words = line.split(" ", 3);
     IMetaStoreClient client = Hive.get(Runner.conf).getMSC();
     switch (words[0]) {
@@ -62,6 +66,14 @@ class Verbs {
       case "cleaner":
         oneRound("Cleaner");
         return Collections.emptyList();
+      case "housekeeper":
+        timeOut(words[1] + "s");
+        return Collections.emptyList();
+      case "hold":
+        Held.hold(words[1], words[2]);
+        return Collections.emptyList();
+      case "release":
+        return Held.release(words[1]);
       case "conf":
         Runner.conf.set(words[1], words[2]);
         return Collections.emptyList();
@@ -85,6 +97,17 @@ class Verbs {
         open.put(words[2].substring("open ".length()), txn);
     }
     return Collections.singletonList("{\"txn\":" + txn + ",\"write_id\":" + writeId + "}");
+  }
+
+  private static void timeOut(String timeout) {
+    HiveConf impatient = new HiveConf(Runner.conf);
+    impatient.set("hive.txn.timeout", timeout);
+    impatient.set("metastore.txn.timeout", timeout);
+    try {
+      TxnUtils.getTxnStore(impatient).performTimeOuts();
+    } finally {
+      TxnUtils.getTxnStore(new HiveConf(Runner.conf));  // the time-out may be one of the process
+    }
   }
 
   /** One turn of a thread's loop: it is told to stop before it starts. */

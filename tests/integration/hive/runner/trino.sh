@@ -4,6 +4,7 @@ set -euo pipefail
 out=$1 python=$2 version=476
 rm -rf "$out"
 mkdir -p "$out/server"
+cd "$out"  # where there is no pom.xml
 mvn -q -B dependency:copy -Dartifact=io.trino:trino-server:$version:tar.gz -DoutputDirectory="$out"
 tar xzf "$out/trino-server-$version.tar.gz" -C "$out/server" --strip-components=1
 rm "$out/trino-server-$version.tar.gz"

@@ -32,10 +32,12 @@ from acidsql.txn.entities import (
     LockComponent,
     LockState,
     LockType,
+    Reached,
     TxnState,
     TxnType,
     WriteOperation,
 )
+from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn
 from tests.unit.backends.metastore.server import FakeMetastore, HangUpError, internal_error
@@ -206,6 +208,53 @@ def test_a_lost_answer_to_a_commit_of_hive_3(metastore: Open) -> None:
     server, store = metastore(commit_txn=in_turn(HangUpError(), gone), **OPENS)
     open_txn(store).commit()
     assert server.names.count("commit_txn") == 2
+
+
+def first_calls(lock: Callable[..., Any], **others: Callable[..., Any]) -> dict[str, Any]:
+    allocated = hms.AllocateTableWriteIdsResponse([hms.TxnToWriteId(9, 4)])
+    return {
+        "open_txns": lambda _: hms.OpenTxnsResponse([9]),
+        "allocate_table_write_ids": lambda _: allocated,
+        "get_latest_txnid_in_conflict": lambda _: 0,
+        "lock": lock,
+        **others,
+    }
+
+
+def test_the_first_calls_of_a_statement_are_several_steps(metastore: Open) -> None:
+    granted = hms.LockResponse(7, hms.LockState.ACQUIRED)
+    ends = {"heartbeat": lambda _: None, "abort_txn": lambda _: None}
+    server, store = metastore(**first_calls(lambda _: granted, **ends))
+    opened = store.open_locked("ann", "here", TxnType.DEFAULT, [TABLE], [UPDATE])
+    assert (opened.txn_id, opened.write_ids, opened.in_one_step) == (9, {TABLE: 4}, False)
+    asked = [n for n in server.names if n != "get_latest_txnid_in_conflict"]
+    assert asked == ["open_txns", "allocate_table_write_ids", "lock"]
+    heartbeats = Heartbeats(1)
+    txn = OpenTxn(
+        store, user="ann", host="here", heartbeats=heartbeats, tables=[TABLE], components=[UPDATE]
+    )
+    # Somebody may have come in between: it has to look whether it was overtaken.
+    assert not txn.was_first
+    txn.abort()
+
+
+def test_what_is_refused_its_locks_is_not_left_open(metastore: Open) -> None:
+    refused = hms.LockResponse(7, hms.LockState.NOT_ACQUIRED, "Unable to acquire read lock")
+    server, store = metastore(**first_calls(lambda _: refused, abort_txn=lambda _: None))
+    with pytest.raises(LockTimeoutError, match="Unable to acquire"):
+        store.open_locked("ann", "here", TxnType.DEFAULT, [TABLE], [UPDATE])
+    assert server.names[-1] == "abort_txn"
+
+
+def test_what_was_reached_is_told_once_before_the_commit(metastore: Open) -> None:
+    server, store = metastore(
+        add_dynamic_partitions=lambda _: None, commit_txn=in_turn(HangUpError(), None)
+    )
+    reached = [Reached(WriteId(4), TABLE, ["d=1"], WriteOperation.INSERT)]
+    with pytest.raises(StorageError):
+        store.commit_txn(TxnId(9), reached)
+    store.commit_txn(TxnId(9), reached)
+    assert server.names == ["add_dynamic_partitions", "commit_txn", "commit_txn"]
 
 
 def test_a_lost_answer_to_an_empty_commit_of_hive_3(metastore: Open) -> None:
@@ -500,6 +549,7 @@ def test_the_worker_gives_back_what_it_was_given(metastore: Open) -> None:
             info(4, hms.CompactionType.MAJOR)
         ),
         update_compactor_state=lambda cr, txn: requests.append((cr, txn)),
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
         mark_compacted=requests.append,
         heartbeat=lambda _: None,
         commit_txn=lambda _: None,
@@ -511,6 +561,7 @@ def test_the_worker_gives_back_what_it_was_given(metastore: Open) -> None:
     store.mark_compacted(CompactionId(4))
     (started, txn), compacted = requests
     assert (started.highestWriteId, txn, compacted.highestWriteId) == (6, 9, 6)
+    assert started.runas == "ann", "as seen: Hive 4.0.1's cleaner never begins without"
     assert compacted.unknown_fields == {18: (8, b"\x00\x00\x00\x07")}
     assert server.names[-3:] == ["heartbeat", "mark_compacted", "commit_txn"]
 
@@ -521,6 +572,7 @@ def test_a_compaction_whose_transaction_was_lost(metastore: Open) -> None:
             info(4, hms.CompactionType.MINOR)
         ),
         update_compactor_state=lambda cr, txn: None,
+        get_table_req=raising(hms.NoSuchObjectException("no table")),
         mark_compacted=lambda cr: None,
         heartbeat=raising(hms.TxnAbortedException("Transaction txnid:9 already aborted")),
     )

@@ -1,0 +1,36 @@
+"""The write-ahead log beside a database file, synced apart from SQLite."""
+
+from __future__ import annotations
+
+import os
+
+_sync_data = getattr(os, "fdatasync", os.fsync)
+
+
+class Log:
+    """What others wrote to the log is synced with it, so that many commits may share one sync.
+
+    SQLite takes no lock on this file, so that opening and closing it releases none. It stays the
+    same file while a connection to the database is open. What a checkpoint has moved out of it was
+    synced by that. After an error nothing is sure any more: every later sync fails as well.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = os.open(f"{path}-wal", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        self._error: OSError | None = None
+
+    def sync(self) -> None:
+        """Wait until all that was written before is on the disk. OSError."""
+        if self._error is not None:
+            raise self._error
+        try:
+            _sync_data(self._descriptor)
+        except OSError as error:
+            # The system forgets what it has told once; the pages may be lost all the same.
+            self._error = error
+            raise
+
+    def __del__(self) -> None:
+        # Not before the last thread that syncs is done with it.
+        if hasattr(self, "_descriptor"):
+            os.close(self._descriptor)
