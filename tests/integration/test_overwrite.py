@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from acidsql.errors import LockTimeoutError
 from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
 from acidsql.session import Session
+from acidsql.txn.entities import Opened
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 
@@ -22,9 +24,14 @@ POLICY = TxnPolicy(lock_retries=1, lock_sleep_s=0.01)
 
 
 class RacingStore(MemoryStore):
-    """The memory store; before the next lock request something else happens."""
+    """The memory store, in as many steps as a metastore needs; before the next lock request
+    something else happens.
+    """
 
     before_lock: Callable[[], object] | None = None
+
+    def open_locked(self, *args: Any, **kwargs: Any) -> Opened:
+        return replace(super().open_locked(*args, **kwargs), in_one_step=False)
 
     def lock(self, *args: Any, **kwargs: Any) -> Any:
         race, self.before_lock = self.before_lock, None
