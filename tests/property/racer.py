@@ -15,7 +15,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from acidsql.connect import _store
+from acidsql.connect import _own_store
 from acidsql.errors import CompactionRefusedError, TxnAbortedError
 from acidsql.filesystems import storage_for
 from acidsql.model.ids import TxnId
@@ -195,7 +195,7 @@ class Racer:
 
 def main(url: str, witnesses: str, seed: str, rounds: str) -> None:
     settings = Settings.of(witnesses, metastore=url)
-    with closing(_store(settings, storage_for(witnesses), TxnPolicy())) as store:
+    with closing(_own_store(settings, storage_for(witnesses), TxnPolicy())) as store:
         racer = Racer(store, Path(witnesses), int(seed))
         for _ in range(int(rounds)):
             for done in racer.round():
