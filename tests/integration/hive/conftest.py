@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ VERSIONS = [4, 3]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test runs on one of the two Hives, in turn; on the other one it is `thorough`.
 
-    A case for one version is no test of the other.
+    What is for one of them only is no test of the other.
     """
     items[:] = [item for item in items if not _is_for_another(item)]
     tests: dict[str, list[pytest.Item]] = {}
@@ -41,8 +41,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if len(pair) > 1:
             turn = next(turns)
             for item in pair:
-                if _version(item) != turn:
+                if _version(item) != turn and turn in _known(item):
                     item.add_marker(pytest.mark.thorough)
+    items[:] = [i for i in items if _version(i) is None or _version(i) in _known(i)]
+
+
+def _known(item: pytest.Item) -> Sequence[int]:
+    """The Hives that a test is for."""
+    versions: Sequence[int] = _parameters(item).get("versions", VERSIONS)
+    return versions
 
 
 def _version(item: pytest.Item) -> int | None:

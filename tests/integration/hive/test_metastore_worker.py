@@ -20,6 +20,11 @@ CREATE = (
 )
 
 
+def newest(session: acidsql.Session) -> tuple[Any, ...]:
+    (entry, *_) = session.execute("SHOW COMPACTIONS").fetchall()
+    return entry
+
+
 def test_we_compact_and_hive_cleans_up(hive: Hive, spark: Any) -> None:
     table = "default.compacted"
     url = f"thrift://127.0.0.1:{hive.metastore_port}"
@@ -32,10 +37,9 @@ def test_we_compact_and_hive_cleans_up(hive: Hive, spark: Any) -> None:
         hive.run(f"ALTER TABLE {table} PARTITION (p = 1) COMPACT 'major'")
         # The queue of Hive 3.1 is for its own workers.
         assert session.run_worker() == (1 if hive.version == 4 else 0)
-        if hive.version == 3:
+        while hive.version == 3 and "initiated" in newest(session):  # others may be before it
             hive.run("!worker")
-        (entry, *_) = session.execute("SHOW COMPACTIONS").fetchall()
-        assert "ready for cleaning" in entry
+        assert "ready for cleaning" in newest(session)
         # Hive leaves transactions of the last second open to doubt.
         time.sleep(1.2)
         hive.run("!cleaner")

@@ -70,6 +70,8 @@ class Model:
     def overwrite(self) -> str:
         divisor, rest, value = self._class()
         new = {i: (v + value, p) for i, (v, p) in self.rows.items() if i % divisor != rest}
+        if not new:  # Hive 3 writes no base then, and the old rows stay
+            return self.insert()
         replaced = {p for _, p in new.values()} if self.partitioned else {0, 1, 2}
         self.rows = new | {i: row for i, row in self.rows.items() if row[1] not in replaced}
         return (
