@@ -6,6 +6,7 @@ Text forms and range answers are those of Hive's ValidReadTxnList and ValidReade
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -57,6 +58,8 @@ class ValidTxnList:
 
         >>> str(ValidTxnList.parse("8:5:5:3"))
         '8:5:5:3'
+        >>> str(ValidTxnList.parse("8:5:5-7:3"))
+        '8:5:5,6,7:3'
         """
         if not text:
             return cls(TxnId(NONE_OPEN))
@@ -166,5 +169,12 @@ def _join(ids: frozenset[TxnId] | frozenset[WriteId]) -> str:
     return ",".join(map(str, sorted(ids)))
 
 
-def _split(text: str) -> list[int]:
-    return [int(part) for part in text.split(",") if part]
+def _split(text: str) -> Iterator[int]:
+    """Ids with commas between them; Hive 4 writes several in a row as a range.
+
+    >>> list(_split("3,5-7"))
+    [3, 5, 6, 7]
+    """
+    for part in filter(None, text.split(",")):
+        first, _, last = part.partition("-")
+        yield from range(int(first), int(last or first) + 1)
