@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -28,6 +29,8 @@ from acidsql.txn.entities import (
 from acidsql.txn.locks import as_strong, describe_lock
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import require_request
+
+_log = logging.getLogger(__name__)
 
 _TYPES = {
     LockType.SHARED_READ: hms.LockType.SHARED_READ,
@@ -64,8 +67,11 @@ class MetastoreLocks(MetastoreTxns):
             write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
             response = self.lock(txn_id, components, user, host, agent_info)
         except BaseException:
-            with suppress(AcidSqlError):
+            try:
                 self.abort_txn(txn_id)
+            except AcidSqlError:
+                # It times out. The first error is the one to be seen.
+                _log.warning("aborting failed", extra={"txn_id": txn_id}, exc_info=True)
             raise
         return Opened(txn_id, write_ids, response, in_one_step=False)
 
