@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from acidsql.model.access import Access, Operation
+from acidsql.model.ids import LockId, TxnId
 from acidsql.txn.entities import Lock, LockComponent, LockState, LockType, WriteOperation
 from acidsql.txn.policy import DEFAULT_POLICY, TxnPolicy
 
@@ -117,6 +118,35 @@ def _partition(access: Access) -> str | None:
     if access.partition is None or access.dynamic:
         return None
     return str(access.partition)
+
+
+def requested_locks(
+    txn_id: TxnId,
+    lock_id: LockId,
+    components: Sequence[LockComponent],
+    user: str,
+    host: str,
+    agent_info: str,
+) -> list[Lock]:
+    """What a request asks for, waiting so far; its components are counted from 1."""
+    return [
+        Lock(
+            lock_id,
+            number,
+            txn_id,
+            component.database,
+            component.table,
+            component.partition,
+            LockState.WAITING,
+            component.type,
+            0,
+            None,
+            user,
+            host,
+            agent_info,
+        )
+        for number, component in enumerate(components, 1)
+    ]
 
 
 def compatible(requested: LockType, existing: LockType) -> bool:

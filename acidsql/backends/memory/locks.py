@@ -19,7 +19,7 @@ from acidsql.txn.entities import (
     TxnState,
     TxnType,
 )
-from acidsql.txn.locks import describe_lock, first_blocker
+from acidsql.txn.locks import describe_lock, first_blocker, requested_locks
 from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
 
 
@@ -55,24 +55,9 @@ class MemoryLocks(MemoryTxns):
             require_request(TxnType.DEFAULT, (), components)
             lock_id = self.next_lock_id
             self.next_lock_id = LockId(lock_id + 1)
-            self.locks[lock_id] = [
-                Lock(
-                    lock_id,
-                    number,
-                    txn_id,
-                    component.database,
-                    component.table,
-                    component.partition,
-                    LockState.WAITING,
-                    component.type,
-                    0,
-                    None,
-                    user,
-                    host,
-                    agent_info,
-                )
-                for number, component in enumerate(components, 1)
-            ]
+            self.locks[lock_id] = requested_locks(
+                txn_id, lock_id, components, user, host, agent_info
+            )
             for row in recorded_components(txn_id, components, self._write_ids_of(txn_id)):
                 self.components[row] = None
             return self._try(lock_id)

@@ -30,7 +30,7 @@ from acidsql.txn.entities import (
     Txn,
     TxnType,
 )
-from acidsql.txn.locks import describe_lock, first_blocker
+from acidsql.txn.locks import describe_lock, first_blocker, requested_locks
 from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
 
 
@@ -44,27 +44,6 @@ class _Request:
     agent_info: str
     tried: Txn | None = None
     """What an earlier attempt has opened for it, if that was committed."""
-
-    def locks(self, txn_id: TxnId, lock_id: LockId) -> list[Lock]:
-        """Its rows, waiting so far."""
-        return [
-            Lock(
-                lock_id,
-                number,
-                txn_id,
-                component.database,
-                component.table,
-                component.partition,
-                LockState.WAITING,
-                component.type,
-                0,
-                None,
-                self.user,
-                self.host,
-                self.agent_info,
-            )
-            for number, component in enumerate(self.components, 1)
-        ]
 
 
 class RelationalLocks(RelationalTxns):
@@ -162,7 +141,9 @@ class RelationalLocks(RelationalTxns):
     ) -> LockResponse:
         next_lock_id, known = counted
         lock_id = LockId(next_lock_id.value() - 1)
-        wanted = request.locks(txn_id, lock_id)
+        wanted = requested_locks(
+            txn_id, lock_id, request.components, request.user, request.host, request.agent_info
+        )
         found = first_blocker(wanted, [*map(_lock, known.rows()), *wanted])
         for lock in wanted:
             self._insert(lock, found)
