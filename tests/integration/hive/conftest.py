@@ -109,19 +109,23 @@ def second(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
 
 
 def _client(hive: Hive, spark: Any) -> acidsql.Session:
-    url = f"thrift://127.0.0.1:{hive.metastore_port}"
+    url = hive.metastore_url
     return acidsql.connect(str(hive.warehouse), metastore=url, spark=spark, config=IMPATIENT)
 
 
 @pytest.fixture
-def live(hive: Hive, client: acidsql.Session, request: pytest.FixtureRequest) -> Turns:
-    """A database of the one metastore, in two hands."""
-    name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
-    return Turns(hive, client, f"live_{name}")
+def database(request: pytest.FixtureRequest) -> str:
+    """A name for a database of the test's own."""
+    return "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
 
 
 @pytest.fixture
-def shared(hive: Hive, peer: acidsql.Session, request: pytest.FixtureRequest) -> Shared:
+def live(hive: Hive, client: acidsql.Session, database: str) -> Turns:
+    """A database of the one metastore, in two hands."""
+    return Turns(hive, client, f"live_{database}")
+
+
+@pytest.fixture
+def shared(hive: Hive, peer: acidsql.Session, database: str) -> Shared:
     """A database of the test's own, in two hands."""
-    name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
-    return Shared(hive, peer, name)
+    return Shared(hive, peer, database)

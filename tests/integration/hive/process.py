@@ -57,6 +57,11 @@ class Hive:
             )
         self._answer("READY")
 
+    @property
+    def metastore_url(self) -> str:
+        """Where acidsql finds its metastore."""
+        return f"thrift://127.0.0.1:{self.metastore_port}"
+
     def run(self, statement: str) -> list[Any]:
         """The rows as dicts by column, of a verb its answers. HiveError if it fails."""
         assert self._process.stdin is not None

@@ -73,7 +73,7 @@ class LiveStage(Stage):
     """The sessions of a spec over Hive's metastore, in a database of their own."""
 
     def __init__(self, spec: Spec, hive: Hive, spark: Any) -> None:
-        url = f"thrift://127.0.0.1:{hive.metastore_port}"
+        url = hive.metastore_url
         super().__init__(spec, hive.warehouse, spark, url, None)
         self.database = f"spec{next(_numbers)}"
         hive.run(f"CREATE DATABASE {self.database}")

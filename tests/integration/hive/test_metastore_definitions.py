@@ -37,16 +37,15 @@ KINDS = {
 
 @pytest.fixture(scope="module")
 def session(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
-    url = f"thrift://127.0.0.1:{hive.metastore_port}"
+    url = hive.metastore_url
     with acidsql.connect(str(hive.warehouse), metastore=url, spark=spark, user="ann") as session:
         yield session
 
 
 @pytest.fixture
-def both(hive: Hive, session: acidsql.Session, request: pytest.FixtureRequest) -> OneMetastore:
+def both(hive: Hive, session: acidsql.Session, database: str) -> OneMetastore:
     """A database of the test's own."""
-    name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
-    return OneMetastore(hive, session, name)
+    return OneMetastore(hive, session, database)
 
 
 def agree(both: OneMetastore, name: str, count: int, kind: str) -> None:

@@ -37,7 +37,7 @@ CLIENT = textwrap.dedent("""
 
 def killed(live: Turns, *statements: str) -> int:
     """The txn id of a client that was killed after its statements."""
-    url = f"thrift://127.0.0.1:{live.hive.metastore_port}"
+    url = live.hive.metastore_url
     root = Path(__file__).parents[3]
     with subprocess.Popen(
         [sys.executable, "-c", CLIENT, url, str(live.hive.warehouse), *statements],

@@ -125,7 +125,7 @@ class Clients(RuleBasedStateMachine):
 
 def test_what_is_seen(hive: Hive) -> None:
     class Asked(Clients):
-        url = f"thrift://127.0.0.1:{hive.metastore_port}"
+        url = hive.metastore_url
 
     run_state_machine_as_test(
         Asked,

@@ -20,20 +20,17 @@ QUERY = "SELECT count(*) AS n, min(id) AS low, max(id) AS high FROM t"
 
 @pytest.fixture(scope="module")
 def session(hive: Hive, spark: Any) -> Iterator[acidsql.Session]:
-    url = f"thrift://127.0.0.1:{hive.metastore_port}"
+    url = hive.metastore_url
     with acidsql.connect(str(hive.warehouse), metastore=url, spark=spark) as session:
         yield session
 
 
 @pytest.fixture
-def both(
-    hive: Hive, session: acidsql.Session, request: pytest.FixtureRequest
-) -> Iterator[OneMetastore]:
+def both(hive: Hive, session: acidsql.Session, database: str) -> Iterator[OneMetastore]:
     """A Hive that notes everything and looks at nothing else."""
-    name = "".join(c if c.isalnum() else "_" for c in request.node.name.lower())
     for setting in SETTINGS:
         hive.run(f"SET {setting}=true")
-    yield OneMetastore(hive, session, name)
+    yield OneMetastore(hive, session, database)
     for setting in SETTINGS:
         hive.run(f"SET {setting}=false")
 

@@ -44,7 +44,7 @@ _numbers = itertools.count(1)
 
 @pytest.fixture(scope="module")
 def store(hive: Hive) -> Iterator[MetastoreStore]:
-    store = MetastoreStore(f"thrift://127.0.0.1:{hive.metastore_port}", user="ann")
+    store = MetastoreStore(hive.metastore_url, user="ann")
     yield store
     store.close()
 

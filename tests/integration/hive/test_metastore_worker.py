@@ -27,7 +27,7 @@ def newest(session: acidsql.Session) -> tuple[Any, ...]:
 
 def test_we_compact_and_hive_cleans_up(hive: Hive, spark: Any) -> None:
     table = "default.compacted"
-    url = f"thrift://127.0.0.1:{hive.metastore_port}"
+    url = hive.metastore_url
     with acidsql.connect(str(hive.warehouse), metastore=url, spark=spark) as session:
         hive.run(CREATE.format(table))
         hive.run(f"INSERT INTO {table} PARTITION (p = 1) VALUES (1, 'a'), (2, 'b')")

@@ -93,14 +93,19 @@ class Model:
 
 @pytest.mark.parametrize("kind", TABLES)
 def test_rounds(shared: Shared, kind: str) -> None:
-    shared.both(f"{TABLES[kind]} STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
-    model = Model(random.Random(1999), kind == "partitioned")
+    take_turns(shared, kind, TABLES[kind], random.Random(1999))
+
+
+def take_turns(shared: Shared, kind: str, create: str, chance: random.Random) -> None:
+    """Ten rounds, the table looked at after each and after compactions between them."""
+    shared.both(f"{create} STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
+    model = Model(chance, kind == "partitioned")
     for round_ in range(ROUNDS):
         who = shared.acidsql if round_ % 2 == 0 else shared.theirs
         who(model.change())
         check(shared, model)
-        if model.chance.random() < 0.5:
-            compact(shared, kind, model.chance)
+        if chance.random() < 0.5:
+            compact(shared, kind, chance)
             check(shared, model)
 
 
