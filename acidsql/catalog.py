@@ -16,6 +16,7 @@ from acidsql.errors import (
     TableNotFoundError,
 )
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table, TableKind
 
 
@@ -114,6 +115,13 @@ class Catalog(Protocol):
 
     def partitions(self, name: TableName) -> list[Partition]:
         """All partitions, sorted by name; [] for an unpartitioned table."""
+        ...
+
+    def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
+        """Those that may hold rows which satisfy all of the predicates, sorted by name.
+
+        A remote catalog need not tell of the others, which can be a hundred thousand.
+        """
         ...
 
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from acidsql.model.access import Access
 from acidsql.model.table import Table
 from acidsql.plans.engine import ReadContext
+from acidsql.plans.query import QueryPlan
 from acidsql.services.snapshots import read_context
 from acidsql.store import Store
 from acidsql.transaction_block import TransactionBlock
@@ -56,10 +57,15 @@ class Reading:
             raise
         return cls(pin if block is None else block.txn, pin, store, block)
 
-    def context(self, tables: Sequence[Table], arguments: Mapping[str, Any]) -> ReadContext:
-        """What the read sees of these tables."""
+    def context(
+        self,
+        tables: Sequence[Table],
+        arguments: Mapping[str, Any],
+        plan: QueryPlan | None = None,
+    ) -> ReadContext:
+        """What the read sees of these tables, as far as the plan can tell."""
         own = None if self.block is None else self.block.uncommitted
-        return read_context(self.store, self.txn, tables, arguments, own)
+        return read_context(self.store, self.txn, tables, arguments, own, plan)
 
     @contextmanager
     def released_on_error(self) -> Iterator[None]:

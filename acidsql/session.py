@@ -354,7 +354,7 @@ class Session:
         names = tables_read(plan)
         with reading.released_on_error():
             tables = [self._store.table(n) for n in names]
-            frame = self._engine.query(plan, reading.context(tables, arguments))
+            frame = self._engine.query(plan, reading.context(tables, arguments, plan))
         self._leases.keep(reading.pin, names)
         result = Result(
             "select", frame, txn_id=reading.txn.txn_id,

@@ -125,7 +125,7 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     txn.lock(planned.locks)
     _require_current(planned, write_id, block, scope)
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
-    read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted)
+    read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted, plan)
     context = WriteContext(read, write_id, block.take_statement_ids(plan))
     if not txn.was_first and is_overtaken(plan, context, scope.store, scope.storage):
         reason = "a later write id was committed before locks were acquired"

@@ -22,6 +22,9 @@ from workload import READS, READS_AFTER_DELETE, STEPS, WRITES
 ENGINES = tuple(name for family in FAMILIES.values() for name in family)
 PACKAGES = ("acidsql", "pyspark", "pyarrow", "sqlglot", "tpchgen-cli", "numpy", "pandas")
 STOP_TIMEOUT_S = 30
+WARM_UPS = {"read": 4}
+"""Rounds before the samples; 1 unless said. Code that Java has not compiled yet is what the first
+rounds of a query time."""
 
 
 class Worker:
@@ -122,8 +125,8 @@ class Coordinator:
     def rounds(
         self, step: str, operation: str, *arguments: str, before: tuple[str, ...] = ()
     ) -> None:
-        """``runs`` samples of each engine, after run 0, which is the warm-up."""
-        for run in range(self.runs + 1):
+        """``runs`` samples of each engine, numbered from 1; those before are the warm-up."""
+        for run in range(1 - WARM_UPS.get(operation, 1), self.runs + 1):
             first = run % len(self.engines)
             for engine in self.engines[first:] + self.engines[:first]:
                 for preparation in before:

@@ -16,9 +16,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from acidsql.model.predicate import Operator, Predicate
 from acidsql.model.table import Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
-from acidsql.plans.predicate import Operator, Predicate
 from acidsql.statements.fragment import Fragment, TableRef
 
 Arguments = Mapping[str, Any]

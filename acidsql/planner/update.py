@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
 from acidsql.planner.text import Lowering
-from acidsql.plans.predicate import Predicate
 from acidsql.plans.update import SetColumn, UpdatePlan
 from acidsql.statements.fragment import Fragment
 from acidsql.statements.update import Assignment, Update

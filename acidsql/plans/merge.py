@@ -8,8 +8,8 @@ from pydantic import Field
 
 from acidsql.model.ids import StatementId
 from acidsql.model.names import TableName
+from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
-from acidsql.plans.predicate import Predicate
 from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
 

@@ -8,6 +8,7 @@ from typing import Annotated
 from pydantic import Field, TypeAdapter
 
 from acidsql.model.names import TableName
+from acidsql.model.predicate import Predicate, equalities
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
@@ -60,6 +61,29 @@ def tables_read(plan: WritePlan | QueryPlan) -> tuple[TableName, ...]:
     """The tables whose rows the plan reads as sources, each once, in text order."""
     sources = (source for text in texts(plan) for source in text.sources)
     return tuple(dict.fromkeys(s.table for s in sources if isinstance(s, TableSource)))
+
+
+def partition_predicates(plan: WritePlan | QueryPlan, table: TableName) -> tuple[Predicate, ...]:
+    """What holds of every row of a table that the plan reads or writes, as far as known.
+
+    Where the table is used more than once, it is what all uses have in common.
+    """
+    sources = (source for text in texts(plan) for source in text.sources)
+    uses = [s.predicates for s in sources if isinstance(s, TableSource) and s.table == table]
+    if not isinstance(plan, QueryPlan) and plan.table == table:
+        uses.append(_target_predicates(plan))
+    first, *others = uses or [()]
+    return tuple(p for p in first if all(p in predicates for predicates in others))
+
+
+def _target_predicates(plan: WritePlan) -> tuple[Predicate, ...]:
+    match plan:
+        case UpdatePlan() | DeletePlan():
+            return plan.predicates
+        case MergePlan():
+            return () if plan.not_matched else plan.predicates
+        case InsertPlan() | LoadPlan() | TruncatePlan():
+            return equalities(plan.static_partition)
 
 
 def replaces(plan: WritePlan) -> bool:

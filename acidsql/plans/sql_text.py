@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from acidsql.model.names import TableName
+from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
-from acidsql.plans.predicate import Predicate
 
 
 class TableSource(Node):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 from acidsql.model.names import TableName
+from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
-from acidsql.plans.predicate import Predicate
 from acidsql.plans.sql_text import SqlText
 
 

@@ -11,9 +11,9 @@ from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
-from acidsql.model.names import TableName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.services.snapshots import table_directories
+from acidsql.services.snapshots import partition_directory
 from acidsql.storage import Storage, read_markers
 from acidsql.txn.entities import Compaction
 from acidsql.txn.manager import TxnManager
@@ -43,10 +43,11 @@ def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: 
     if table is not None:
         valid_txns = txns.valid_txns()
         write_ids = _capped(txns.valid_write_ids([name], valid_txns)[name], compaction)
-        for directory in table_directories(catalog, table):
-            if (str(directory.name) if directory.name else None) == compaction.partition:
-                _remove_obsolete(directory.location, write_ids, _settled(valid_txns), storage)
-                _remove_unfinished(directory.location, valid_txns, storage)
+        partition = PartitionName.parse(compaction.partition) if compaction.partition else None
+        directory = partition_directory(catalog, table, partition)
+        if directory is not None:
+            _remove_obsolete(directory.location, write_ids, _settled(valid_txns), storage)
+            _remove_unfinished(directory.location, valid_txns, storage)
     txns.mark_cleaned(compaction.compaction_id)
 
 

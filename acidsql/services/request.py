@@ -9,7 +9,7 @@ from acidsql.errors import PartitionNotFoundError
 from acidsql.model.ids import CompactionId
 from acidsql.plans.compact import CompactPlan
 from acidsql.result import Result
-from acidsql.services.snapshots import table_directories
+from acidsql.services.snapshots import partition_directory
 from acidsql.statements.fragment import TableRef
 from acidsql.store import Store
 from acidsql.txn.entities import Compaction, CompactionState, CompactionType
@@ -24,8 +24,7 @@ def request_compaction(
     plan: CompactPlan, target: TableRef, store: Store, host: str
 ) -> CompactionId:
     """Enqueue it. PartitionNotFoundError, at ``target``, if there is no such partition."""
-    directories = table_directories(store, store.table(plan.table))
-    if plan.partition not in {d.name for d in directories}:
+    if partition_directory(store, store.table(plan.table), plan.partition) is None:
         raise PartitionNotFoundError(
             f"table {plan.table} has no partition {plan.partition}",
             code=10006,

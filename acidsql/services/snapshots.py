@@ -7,8 +7,12 @@ from typing import Any
 
 from acidsql.catalog import Catalog
 from acidsql.commit import Uncommitted
+from acidsql.model.names import PartitionName
+from acidsql.model.predicate import Predicate, equalities
 from acidsql.model.table import Table
 from acidsql.plans.engine import PartitionLocation, ReadContext, TableSnapshot
+from acidsql.plans.plan import WritePlan, partition_predicates
+from acidsql.plans.query import QueryPlan
 from acidsql.txn.transaction import OpenTxn
 
 
@@ -18,12 +22,17 @@ def read_context(
     tables: Sequence[Table],
     arguments: Mapping[str, Any],
     uncommitted: Uncommitted | None = None,
+    plan: WritePlan | QueryPlan | None = None,
 ) -> ReadContext:
-    """The transaction's view of some tables, with the partitions that only it knows."""
+    """The transaction's view of some tables, with the partitions that only it knows.
+
+    Given the plan it is for, partitions that this cannot touch may be missing.
+    """
     write_ids = txn.snapshot([t.name for t in tables])
     snapshots = {}
     for table in tables:
-        places = table_directories(catalog, table)
+        predicates = partition_predicates(plan, table.name) if plan else ()
+        places = table_directories(catalog, table, predicates)
         if uncommitted is not None:
             known = {place.name for place in places}
             own = uncommitted.new_partitions(table.name)
@@ -34,8 +43,20 @@ def read_context(
     return ReadContext(txn.valid_txns, snapshots, arguments)
 
 
-def table_directories(catalog: Catalog, table: Table) -> list[PartitionLocation]:
-    """The directories of a table: its partitions', or its own."""
+def table_directories(
+    catalog: Catalog, table: Table, predicates: Sequence[Predicate] = ()
+) -> list[PartitionLocation]:
+    """The directories of a table that may hold such rows: its partitions', or its own."""
     if not table.partition_columns:
         return [PartitionLocation(None, table.location)]
-    return [PartitionLocation(p.name, p.location) for p in catalog.partitions(table.name)]
+    found = catalog.partitions_for(table, predicates)
+    return [PartitionLocation(p.name, p.location) for p in found]
+
+
+def partition_directory(
+    catalog: Catalog, table: Table, partition: PartitionName | None
+) -> PartitionLocation | None:
+    """The directory of one partition, or with None that of a table without; if it is there."""
+    predicates = equalities(partition.items) if partition else ()
+    places = table_directories(catalog, table, predicates)
+    return next((place for place in places if place.name == partition), None)

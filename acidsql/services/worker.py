@@ -13,7 +13,7 @@ from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import Engine, TableSnapshot
-from acidsql.services.snapshots import table_directories
+from acidsql.services.snapshots import partition_directory
 from acidsql.txn.entities import Compaction, CompactionState, CompactionType, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.manager import TxnManager
@@ -103,11 +103,8 @@ def _snapshot(
         table = catalog.table(name)
     except TableNotFoundError:
         return None
-    wanted = compaction.partition
-    directories = tuple(
-        d for d in table_directories(catalog, table) if (str(d.name) if d.name else None) == wanted
-    )
-    if table.kind is TableKind.PLAIN or not directories:
+    directory = partition_directory(catalog, table, _partition(compaction))
+    if table.kind is TableKind.PLAIN or directory is None:
         return None
     write_ids = txn.snapshot([name])[name].for_compactor()
-    return TableSnapshot(table, directories, write_ids, txn.require_open)
+    return TableSnapshot(table, (directory,), write_ids, txn.require_open)

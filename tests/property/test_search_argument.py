@@ -147,3 +147,13 @@ def test_changes_go_by_the_same_rows(session: Session, condition: str) -> None:
     before = session.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
     assert session.execute(f"UPDATE t SET c = 'x' WHERE {condition}").rows_updated == before
     assert session.execute(f"DELETE FROM t WHERE {condition}").rows_deleted == before
+
+
+def test_what_is_asked_for_is_looked_at_before_what_is_deleted(session: Session) -> None:
+    """To compare costs less than to look up each row among those deleted."""
+    with session.execute("SELECT s FROM t WHERE k < 17 AND v > 4.25 AND d IS NOT NULL") as result:
+        plan = result.df._jdf.queryExecution().optimizedPlan().toString()
+    [condition] = [line for line in plan.splitlines() if "Filter" in line and "shiftright" in line]
+    deleted = condition.index("shiftright")
+    assert condition.index("< 17") < deleted
+    assert condition.index("> 4.25") < deleted

@@ -22,6 +22,8 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.predicate import Predicate
+from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import Compaction, WriteSetEntry
@@ -150,6 +152,9 @@ class MemoryCatalog(MemoryState):
         with self.guard:
             known = self.partition_rows.get(self.table(name).name, {})
             return [known[text] for text in sorted(known)]
+
+    def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
+        return prune_partitions(table, self.partitions(table.name), predicates)
 
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         with self.guard:

@@ -25,7 +25,8 @@ CAPABILITIES = [
     "HIVEMQT",
     "ACCEPTS_UNMODIFIED_METADATA",
 ]
-IDENTIFIER = "acidsql"
+ASKER = {"processorCapabilities": CAPABILITIES, "processorIdentifier": "acidsql"}
+"""Fields of every request that has them."""
 
 _NONE, _READ_ONLY, _WRITE_ONLY = 1, 2, 4
 """Table.accessType; 8 is both. A server that judges nothing sends none."""

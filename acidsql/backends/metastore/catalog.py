@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import time
+from collections.abc import Iterable, Iterator, Sequence
 
-from acidsql.backends.metastore.capabilities import CAPABILITIES, IDENTIFIER
+from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.databases import Roots, database_from, database_to
 from acidsql.backends.metastore.errors import (
     AlreadyThereError,
+    ModifiedError,
     NoSuchObjectError,
     RefusedError,
     UnknownMethodError,
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
+from acidsql.backends.metastore.partition_filters import filter_text
+from acidsql.backends.metastore.partitions import PartitionCalls, batches
 from acidsql.backends.metastore.tables import (
+    CHANGED_AT,
     STATISTICS,
     TRANSLATED,
     Struct,
@@ -44,13 +48,14 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.predicate import Predicate
+from acidsql.model.prune import partition_test, prune_partitions
 from acidsql.model.table import Table, kind_of
 
-_BATCH = 300
-"""As many in one call as Hive's clients ask for (hive.metastore.batch.retrieve.max)."""
-
-_ASKER = {"processorCapabilities": CAPABILITIES, "processorIdentifier": IDENTIFIER}
 _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
+
+
+_ATTEMPTS_MAX = 5
 
 
 class MetastoreCatalog:
@@ -62,6 +67,7 @@ class MetastoreCatalog:
 
     def __init__(self, client: MetastoreClient) -> None:
         self._client = client
+        self._partitions = PartitionCalls(client)
         self._undo = Undo()
         self._roots: Roots | None = None
 
@@ -119,7 +125,7 @@ class MetastoreCatalog:
     def create_table(self, table: Table) -> None:
         struct = table_to(table)
         context = hms.EnvironmentContext(properties={})
-        request = hms.CreateTableRequest(table=struct, envContext=context, **_ASKER)
+        request = hms.CreateTableRequest(table=struct, envContext=context, **ASKER)
         try:
             self._client.call_known(
                 Call("create_table_req", (request,)),
@@ -149,19 +155,28 @@ class MetastoreCatalog:
         self._alter(table.name, struct, cascade)
         self._undo.by(self._alter, table.name, before, cascade)
 
-    def _alter(self, name: TableName, struct: Struct, cascade: bool = False) -> None:
+    def _alter(
+        self, name: TableName, struct: Struct, cascade: bool = False, since: Struct | None = None
+    ) -> None:
         """Replace a table. ``cascade`` gives the columns to its partitions too.
 
-        Hive reads a partition by the columns that it has itself.
+        Hive reads a partition by the columns that it has itself. ModifiedError if the table was
+        changed after it was ``since``. Hive 4 notices (HIVE-26882), unless that was within a second
+        of the change before; Hive 3.1 does not.
         """
         properties = {"DO_NOT_UPDATE_STATS": "true", **({"CASCADE": "true"} if cascade else {})}
+        changed_at = since and since.parameters.get(CHANGED_AT)
+        if changed_at is not None:
+            properties["expected_parameter_key"] = CHANGED_AT
+            properties["expected_parameter_value"] = changed_at
+            struct.parameters[CHANGED_AT] = str(max(int(time.time()), int(changed_at) + 1))
         context = hms.EnvironmentContext(properties=properties)
         request = hms.AlterTableRequest(
             dbName=name.database,
             tableName=name.table,
             table=struct,
             environmentContext=context,
-            **_ASKER,
+            **ASKER,
         )
         older = (name.database, name.table, struct, context)
         self._client.call_known(
@@ -180,15 +195,15 @@ class MetastoreCatalog:
         before = copied(struct)
         moving = [
             p
-            for p in self._partition_structs(struct)
+            for p in self._partitions.every(struct)
             if place_of(p.sd.location) != places.get(tuple(p.values), place_of(p.sd.location))
         ]
         there = copied(moving)
         for partition in moving:
             partition.sd.location = location_of(places[tuple(partition.values)])
         # Those that are not yet told lie where nothing is any more, whatever their table's name.
-        self._undo.by(self._alter_partitions, before, there)
-        self._alter_partitions(before, moving)
+        self._undo.by(self._partitions.alter, before, there)
+        self._partitions.alter(before, moving)
         change_table(struct, table)
         if TRANSLATED in struct.parameters:
             self._rename_translated(name, struct, before)
@@ -223,7 +238,7 @@ class MetastoreCatalog:
 
     def _find(self, name: TableName, *, keep_unknown: bool = False) -> Struct | None:
         request = hms.GetTableRequest(
-            dbName=name.database, tblName=name.table, capabilities=_INSERT_ONLY, **_ASKER
+            dbName=name.database, tblName=name.table, capabilities=_INSERT_ONLY, **ASKER
         )
         try:
             result = self._client.call("get_table_req", request, keep_unknown=keep_unknown)
@@ -252,7 +267,7 @@ class MetastoreCatalog:
         databases = [self.database(name) for name in self.databases()]
         near = [d for d in databases if parent in (d.location, d.managed_location)]
         for database in near or databases:
-            for some in _batches(self.tables(database.name)):
+            for some in batches(self.tables(database.name)):
                 for struct in self._tables(database.name, some):
                     if struct.sd is not None and struct.sd.location:
                         name = TableName.of(struct.dbName, struct.tableName)
@@ -261,7 +276,7 @@ class MetastoreCatalog:
 
     def _tables(self, database: str, names: Sequence[str]) -> list[Struct]:
         request = hms.GetTablesRequest(
-            dbName=database, tblNames=names, capabilities=_INSERT_ONLY, **_ASKER
+            dbName=database, tblNames=names, capabilities=_INSERT_ONLY, **ASKER
         )
         found: list[Struct] = self._client.call("get_table_objects_by_name_req", request).tables
         return found
@@ -269,70 +284,45 @@ class MetastoreCatalog:
     # -- partitions -----------------------------------------------------------------------------
 
     def partitions(self, name: TableName) -> list[Partition]:
+        struct = self._read(name)
+        return _sorted(self._partitions.every(struct, keep_unknown=False), struct)
+
+    def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
+        struct = self._read(table.name)
+        text = filter_text(table, predicates)
+        found = self._partitions.filtered(struct, text) if text else None
+        if found is None:
+            wanted = partition_test(table, predicates)
+            every = self._partitions.every(struct, wanted, keep_unknown=False)
+            return _sorted(every, struct)
+        return prune_partitions(table, _sorted(found, struct), predicates)
+
+    def _read(self, name: TableName) -> Struct:
+        """The table, only to be looked at."""
         struct = self._find(TableName.of(name.database, name.table))
         if struct is None:
             raise table_not_found(name)
-        found = [
-            partition_from(partition, struct)
-            for partition in self._partition_structs(struct, keep_unknown=False)
-        ]
-        return sorted(found, key=lambda p: str(p.name))
-
-    def _partition_structs(self, table: Struct, *, keep_unknown: bool = True) -> Iterator[Struct]:
-        if not table.partitionKeys:
-            return
-        names = self._client.call("get_partition_names", table.dbName, table.tableName, -1)
-        for some in _batches(names):
-            yield from self._named(table, some, keep_unknown=keep_unknown)
-
-    def _named(self, table: Struct, names: Sequence[str], *, keep_unknown: bool) -> list[Struct]:
-        """Those of the partitions of these names that there are; some hundred at most."""
-        request = hms.GetPartitionsByNamesRequest(
-            db_name=table.dbName, tbl_name=table.tableName, names=names, **_ASKER
-        )
-        found: list[Struct] = self._client.call_known(
-            Call("get_partitions_by_names_req", (request,), lambda result: result.partitions),
-            Call("get_partitions_by_names", (table.dbName, table.tableName, names)),
-            keep_unknown=keep_unknown,
-        )
-        return found
+        return struct
 
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         table = self._require(name)
-        for some in _batches(sorted(partitions, key=lambda p: str(p.name))):
-            self._add(table, [partition_to(partition, table) for partition in some])
-
-    def _add(self, table: Struct, partitions: Sequence[Struct]) -> None:
-        request = hms.AddPartitionsRequest(
-            dbName=table.dbName,
-            tblName=table.tableName,
-            parts=partitions,
-            ifNotExists=True,
-            needResult=False,
-        )
-        self._client.call("add_partitions_req", request, keep_unknown=True)
+        for some in batches(sorted(partitions, key=lambda p: str(p.name))):
+            self._partitions.add(table, [partition_to(partition, table) for partition in some])
 
     def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         table = self._require(name)
-        for some in _batches([str(p) for p in partitions]):
-            self._undo.by(self._add, table, self._named(table, some, keep_unknown=True))
-            request = hms.DropPartitionsRequest(
-                dbName=table.dbName,
-                tblName=table.tableName,
-                parts=hms.RequestPartsSpec(names=some),
-                deleteData=False,
-                ifExists=True,
-                needResult=False,
-            )
-            self._client.call("drop_partitions_req", request)
+        for some in batches([str(p) for p in partitions]):
+            dropped = self._partitions.named(table, some, keep_unknown=True)
+            self._undo.by(self._partitions.add, table, dropped)
+            self._partitions.drop(table, some)
 
     def rename_partition(
         self, name: TableName, partition: PartitionName, renamed: Partition
     ) -> None:
         table = self._require(name)
-        if self._named(table, [str(renamed.name)], keep_unknown=False):
+        if self._partitions.named(table, [str(renamed.name)], keep_unknown=False):
             raise partition_exists(name, renamed.name)
-        found = self._named(table, [str(partition)], keep_unknown=True)
+        found = self._partitions.named(table, [str(partition)], keep_unknown=True)
         if not found:
             raise partition_not_found(name, partition)
         struct = found[0]
@@ -340,50 +330,27 @@ class MetastoreCatalog:
         struct.values = values_of(renamed.name)
         struct.sd.location = location_of(renamed.location)
         _without_statistics(struct)
-        self._rename(before.values, struct)
-        self._undo.by(self._rename, struct.values, before)
-
-    def _rename(self, values: Sequence[str], struct: Struct) -> None:
-        """Make the partition of some values another one."""
-        request = hms.RenamePartitionRequest(
-            catName=struct.catName,  # the server takes none for an error here
-            dbName=struct.dbName,
-            tableName=struct.tableName,
-            partVals=values,
-            newPart=struct,
-        )
-        self._client.call_known(
-            Call("rename_partition_req", (request,)),
-            Call("rename_partition", (struct.dbName, struct.tableName, values, struct)),
-            keep_unknown=True,
-            repeatable=False,
-        )
-
-    def _alter_partitions(self, table: Struct, partitions: Sequence[Struct]) -> None:
-        context = hms.EnvironmentContext(properties={"DO_NOT_UPDATE_STATS": "true"})
-        for some in _batches(partitions):
-            request = hms.AlterPartitionsRequest(
-                dbName=table.dbName,
-                tableName=table.tableName,
-                partitions=some,
-                environmentContext=context,
-            )
-            older = (table.dbName, table.tableName, some, context)
-            self._client.call_known(
-                Call("alter_partitions_req", (request,)),
-                Call("alter_partitions_with_environment_context", older),
-                keep_unknown=True,
-            )
+        self._partitions.rename(before.values, struct)
+        self._undo.by(self._partitions.rename, struct.values, before)
 
     # -- statistics -----------------------------------------------------------------------------
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         struct = self._require(name)
-        for some in _batches([str(p) for p in partitions]):
-            found = self._named(struct, some, keep_unknown=True)
-            self._alter_partitions(struct, [p for p in found if _without_statistics(p)])
-        if _without_statistics(struct):
-            self._alter(name, struct)
+        for some in batches([str(p) for p in partitions]):
+            found = self._partitions.named(struct, some, keep_unknown=True)
+            self._partitions.alter(struct, [p for p in found if _without_statistics(p)])
+        for attempt in range(1, _ATTEMPTS_MAX + 1):
+            before = copied(struct)
+            if not _without_statistics(struct):
+                return
+            try:
+                self._alter(name, struct, since=before)
+                return
+            except ModifiedError:
+                if attempt == _ATTEMPTS_MAX:
+                    raise
+            struct = self._require(name)
 
 
 def _without_statistics(struct: Struct) -> bool:
@@ -395,6 +362,5 @@ def _without_statistics(struct: Struct) -> bool:
     return bool(said)
 
 
-def _batches(items: Sequence[Any]) -> Iterator[list[Any]]:
-    for start in range(0, len(items), _BATCH):
-        yield list(items[start : start + _BATCH])
+def _sorted(structs: Iterable[Struct], table: Struct) -> list[Partition]:
+    return sorted((partition_from(p, table) for p in structs), key=lambda p: str(p.name))

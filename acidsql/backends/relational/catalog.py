@@ -26,6 +26,8 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.predicate import Predicate
+from acidsql.model.prune import prune_partitions
 from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
 from acidsql.model.types import parse_type
 
@@ -247,6 +249,9 @@ class RelationalCatalog(OverSql):
     def partitions(self, name: TableName) -> list[Partition]:
         rows = self._sql.rows("partitions", table_id=self._require_table(name))
         return [Partition(PartitionName.parse(text), location) for text, location in rows]
+
+    def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
+        return prune_partitions(table, self.partitions(table.name), predicates)
 
     @writing
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:

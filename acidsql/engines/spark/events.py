@@ -15,11 +15,11 @@ from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column
 from acidsql.model.types import INTEGER_BITS, ColumnType, PrimitiveType, spark_type
 from acidsql.orc.schema import INSERT
 from acidsql.plans.engine import TableSnapshot
-from acidsql.plans.predicate import Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,9 +100,7 @@ class EventScan:
             return search_argument(self.spark, table, self.predicates)
         columns = tuple(replace(c, name=names[c.name]) for c in table.columns if c.name in names)
         predicates = [
-            p.model_copy(update={"column": names[p.column]})
-            for p in self.predicates
-            if p.column in names
+            replace(p, column=names[p.column]) for p in self.predicates if p.column in names
         ]
         return search_argument(self.spark, replace(table, columns=columns), predicates)
 

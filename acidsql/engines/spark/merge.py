@@ -32,10 +32,10 @@ from acidsql.engines.spark.sql import ansi
 from acidsql.engines.spark.values import kept, stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, DecimalType, PrimitiveType
 from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
-from acidsql.plans.predicate import Predicate
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.partitions import with_partition
 from acidsql.engines.spark.paths import literal_paths
-from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.read import (
     Scan,
     ScanRequest,
@@ -26,6 +25,7 @@ from acidsql.engines.spark.timestamps import has_days, native_reader_bends, stor
 from acidsql.engines.text_rows import NULL
 from acidsql.model.ids import WriteId
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.prune import prune_partitions
 from acidsql.model.row_id import CODEC_V1, RowId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, FileFormat, Table

@@ -10,20 +10,21 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import remembering_char, seen_columns
+from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.deletes import KeptFilters, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
-from acidsql.engines.spark.prune import prune_partitions
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sql import literal
 from acidsql.engines.spark.timestamps import has_days, native_reader_bends
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.predicate import Predicate
+from acidsql.model.prune import prune_partitions
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, Table
 from acidsql.model.types import VOID, spark_type
 from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.plans.predicate import Predicate
 from acidsql.storage import Storage
 
 if TYPE_CHECKING:
@@ -83,11 +84,22 @@ def scan_table(
         events = numbered.scan(spark, selection.inserts)
     else:
         events = _events(scan, selection, storage, request, match_by_position)
+    left = _asked_for(events, request, table) if selection.deletes else events.frame
     frame = without_deleted(
-        spark, filters, events.frame, selection, snapshot, storage, partitioned=partitioned
+        spark, filters, left, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)
+
+
+def _asked_for(events: Events, request: ScanRequest, table: Table) -> DataFrame:
+    """The events that the query's own conditions leave, as far as known.
+
+    Spark would apply those after ours: to look up what is deleted costs more than to compare.
+    """
+    values = dict(zip((c.name for c in table.columns), events.values, strict=True))
+    text = conditions(request.predicates, table.columns, values)
+    return events.frame.where(text) if text else events.frame
 
 
 def _events(

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import by_gateway
 from acidsql.engines.spark.timestamps import storage_type
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
-from acidsql.plans.predicate import Predicate
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

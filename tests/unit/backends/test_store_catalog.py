@@ -17,6 +17,7 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Bucketing, Column, Table, TableKind
 from acidsql.model.types import parse_type
 from acidsql.txn.entities import (
@@ -130,6 +131,20 @@ def test_partitions_are_added_once_and_listed_by_name(store):
     store.add_partitions(T, partitions)
     store.add_partitions(T, [Partition(names[0], "/elsewhere")])
     assert store.partitions(T) == [partitions[1], partitions[0]]
+
+
+def test_partitions_that_may_hold_what_is_asked_for(store):
+    store.create_table(WHOLE)
+    names = [PartitionName.of({"d": f"2026-01-0{n}", "k": k}) for n, k in enumerate(["a", None], 1)]
+    store.add_partitions(T, [Partition(name, f"/p/{name}") for name in names])
+
+    def found(*predicates):
+        return [p.name for p in store.partitions_for(WHOLE, predicates)]
+
+    assert found() == names
+    assert found(Predicate("d", ">", ("2026-01-01",))) == names[1:]
+    assert found(Predicate("k", "in", ("a", "b")), Predicate("id", "=", ("7",))) == names[:1]
+    assert found(Predicate("d", "=", ("2026-01-01",)), Predicate("k", "=", ("b",))) == []
 
 
 def write(store):

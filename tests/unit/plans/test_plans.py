@@ -11,15 +11,16 @@ from pydantic import ValidationError
 
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.predicate import Predicate
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.explain import explain
 from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
-from acidsql.plans.plan import PLAN, tables_read, texts
-from acidsql.plans.predicate import Predicate
+from acidsql.plans.plan import PLAN, WritePlan, partition_predicates, tables_read, texts
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=6)
@@ -162,3 +163,57 @@ def test_a_plan_is_frozen_and_knows_its_fields() -> None:
         PLAN.validate_python({"kind": "query", "rows": {"parts": []}, "more": 1})
     with pytest.raises(ValidationError):
         PLAN.validate_python({"kind": "truncate"})
+
+
+A, B, C = (Predicate(column=c, operator="=", values=("1",)) for c in "abc")
+T, OTHER = TableName.of("default", "t"), TableName.of("default", "other")
+
+
+def reads(*predicates: Predicate, table: TableName = T) -> TableSource:
+    return TableSource(table=table, predicates=predicates)
+
+
+def merge(not_matched: InsertLeg | None) -> MergePlan:
+    return MergePlan(
+        table=T,
+        alias="t",
+        source=SqlText.of(reads(A, table=OTHER)),
+        source_alias="s",
+        on=SqlText.of("true"),
+        matched=(),
+        not_matched=not_matched,
+        predicates=(A, B),
+    )
+
+
+UPDATE = UpdatePlan(
+    table=T, alias="t", assignments=(), where=SqlText.of("x = ", reads(B, C)), predicates=(A, B)
+)
+INSERT = InsertPlan(
+    table=T, columns=(), static_partition=(("a", "1"), ("b", None)), rows=LiteralRows(rows=())
+)
+LEG = InsertLeg(statement_id=StatementId(0), condition=None, values=())
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        (QueryPlan(rows=SqlText.of(reads(A, B))), (A, B)),
+        (QueryPlan(rows=SqlText.of(reads(A, B), " union ", reads(B))), (B,)),
+        (QueryPlan(rows=SqlText.of(reads(A), ", ", reads())), ()),
+        (QueryPlan(rows=SqlText.of(reads(A), ", ", reads(table=OTHER))), (A,)),
+        (QueryPlan(rows=SqlText.of("SELECT 1")), ()),
+        (UPDATE, (B,)),
+        (DeletePlan(table=T, alias="t", where=None, predicates=(A,)), (A,)),
+        (INSERT, (A,)),
+        (INSERT.model_copy(update={"rows": SqlText.of(reads(A, B))}), (A,)),
+        (INSERT.model_copy(update={"rows": SqlText.of(reads(B))}), ()),
+        (TruncatePlan(table=T, static_partition=(("b", "1"),)), (B,)),
+        (merge(None), (A, B)),
+        pytest.param(merge(LEG), (), id="new rows may come to any partition"),
+    ],
+)
+def test_what_holds_of_every_row_in_use(
+    plan: WritePlan | QueryPlan, expected: tuple[Predicate, ...]
+) -> None:
+    assert partition_predicates(plan, T) == expected

@@ -22,6 +22,7 @@ from acidsql.errors import (
     DatabaseNotFoundError,
     PartitionExistsError,
     PartitionNotFoundError,
+    StorageError,
     TableExistsError,
     TableNotFoundError,
     TxnAbortedError,
@@ -29,6 +30,7 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import TxnId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.model.types import parse_type
 from tests.unit.backends.metastore.server import FakeMetastore
@@ -221,6 +223,34 @@ def test_partitions_come_in_batches(metastore: Open) -> None:
     assert [len(names) for names in tables.asked if isinstance(names, list)] == [300, 300, 50]
 
 
+def test_partitions_are_filtered_by_the_server(metastore: Open) -> None:
+    tables, filters = Tables(count=3), []
+
+    def by_filter(database: str, table: str, text: str, most: int) -> list[Any]:
+        filters.append((text, most))
+        return [tables.partitions["k=1"], tables.partitions["k=2"]]  # more than we asked for
+
+    _, store = metastore(**tables.handlers, get_partitions_by_filter=by_filter)
+    assert store.partitions_for(TABLE, [Predicate("k", "=", ("2",))]) == [partition(2)]
+    assert filters == [("k = 2", 301)]
+    assert len(tables.asked) == 1, "nothing but the table is asked for beside it"
+
+
+@pytest.mark.parametrize("answer", ["many", "MetaException"])
+def test_partitions_that_the_server_does_not_filter(metastore: Open, answer: str) -> None:
+    tables = Tables(count=650)
+
+    def by_filter(*_: Any) -> list[Any]:
+        if answer == "many":
+            return list(tables.partitions.values())[:301]
+        raise hms.MetaException(message="Filtering is supported only on string partition keys")
+
+    _, store = metastore(**tables.handlers, get_partitions_by_filter=by_filter)
+    found = store.partitions_for(TABLE, [Predicate("k", ">=", ("340",))])
+    assert {p.name for p in found} == {partition(n).name for n in range(340, 650)}
+    assert [len(names) for names in tables.asked if isinstance(names, list)] == [300, 10]
+
+
 def test_a_partition_that_is_stored_otherwise(metastore: Open) -> None:
     tables = Tables()
     tables.partitions["k=1"].sd.inputFormat = "org.apache.hadoop.mapred.SequenceFileInputFormat"
@@ -248,6 +278,35 @@ def test_statistics_go_where_there_are_any(metastore: Open) -> None:
     tables.table.parameters.update(NOTED)
     store.forget_statistics(T, [])
     assert altered == ["table"]
+
+
+@pytest.mark.parametrize(("meets", "asked"), [(1, 2), (9, 5)])
+def test_statistics_go_whoever_changes_the_table(metastore: Open, meets: int, asked: int) -> None:
+    tables, expected = Tables(), []
+    assert tables.table is not None
+    tables.table.parameters.update(NOTED, transient_lastDdlTime="1700000000")
+
+    def alter(request: Any) -> Any:
+        properties = request.environmentContext.properties
+        assert properties["expected_parameter_key"] == "transient_lastDdlTime"
+        expected.append(properties["expected_parameter_value"])
+        if len(expected) <= meets:
+            tables.table.parameters["transient_lastDdlTime"] = str(1700000000 + len(expected))
+            tables.table.parameters["by"] = "somebody else"
+            raise hms.MetaException(message="The table has been modified. The parameter value …")
+        tables.table = request.table
+        return hms.AlterTableResponse()
+
+    _, store = metastore(**tables.handlers, alter_table_req=alter)
+    if meets < asked:
+        store.forget_statistics(T, [])
+        changed_at = int(tables.table.parameters.pop("transient_lastDdlTime"))
+        assert changed_at > 1700000001
+        assert tables.table.parameters == {"transactional": "true", "by": "somebody else"}
+    else:
+        with pytest.raises(StorageError, match="has been modified"):
+            store.forget_statistics(T, [])
+    assert expected == [str(1700000000 + n) for n in range(asked)]
 
 
 def test_places_are_those_of_tables_near_by(metastore: Open) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from acidsql.engines.spark.prune import prune_partitions
-from acidsql.plans.predicate import Operator, Predicate
+from acidsql.model.predicate import Operator, Predicate
+from acidsql.model.prune import prune_partitions
 from tests.unit.engines.tables import snapshot, table
 
 

@@ -2,33 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
+from acidsql.model.names import PartitionName
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
-from acidsql.plans.engine import PartitionLocation
-from acidsql.plans.predicate import Predicate
+
+
+class Named(Protocol):
+    """A partition, or with no name the directory of a table itself."""
+
+    @property
+    def name(self) -> PartitionName | None: ...
+
+
+_Place = TypeVar("_Place", bound=Named)
 
 
 def prune_partitions(
-    table: Table, partitions: Sequence[PartitionLocation], predicates: Sequence[Predicate]
-) -> list[PartitionLocation]:
+    table: Table, partitions: Iterable[_Place], predicates: Sequence[Predicate]
+) -> list[_Place]:
     """The directories that are left; what cannot be compared for certain stays."""
+    may_hold = partition_test(table, predicates)
+    return [p for p in partitions if may_hold(p.name)]
+
+
+def partition_test(
+    table: Table, predicates: Sequence[Predicate]
+) -> Callable[[PartitionName | None], bool]:
+    """Whether a partition can hold rows that satisfy all of the predicates."""
     tests = []
     for index, column in enumerate(table.partition_columns):
         parse = _parser(column.type)
         tests += [(index, parse, p) for p in predicates if p.column == column.name and parse]
-    return [p for p in partitions if all(_may_hold(p, *test) for test in tests)]
+    return lambda name: all(_may_hold(name, *test) for test in tests)
 
 
 def _may_hold(
-    partition: PartitionLocation, index: int, parse: Callable[[str], Any], predicate: Predicate
+    name: PartitionName | None, index: int, parse: Callable[[str], Any], predicate: Predicate
 ) -> bool:
-    if partition.name is None:
+    if name is None:
         return True
-    text = partition.name.values[index]
+    text = name.values[index]
     if text is None:
         return False  # a predicate is true of no null
     try:

@@ -1,0 +1,125 @@
+"""The partitions of a table, as the metastore's own structs, in batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from acidsql.backends.metastore.capabilities import ASKER
+from acidsql.backends.metastore.client import Call, MetastoreClient
+from acidsql.backends.metastore.errors import MetaError, RefusedError
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.tables import Struct
+from acidsql.model.names import PartitionName
+
+BATCH = 300
+"""As many in one call as Hive's clients ask for (hive.metastore.batch.retrieve.max)."""
+
+
+class PartitionCalls:
+    """What is asked of the server about partitions; ``table`` is always the server's own Table."""
+
+    def __init__(self, client: MetastoreClient) -> None:
+        self._client = client
+
+    def every(
+        self,
+        table: Struct,
+        wanted: Callable[[PartitionName], bool] = lambda _: True,
+        *,
+        keep_unknown: bool = True,
+    ) -> Iterator[Struct]:
+        """Those with a name that is wanted: all names come, but of the others nothing else."""
+        if not table.partitionKeys:
+            return
+        names = self._client.call("get_partition_names", table.dbName, table.tableName, -1)
+        for some in batches([n for n in names if wanted(PartitionName.parse(n))]):
+            yield from self.named(table, some, keep_unknown=keep_unknown)
+
+    def named(self, table: Struct, names: Sequence[str], *, keep_unknown: bool) -> list[Struct]:
+        """Those of the partitions of these names that there are; some hundred at most."""
+        request = hms.GetPartitionsByNamesRequest(
+            db_name=table.dbName, tbl_name=table.tableName, names=names, **ASKER
+        )
+        found: list[Struct] = self._client.call_known(
+            Call("get_partitions_by_names_req", (request,), lambda result: result.partitions),
+            Call("get_partitions_by_names", (table.dbName, table.tableName, names)),
+            keep_unknown=keep_unknown,
+        )
+        return found
+
+    def filtered(self, table: Struct, text: str) -> list[Struct] | None:
+        """Those that pass a filter of the server's language; None if they are many.
+
+        None too if the server cannot filter so: by integers it does with its own SQL alone, which
+        may be switched off (metastore.try.direct.sql).
+        """
+        try:
+            found: list[Struct] = self._client.call(
+                "get_partitions_by_filter", table.dbName, table.tableName, text, BATCH + 1
+            )
+        except (MetaError, RefusedError):
+            return None
+        return found if len(found) <= BATCH else None
+
+    def add(self, table: Struct, partitions: Sequence[Struct]) -> None:
+        """Those that are there already stay as they are."""
+        request = hms.AddPartitionsRequest(
+            dbName=table.dbName,
+            tblName=table.tableName,
+            parts=partitions,
+            ifNotExists=True,
+            needResult=False,
+        )
+        self._client.call("add_partitions_req", request, keep_unknown=True)
+
+    def drop(self, table: Struct, names: Sequence[str]) -> None:
+        """Their files stay."""
+        request = hms.DropPartitionsRequest(
+            dbName=table.dbName,
+            tblName=table.tableName,
+            parts=hms.RequestPartsSpec(names=names),
+            deleteData=False,
+            ifExists=True,
+            needResult=False,
+        )
+        self._client.call("drop_partitions_req", request)
+
+    def alter(self, table: Struct, partitions: Sequence[Struct]) -> None:
+        """Replace those of the same values."""
+        context = hms.EnvironmentContext(properties={"DO_NOT_UPDATE_STATS": "true"})
+        for some in batches(partitions):
+            request = hms.AlterPartitionsRequest(
+                dbName=table.dbName,
+                tableName=table.tableName,
+                partitions=some,
+                environmentContext=context,
+            )
+            older = (table.dbName, table.tableName, some, context)
+            self._client.call_known(
+                Call("alter_partitions_req", (request,)),
+                Call("alter_partitions_with_environment_context", older),
+                keep_unknown=True,
+            )
+
+    def rename(self, values: Sequence[str], struct: Struct) -> None:
+        """Make the partition of some values another one."""
+        request = hms.RenamePartitionRequest(
+            catName=struct.catName,  # the server takes none for an error here
+            dbName=struct.dbName,
+            tableName=struct.tableName,
+            partVals=values,
+            newPart=struct,
+        )
+        self._client.call_known(
+            Call("rename_partition_req", (request,)),
+            Call("rename_partition", (struct.dbName, struct.tableName, values, struct)),
+            keep_unknown=True,
+            repeatable=False,
+        )
+
+
+def batches(items: Sequence[Any]) -> Iterator[list[Any]]:
+    """The items in lists of no more than `BATCH`."""
+    for start in range(0, len(items), BATCH):
+        yield list(items[start : start + BATCH])

@@ -1,0 +1,60 @@
+"""Predicates of a statement as conditions on the rows of a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from acidsql.engines.spark.sql import literal
+from acidsql.model.predicate import Predicate
+from acidsql.model.table import Column
+from acidsql.model.types import (
+    INTEGER_BITS,
+    CharType,
+    ColumnType,
+    DecimalType,
+    PrimitiveType,
+    spark_type,
+)
+
+_DIGITS_MAX = 18
+"""Spark compares decimals of so many digits without rounding either side."""
+
+
+def conditions(
+    predicates: Sequence[Predicate], columns: Sequence[Column], values: Mapping[str, str]
+) -> str:
+    """What Spark's own comparison says too of every row that satisfies them; "" if nothing.
+
+    ``values`` gives the expression of a column's value by its name.
+    """
+    kinds = {c.name: c.type for c in columns}
+    known = (p for p in predicates if p.column in kinds)
+    return " and ".join(t for p in known for t in _text(p, kinds[p.column], values[p.column]))
+
+
+def _text(predicate: Predicate, kind: ColumnType, value: str) -> Iterator[str]:
+    wanted = [_literal(text, kind) for text in predicate.values]
+    if None not in wanted:
+        listed = ", ".join(text for text in wanted if text)
+        yield (
+            f"{value} in ({listed})"
+            if predicate.operator == "in"
+            else (f"{value} {predicate.operator} {listed}")
+        )
+
+
+def _literal(text: str, kind: ColumnType) -> str | None:
+    match kind:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return text
+        case PrimitiveType("date"):
+            return f"date'{text}'"
+        case PrimitiveType("string") | CharType(name="varchar"):
+            return literal(text)
+        case DecimalType(precision, scale) if precision <= _DIGITS_MAX:
+            number = Decimal(text)
+            if number != round(number, scale) or abs(number) >= 10 ** (precision - scale):
+                return None
+            return f"cast('{number:f}' as {spark_type(kind)})"
+    return None
