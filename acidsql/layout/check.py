@@ -32,7 +32,8 @@ _HARMLESS = frozenset({"_SUCCESS"})
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What names are judged by: the kind and format of the table, and which write ids there can be.
+    """What names are judged by: the kind, format and bucketing of the table, and which write ids
+    there can be.
 
     ``write_ids`` is the snapshot; ``highest`` was asked for after the listing was made. Hidden
     names are fine where a transaction of the snapshot is open, and while ``compacting``.
@@ -43,6 +44,7 @@ class Names:
     highest: WriteId
     compacting: bool = False
     format: FileFormat = FileFormat.ORC
+    bucketed: bool = False
 
 
 def name_problems(
@@ -153,8 +155,10 @@ def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iter
 
 
 def _empty(path: str, file: ListedFile, names: Names) -> Iterator[Problem]:
-    # A text of no rows has no bytes.
-    if file.size == 0 and names.format is not FileFormat.TEXT:
+    # A text of no rows has no bytes, nor has what Hive 3 writes for a bucket without rows, unless
+    # the files hold events (Utilities.createEmptyBuckets).
+    rowless = names.bucketed and names.kind is not TableKind.FULL_ACID
+    if file.size == 0 and names.format is not FileFormat.TEXT and not rowless:
         yield Problem(path, ProblemKind.EMPTY_FILE, "it has no bytes, so it has lost its rows")
 
 

@@ -5,15 +5,13 @@ It does so (seen with 26.0) when anything fails, or is interrupted, where it cal
 
 from __future__ import annotations
 
-import contextlib
 import io
-import signal
-import threading
-from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
+
+from acidsql.interrupts import uninterrupted
 
 
 class OrcSink:
@@ -46,23 +44,6 @@ class OrcSink:
                     writer.close()
                 finally:
                     self._sink.finish()
-
-
-@contextlib.contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Ctrl-C waits until the block is left."""
-    usual = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(usual):
-        yield
-        return
-    came: list[Any] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append((number, frame)))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-        if came:
-            usual(*came[0])
 
 
 class Sink(io.RawIOBase):

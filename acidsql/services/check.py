@@ -84,6 +84,7 @@ class _NameCheck:
                 latest.high_watermark,
                 (None if place.name is None else str(place.name)) in compacting,
                 self.snapshot.table.format,
+                bool(self.snapshot.table.bucketing),
             )
             for problem in name_problems(files, directories, names):
                 path = f"{place.location}/{problem.path}"

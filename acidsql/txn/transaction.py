@@ -20,6 +20,7 @@ from acidsql.errors import (
     TxnError,
     WriteConflictError,
 )
+from acidsql.interrupts import uninterrupted
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -299,17 +300,26 @@ class TxnOpener:
         tables: Sequence[TableName] = (),
         components: Sequence[LockComponent] = (),
     ) -> OpenTxn:
-        """A new one; see `OpenTxn`."""
-        return OpenTxn(
-            self.manager,
-            user=self.user,
-            host=self.host,
-            type=type,
-            policy=self.policy,
-            heartbeats=self.heartbeats,
-            tables=tables,
-            components=components,
-        )
+        """A new one; see `OpenTxn`. Ctrl-C leaves none behind that nobody knows of."""
+        txn = None
+        try:
+            # The store may not answer for long, so it must be possible to insist.
+            with uninterrupted(unless_repeated=True):
+                txn = OpenTxn(
+                    self.manager,
+                    user=self.user,
+                    host=self.host,
+                    type=type,
+                    policy=self.policy,
+                    heartbeats=self.heartbeats,
+                    tables=tables,
+                    components=components,
+                )
+        except BaseException as error:
+            if txn is not None:
+                txn.abort_after(error)
+            raise
+        return txn
 
 
 @contextmanager

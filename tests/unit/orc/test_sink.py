@@ -1,30 +1,8 @@
-import os
-import signal
-
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
 
-from acidsql.orc.sink import OrcSink, uninterrupted
-
-
-def test_an_interrupt_waits() -> None:
-    reached = []
-
-    def block() -> None:
-        with uninterrupted():
-            os.kill(os.getpid(), signal.SIGINT)
-            reached.append("the end")
-
-    # PySpark, if it runs in this process, has put its own in the place of Python's.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            block()
-        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    finally:
-        signal.signal(signal.SIGINT, before)
-    assert reached == ["the end"]
+from acidsql.orc.sink import OrcSink
 
 
 def test_a_file_is_whole_when_it_is_closed(tmp_path) -> None:

@@ -138,6 +138,14 @@ def test_only_a_text_of_no_rows_has_no_bytes() -> None:
     assert named(["000000_0=0"], TableKind.PLAIN, format=FileFormat.TEXT) == []
 
 
+@pytest.mark.parametrize("kind", [TableKind.PLAIN, TableKind.INSERT_ONLY])
+def test_a_bucket_of_no_rows_may_have_no_bytes(kind: TableKind) -> None:
+    empty = ["base_0000003/000001_0=0"]
+    assert named(empty, kind, bucketed=True) == []
+    events = ["base_0000003/bucket_00001=0"]
+    assert named(events, bucketed=True) == [("base_0000003/bucket_00001", "empty file")]
+
+
 @pytest.mark.parametrize(
     "path",
     [

@@ -1,0 +1,36 @@
+"""Ctrl-C, held off where it would do harm."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def uninterrupted(*, unless_repeated: bool = False) -> Iterator[None]:
+    """Ctrl-C waits until the block is left; with ``unless_repeated`` a second one does not.
+
+    Only the main thread is ever interrupted. In others this does nothing.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(usual):
+        yield
+        return
+    came: list[tuple[Any, Any]] = []
+
+    def hold(number: Any, frame: Any) -> None:
+        if came and unless_repeated:
+            came.clear()
+            usual(number, frame)
+        came.append((number, frame))
+
+    signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+        if came:
+            usual(*came[0])
