@@ -170,11 +170,11 @@ def agreement(results: Results) -> Iterator[str]:
 
 
 def method(settings: list[dict]) -> Iterator[str]:
-    last = settings[-1]
+    last, runs = settings[-1], min(each["runs"] for each in settings)
     versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
     yield (
-        f"TPC-H lineitem at scale factor {last['scale']:g}; median of {last['runs']} runs or more "
-        f"after a warm-up, {last['date']}. Spark runs on two threads with {last['memory']} of heap, four "
+        f"TPC-H lineitem at scale factor {last['scale']:g}; median of {runs} runs or more after a "
+        f"warm-up, {last['date']}. Spark runs on two threads with {last['memory']} of heap, four "
         "shuffle partitions, adaptive execution, time zone UTC and zstd everywhere. Delta writes "
         "deletion vectors; Iceberg merges on read, in format version 2 (delete files) and 3 "
         "(deletion vectors); plain ORC rewrites the table at every change. Engines take turns "
