@@ -18,6 +18,7 @@ from acidsql.planner.names import find_target
 from acidsql.planner.partition import whole_partition
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
+from acidsql.services.snapshots import partition_directory
 from acidsql.statements import (
     Describe,
     Show,
@@ -194,7 +195,7 @@ def describe_partition(statement: Describe, table: Table, scope: Scope) -> Resul
     """
     target = statement.target
     name = whole_partition(statement.partition, table, target, scope.arguments)
-    found = next((p for p in scope.store.partitions(table.name) if p.name == name), None)
+    found = partition_directory(scope.store, table, name)
     if found is None:
         raise partition_not_found(table.name, name)
     if not statement.formatted:

@@ -32,6 +32,8 @@ TABLE = TableName("default", "t")
 WHO = ("bench", "here")
 GOALS = {"sqlite": 1000, "postgres": 1500}
 """Transactions per second, by the best number of processes."""
+HISTORIANS = 4
+"""Processes that make what is behind the timed transactions, for it to take minutes."""
 
 
 @dataclass(frozen=True)
@@ -196,11 +198,17 @@ def sample(place: Place, processes: int, txns: int, partitions: int, history: in
 
 def make_history(place: Place, txns: int) -> None:
     """Finished transactions that nobody has trimmed, behind those that are timed."""
-    store = open_store(place)
-    policy = TxnPolicy()
+    in_processes(HISTORIANS, history_work, (place, txns // HISTORIANS))
+
+
+def history_work(place: Place, seed: int, txns: int, start: Any, results: Any) -> None:
+    """What one process does for it."""
+    policy, store = TxnPolicy(), open_store(place)
+    start.wait()
     for number in range(txns):
         one_txn(store, f"p={number % 8}", LockType.SHARED_READ, policy)
     store.close()
+    results.put(seed)
 
 
 @contextmanager

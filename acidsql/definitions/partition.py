@@ -30,6 +30,7 @@ from acidsql.planner.partition import (
 )
 from acidsql.result import Result
 from acidsql.scope import Scope
+from acidsql.services.snapshots import partition_directory
 from acidsql.statements.partition import (
     AddPartitions,
     DropPartitions,
@@ -110,12 +111,12 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
     old = whole_partition(statement.partition, table, statement.target, scope.arguments)
     new = whole_partition(statement.renamed, table, statement.target, scope.arguments)
     with altering(table, scope) as (txn, table):
-        known = {p.name: p for p in scope.store.partitions(table.name)}
-        if old not in known:
+        there = partition_directory(scope.store, table, old)
+        if there is None:
             raise partition_not_found(table.name, old)
-        if new in known:
+        if partition_directory(scope.store, table, new) is not None:
             raise partition_exists(table.name, new)
-        source, target = known[old].location, f"{table.location}/{new}"
+        source, target = there.location, f"{table.location}/{new}"
         moves = source == f"{table.location}/{old}"
         if moves and not table.owns_files:
             # Its files stay; the next partition of the old name would share them.

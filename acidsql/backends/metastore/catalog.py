@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 
 from acidsql.backends.metastore.capabilities import ASKER
@@ -10,7 +9,6 @@ from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.databases import Roots, database_from, database_to
 from acidsql.backends.metastore.errors import (
     AlreadyThereError,
-    ModifiedError,
     NoSuchObjectError,
     RefusedError,
     UnknownMethodError,
@@ -20,7 +18,6 @@ from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.partition_filters import filter_text
 from acidsql.backends.metastore.partitions import PartitionCalls, batches
 from acidsql.backends.metastore.tables import (
-    CHANGED_AT,
     STATISTICS,
     TRANSLATED,
     Struct,
@@ -53,9 +50,6 @@ from acidsql.model.prune import partition_test, prune_partitions
 from acidsql.model.table import Table, kind_of
 
 _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
-
-
-_ATTEMPTS_MAX = 5
 
 
 class MetastoreCatalog:
@@ -155,21 +149,12 @@ class MetastoreCatalog:
         self._alter(table.name, struct, cascade)
         self._undo.by(self._alter, table.name, before, cascade)
 
-    def _alter(
-        self, name: TableName, struct: Struct, cascade: bool = False, since: Struct | None = None
-    ) -> None:
+    def _alter(self, name: TableName, struct: Struct, cascade: bool = False) -> None:
         """Replace a table. ``cascade`` gives the columns to its partitions too.
 
-        Hive reads a partition by the columns that it has itself. ModifiedError if the table was
-        changed after it was ``since``. Hive 4 notices (HIVE-26882), unless that was within a second
-        of the change before; Hive 3.1 does not.
+        Hive reads a partition by the columns that it has itself.
         """
         properties = {"DO_NOT_UPDATE_STATS": "true", **({"CASCADE": "true"} if cascade else {})}
-        changed_at = since and since.parameters.get(CHANGED_AT)
-        if changed_at is not None:
-            properties["expected_parameter_key"] = CHANGED_AT
-            properties["expected_parameter_value"] = changed_at
-            struct.parameters[CHANGED_AT] = str(max(int(time.time()), int(changed_at) + 1))
         context = hms.EnvironmentContext(properties=properties)
         request = hms.AlterTableRequest(
             dbName=name.database,
@@ -340,17 +325,8 @@ class MetastoreCatalog:
         for some in batches([str(p) for p in partitions]):
             found = self._partitions.named(struct, some, keep_unknown=True)
             self._partitions.alter(struct, [p for p in found if _without_statistics(p)])
-        for attempt in range(1, _ATTEMPTS_MAX + 1):
-            before = copied(struct)
-            if not _without_statistics(struct):
-                return
-            try:
-                self._alter(name, struct, since=before)
-                return
-            except ModifiedError:
-                if attempt == _ATTEMPTS_MAX:
-                    raise
-            struct = self._require(name)
+        if _without_statistics(struct):
+            self._alter(name, struct)
 
 
 def _without_statistics(struct: Struct) -> bool:

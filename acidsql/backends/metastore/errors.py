@@ -26,7 +26,6 @@ _CONFLICT = re.compile(
     r"(?P<database>[^/]+)/(?P<table>[^/ ]+)(?:/(?P<partition>.+))? "
     r"committed by \[txnid:(?P<other>\d+),\d+\]"
 )
-_MODIFIED = "The table has been modified"
 _TOO_MANY = "Maximum allowed number of open transactions"
 
 
@@ -50,10 +49,6 @@ class UnknownMethodError(StorageError):
 
 class MetaError(StorageError):
     """The server failed (MetaException), or refused for a reason that only its words tell."""
-
-
-class ModifiedError(MetaError):
-    """The table was changed since it was read (HIVE-26882)."""
 
 
 class NoSuchObjectError(AnalysisError):
@@ -126,8 +121,7 @@ def failed(error: Exception, name: str, method: str) -> AcidSqlError:
             return unknown_method(name, method)
     if _TOO_MANY in text:
         return TooManyOpenTxnsError(text)
-    kind = ModifiedError if _MODIFIED in text else MetaError
-    return kind(f"the metastore {name} failed in {method}", detail=_sentence(text))
+    return MetaError(f"the metastore {name} failed in {method}", detail=_sentence(text))
 
 
 def _aborted(text: str) -> TxnAbortedError:

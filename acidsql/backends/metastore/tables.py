@@ -44,9 +44,6 @@ STATISTICS = ("COLUMN_STATS_ACCURATE", "numRows", "rawDataSize")
 Where it does, Hive answers queries from them (hive.compute.query.using.stats).
 """
 
-CHANGED_AT = "transient_lastDdlTime"
-"""The parameter that tells when a table was changed last, in seconds since 1970."""
-
 TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 """The parameter of tables that were to be plain, and which the metastore has made external."""
 
@@ -57,7 +54,7 @@ _KEPT_BY_METASTORE = frozenset(
         "numFiles",
         "numFilesErasureCoded",
         "numPartitions",
-        CHANGED_AT,
+        "transient_lastDdlTime",
         "last_modified_by",
         "last_modified_time",
         "STATS_GENERATED",

@@ -45,15 +45,15 @@ ASKED: list[tuple[str, Operator, tuple[str, ...]]] = [
 
 @pytest.fixture(scope="module")
 def store(hive: Hive) -> Iterator[MetastoreStore]:
-    store = MetastoreStore(hive.metastore_url, user="ann")
     hive.run(
         f"CREATE TABLE {T} (a int) PARTITIONED BY (s string, n bigint, d date) STORED AS ORC"
         " TBLPROPERTIES ('transactional' = 'true')"
     )
-    added = " ".join(f"PARTITION (s = '{s}', n = {n}, d = '{d}')" for s, n, d in PARTITIONS)
+    added = " ".join(f"PARTITION (s = '{s}', n = '{n}', d = '{d}')" for s, n, d in PARTITIONS)
     hive.run(f"ALTER TABLE {T} ADD {added}")
     hive.run("SET hive.exec.dynamic.partition.mode=nonstrict")
     hive.run(f"INSERT INTO {T} VALUES (1, NULL, NULL, NULL), (2, 'a', NULL, DATE '2026-01-01')")
+    store = MetastoreStore(hive.metastore_url, user="ann")
     yield store
     store.close()
 

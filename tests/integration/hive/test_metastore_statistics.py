@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import acidsql
-from acidsql.backends.metastore import MetastoreStore
-from acidsql.model.names import TableName
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive
 
@@ -91,32 +88,3 @@ def test_what_is_noted_goes(both: OneMetastore) -> None:
     both.acidsql("INSERT INTO t VALUES (2)")
     told = both.described("t")
     assert not {"COLUMN_STATS_ACCURATE", "numRows", "rawDataSize"} & set(told)
-
-
-class Overtaken(MetastoreStore):
-    """A client between whose reading and writing of a table something happens, once."""
-
-    meanwhile: Callable[[], object] | None = None
-
-    def _require(self, name: TableName) -> Any:
-        struct = super()._require(name)
-        meanwhile, self.meanwhile = self.meanwhile, None
-        if meanwhile is not None:
-            meanwhile()
-        return struct
-
-
-@pytest.mark.parametrize("hive", [4], indirect=True, ids=["hive4"])
-def test_a_property_that_hive_sets_meanwhile_stays(both: OneMetastore) -> None:
-    both.theirs(f"CREATE TABLE t (id int) {TABLES['acid']}")
-    both.theirs("INSERT INTO t VALUES (1), (2)")
-    assert is_noted(both)
-    time.sleep(1.1)  # the server tells changes apart by their second
-    store = Overtaken(both.hive.metastore_url, user="ann")
-    try:
-        store.meanwhile = lambda: both.theirs("ALTER TABLE t SET TBLPROPERTIES ('a' = 'b')")
-        store.forget_statistics(TableName.of(both.database, "t"), [])
-    finally:
-        store.close()
-    assert both.described("t")["a"] == "b"
-    assert not is_noted(both)

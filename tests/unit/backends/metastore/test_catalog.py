@@ -22,7 +22,6 @@ from acidsql.errors import (
     DatabaseNotFoundError,
     PartitionExistsError,
     PartitionNotFoundError,
-    StorageError,
     TableExistsError,
     TableNotFoundError,
     TxnAbortedError,
@@ -278,35 +277,6 @@ def test_statistics_go_where_there_are_any(metastore: Open) -> None:
     tables.table.parameters.update(NOTED)
     store.forget_statistics(T, [])
     assert altered == ["table"]
-
-
-@pytest.mark.parametrize(("meets", "asked"), [(1, 2), (9, 5)])
-def test_statistics_go_whoever_changes_the_table(metastore: Open, meets: int, asked: int) -> None:
-    tables, expected = Tables(), []
-    assert tables.table is not None
-    tables.table.parameters.update(NOTED, transient_lastDdlTime="1700000000")
-
-    def alter(request: Any) -> Any:
-        properties = request.environmentContext.properties
-        assert properties["expected_parameter_key"] == "transient_lastDdlTime"
-        expected.append(properties["expected_parameter_value"])
-        if len(expected) <= meets:
-            tables.table.parameters["transient_lastDdlTime"] = str(1700000000 + len(expected))
-            tables.table.parameters["by"] = "somebody else"
-            raise hms.MetaException(message="The table has been modified. The parameter value …")
-        tables.table = request.table
-        return hms.AlterTableResponse()
-
-    _, store = metastore(**tables.handlers, alter_table_req=alter)
-    if meets < asked:
-        store.forget_statistics(T, [])
-        changed_at = int(tables.table.parameters.pop("transient_lastDdlTime"))
-        assert changed_at > 1700000001
-        assert tables.table.parameters == {"transactional": "true", "by": "somebody else"}
-    else:
-        with pytest.raises(StorageError, match="has been modified"):
-            store.forget_statistics(T, [])
-    assert expected == [str(1700000000 + n) for n in range(asked)]
 
 
 def test_places_are_those_of_tables_near_by(metastore: Open) -> None:
