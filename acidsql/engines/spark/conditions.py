@@ -37,11 +37,7 @@ def _text(predicate: Predicate, kind: ColumnType, value: str) -> Iterator[str]:
     wanted = [_literal(text, kind) for text in predicate.values]
     if None not in wanted:
         listed = ", ".join(text for text in wanted if text)
-        yield (
-            f"{value} in ({listed})"
-            if predicate.operator == "in"
-            else (f"{value} {predicate.operator} {listed}")
-        )
+        yield f"{value} {predicate.operator} ({listed})"
 
 
 def _literal(text: str, kind: ColumnType) -> str | None:
@@ -54,7 +50,8 @@ def _literal(text: str, kind: ColumnType) -> str | None:
             return literal(text)
         case DecimalType(precision, scale) if precision <= _DIGITS_MAX:
             number = Decimal(text)
-            if number != round(number, scale) or abs(number) >= 10 ** (precision - scale):
+            # The size first: Python rounds no more digits than its context has.
+            if abs(number) >= 10 ** (precision - scale) or number != round(number, scale):
                 return None
             return f"cast('{number:f}' as {spark_type(kind)})"
     return None
