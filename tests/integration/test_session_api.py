@@ -478,6 +478,7 @@ def shell(tmp_path, monkeypatch):
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.warn_venv = False  # another one may be active
     yield InteractiveShell.instance(config=config)
     InteractiveShell.clear_instance()
 

@@ -25,6 +25,7 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
     config = Config()
     config.HistoryManager.enabled = False
     config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.warn_venv = False  # another one may be active
     shell = InteractiveShell.instance(config=config)
     shell.extension_manager.load_extension("acidsql")
     yield shell
