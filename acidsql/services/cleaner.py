@@ -11,7 +11,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
-from acidsql.model.names import PartitionName, TableName
+from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.services.snapshots import partition_directory
 from acidsql.storage import Storage, read_markers
@@ -43,8 +43,7 @@ def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: 
     if table is not None:
         valid_txns = txns.valid_txns()
         write_ids = _capped(txns.valid_write_ids([name], valid_txns)[name], compaction)
-        partition = PartitionName.parse(compaction.partition) if compaction.partition else None
-        directory = partition_directory(catalog, table, partition)
+        directory = partition_directory(catalog, table, compaction.partition_name)
         if directory is not None:
             _remove_obsolete(directory.location, write_ids, _settled(valid_txns), storage)
             _remove_unfinished(directory.location, valid_txns, storage)

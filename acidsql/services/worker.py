@@ -9,7 +9,7 @@ from acidsql.catalog import Catalog
 from acidsql.errors import AcidSqlError, TableNotFoundError
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import WriteId
-from acidsql.model.names import PartitionName, TableName
+from acidsql.model.names import TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import Engine, TableSnapshot
@@ -65,7 +65,7 @@ def _compact(
 ) -> bool:
     name = TableName(compaction.database, compaction.table)
     # As long as it writes, nobody may drop or rename what it writes into (Hive's Worker).
-    txn.lock(lock_components([Access.of(name, Operation.SELECT, _partition(compaction))]))
+    txn.lock(lock_components([Access.of(name, Operation.SELECT, compaction.partition_name)]))
     snapshot = _snapshot(compaction, name, txn, catalog)
     if snapshot is None:
         txn.abort("nothing to compact")
@@ -88,11 +88,7 @@ def _plan(compaction: Compaction, name: TableName) -> CompactPlan:
     kind: Literal["minor", "major"] = (
         "major" if compaction.type is CompactionType.MAJOR else "minor"
     )
-    return CompactPlan(table=name, partition=_partition(compaction), type=kind)
-
-
-def _partition(compaction: Compaction) -> PartitionName | None:
-    return PartitionName.parse(compaction.partition) if compaction.partition else None
+    return CompactPlan(table=name, partition=compaction.partition_name, type=kind)
 
 
 def _snapshot(
@@ -103,7 +99,7 @@ def _snapshot(
         table = catalog.table(name)
     except TableNotFoundError:
         return None
-    directory = partition_directory(catalog, table, _partition(compaction))
+    directory = partition_directory(catalog, table, compaction.partition_name)
     if table.kind is TableKind.PLAIN or directory is None:
         return None
     write_ids = txn.snapshot([name])[name].for_compactor()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
-from acidsql.model.names import TableName
+from acidsql.model.names import PartitionName, TableName
 
 
 class TxnState(Enum):
@@ -225,3 +225,8 @@ class Compaction:
     initiator: str | None = None
     initiator_host: str | None = None
     properties: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def partition_name(self) -> PartitionName | None:
+        """The partition to compact; None for a table without."""
+        return PartitionName.parse(self.partition) if self.partition else None
