@@ -171,6 +171,8 @@ def agreement(results: Results) -> Iterator[str]:
 
 def method(settings: list[dict]) -> Iterator[str]:
     last, runs = settings[-1], min(each["runs"] for each in settings)
+    several = f" The steps come from {len(settings)} starts of the benchmark, each whole from one."
+    parts = several if len(settings) > 1 else ""
     versions = ", ".join(f"{name} {number}" for name, number in last["versions"].items())
     yield (
         f"TPC-H lineitem at scale factor {last['scale']:g}; median of {runs} runs or more after a "
@@ -178,8 +180,8 @@ def method(settings: list[dict]) -> Iterator[str]:
         "shuffle partitions, adaptive execution, time zone UTC and zstd everywhere. Delta writes "
         "deletion vectors; Iceberg merges on read, in format version 2 (delete files) and 3 "
         "(deletion vectors); plain ORC rewrites the table at every change. Engines take turns "
-        "inside every run, every write starts from the table as loaded. A star marks a figure "
-        "from samples that other programs disturbed. How each is measured: "
+        f"inside every run, every write starts from the table as loaded.{parts} A star marks a "
+        "figure from samples that other programs disturbed. How each is measured: "
         "[benchmarks/README.md](../benchmarks/README.md)."
     )
     yield ""
