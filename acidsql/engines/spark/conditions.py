@@ -23,14 +23,14 @@ _DIGITS_MAX = 18
 
 def conditions(
     predicates: Sequence[Predicate], columns: Sequence[Column], values: Mapping[str, str]
-) -> str:
-    """What Spark's own comparison says too of every row that satisfies them; "" if nothing.
+) -> Iterator[str]:
+    """What Spark's own comparison says too of every row that satisfies them.
 
     ``values`` gives the expression of a column's value by its name.
     """
     kinds = {c.name: c.type for c in columns}
     known = (p for p in predicates if p.column in kinds)
-    return " and ".join(t for p in known for t in _text(p, kinds[p.column], values[p.column]))
+    return (t for p in known for t in _text(p, kinds[p.column], values[p.column]))
 
 
 def _text(predicate: Predicate, kind: ColumnType, value: str) -> Iterator[str]:

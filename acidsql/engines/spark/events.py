@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
+from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
 from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.partitions import with_partition
@@ -64,11 +65,12 @@ class EventScan:
         found = group.schema.columns
         row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in found if c is not None)
         frame = self._reader(group, EVENTS.format(row=row))
-        frame = frame.where(f"{self._is_insert(found)} and {self._is_visible(group)}")
+        values = tuple(self._value(c, f, "row.") for c, f in zip(columns, found, strict=True))
+        wanted = [*self._asked_for(values), self._is_insert(found), self._is_visible(group)]
+        frame = frame.where(" and ".join(wanted))
         if self.partitioned:
             frame = with_partition(self.spark, frame, group.files)
-        pairs = zip(columns, found, strict=True)
-        return Events(frame, tuple(self._value(c, f, "row.") for c, f in pairs))
+        return Events(frame, values)
 
     def _plain(self, group: FileGroup) -> Events:
         """Rows of files that hold nothing else, without row ids: nobody asks for them."""
@@ -111,6 +113,16 @@ class EventScan:
         if found.type != column.type:  # fields of structs are called otherwise there
             value = f"cast({value} as {spark_type(column.type)})"
         return value if found.cut is None else f"substring({value}, 1, {found.cut})"
+
+    def _asked_for(self, values: Sequence[str]) -> Iterator[str]:
+        """The query's own conditions, as far as known.
+
+        Spark would apply those after ours: to tell inserts, and to look up what is deleted, costs
+        more than to compare.
+        """
+        columns = self.snapshot.table.columns
+        by_name = dict(zip((c.name for c in columns), values, strict=True))
+        return conditions(self.predicates, columns, by_name)
 
     def _is_insert(self, found: Sequence[FileColumn | None]) -> str:
         return operation_is(INSERT, f"row.{quote(self._leaf(found))}")

@@ -10,7 +10,6 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import remembering_char, seen_columns
-from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.deletes import KeptFilters, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
@@ -84,22 +83,11 @@ def scan_table(
         events = numbered.scan(spark, selection.inserts)
     else:
         events = _events(scan, selection, storage, request, match_by_position)
-    left = _asked_for(events, request, table) if selection.deletes else events.frame
     frame = without_deleted(
-        spark, filters, left, selection, snapshot, storage, partitioned=partitioned
+        spark, filters, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)
-
-
-def _asked_for(events: Events, request: ScanRequest, table: Table) -> DataFrame:
-    """The events that the query's own conditions leave, as far as known.
-
-    Spark would apply those after ours: to look up what is deleted costs more than to compare.
-    """
-    values = dict(zip((c.name for c in table.columns), events.values, strict=True))
-    text = conditions(request.predicates, table.columns, values)
-    return events.frame.where(text) if text else events.frame
 
 
 def _events(
