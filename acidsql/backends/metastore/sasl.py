@@ -176,7 +176,9 @@ def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint) -> Mechanism:
 
 
 def negotiate(connected: socket.socket, mechanism: Mechanism) -> None:
-    """Say who we are. StorageError with the server's words if it does not want us."""
+    """Say who we are. StorageError with the server's words if it does not want us, OSError or
+    EOFError if it does not speak SASL at all.
+    """
     _send(connected, _START, mechanism.name.encode())
     _answer(connected, mechanism, b"")
     while True:
@@ -210,7 +212,7 @@ def _send(connected: socket.socket, status: int, payload: bytes) -> None:
 def _receive(connected: socket.socket) -> tuple[int, bytes]:
     status, size = struct.unpack("!BI", read_exactly(connected, 5))
     if size > _LONGEST:
-        raise StorageError("the metastore does not speak SASL")
+        raise ConnectionError("It does not speak SASL")
     return status, read_exactly(connected, size)
 
 

@@ -88,6 +88,18 @@ def test_a_server_without_sasl() -> None:
     assert "another login or none" in caught.value.hint
 
 
+def test_a_server_that_wants_tls_before_sasl() -> None:
+    def alert(connection: socket.socket) -> None:
+        sasl_message(connection)
+        connection.sendall(b"\x15\x03\x03\x00\x02\x02\x16")
+
+    with listening(alert) as port, pytest.raises(NoConnectionError) as caught:
+        client_of(f"thrift://ann:secret@127.0.0.1:{port}").__enter__()
+    assert caught.value.detail == "It does not speak SASL."
+    assert caught.value.hint is not None
+    assert "ssl" in caught.value.hint
+
+
 def test_frames_are_for_those_without_login() -> None:
     server = SaslServer()
     with (
