@@ -10,6 +10,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from io import BytesIO
 from typing import Protocol
 
+from acidsql.backends.metastore.errors import lost_answer, reason_of
 from acidsql.backends.metastore.sasl import Mechanism, mechanism_for, negotiate, read_exactly
 from acidsql.backends.metastore.url import Endpoint, Http, Place, Tls
 from acidsql.errors import ConfigError, StorageError
@@ -179,20 +180,24 @@ class HttpChannel:
 
 
 def open_channel(endpoint: Endpoint, place: Place, user: str) -> Channel:
-    """A channel to a server. OSError or EOFError if it cannot be had, StorageError if the server
-    does not want us, DependencyError if a package is missing.
+    """A channel to a server. OSError or EOFError if it cannot be had, LostAnswerError if the server
+    knows nothing of our login, StorageError if it does not want us, DependencyError if a package
+    is missing.
     """
     if place.http is not None:
         return HttpChannel(endpoint, place, place.http, user)
     mechanism = None if place.login is None else mechanism_for(place.login, endpoint)
     connected = _connect(endpoint, place)
+    if mechanism is None:
+        return SocketChannel(connected)
     try:
-        if mechanism is None:
-            return SocketChannel(connected)
         return SaslChannel(connected, mechanism)
-    except BaseException:
+    except BaseException as error:
         connected.close()
-        raise
+        if not isinstance(error, (OSError, EOFError)):
+            raise
+        why = reason_of(error)
+        raise lost_answer(endpoint.name, mechanism.name, why, sent=True, closed=False) from error
 
 
 def _connect(endpoint: Endpoint, place: Place) -> socket.socket:

@@ -25,6 +25,7 @@ from acidsql.backends.metastore.errors import (
     failed,
     lost_answer,
     not_connected,
+    reason_of,
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.unknown_fields import KeepingProtocol
@@ -47,9 +48,9 @@ class Connection:
         self._timeout_s = place.timeout_s
         self._calls = 0
         self._channel = _open(endpoint, place, user)
-        self._transport = (TCyFramedTransport if place.framed else TCyBufferedTransport)(
-            self._channel
-        )
+        # As in Hive's clients: SASL and HTTP have the length of a message already.
+        framed = place.framed and not self._channel.says_who
+        self._transport = (TCyFramedTransport if framed else TCyBufferedTransport)(self._channel)
         self._protocol = TCyBinaryProtocol(self._transport)
         self._keeping = KeepingProtocol(self._transport)
         try:
@@ -88,7 +89,7 @@ class Connection:
             raise lost_answer(
                 self.endpoint.name,
                 method,
-                _reason(error),
+                reason_of(error),
                 sent=sent,
                 closed=not isinstance(error, TimeoutError),
             ) from error
@@ -143,7 +144,7 @@ class Connection:
         return lost_answer(
             self.endpoint.name,
             method,
-            f"It does not speak plain binary Thrift ({_reason(error)})",
+            f"It does not speak plain binary Thrift ({reason_of(error)})",
             sent=True,
             closed=False,
         )
@@ -180,7 +181,7 @@ def _open(endpoint: Endpoint, place: Place, user: str) -> Channel:
     try:
         return open_channel(endpoint, place, user)
     except (OSError, EOFError) as error:
-        raise not_connected(endpoint.name, _reason(error)) from error
+        raise not_connected(endpoint.name, reason_of(error)) from error
 
 
 def _groups(user: str) -> list[str]:
@@ -190,11 +191,3 @@ def _groups(user: str) -> list[str]:
         return [grp.getgrgid(gid).gr_name for gid in os.getgrouplist(user, entry.pw_gid)]
     except (KeyError, OSError):
         return []
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, TimeoutError):
-        return "Nothing came in time"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(getattr(error, "message", None) or error) or type(error).__name__

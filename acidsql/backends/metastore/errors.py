@@ -67,7 +67,10 @@ def not_connected(name: str, reason: str, *, accepted: bool = False) -> NoConnec
     """No server of the metastore is to be talked to; ``accepted`` says that somebody is there."""
     hint = "A Hive Metastore must be listening there; its port is 9083 unless configured."
     if accepted:
-        hint = "The server may want TLS, a login or HTTP: ssl, auth and transport in the URL."
+        hint = (
+            "The server may want TLS, another login or none, or HTTP: ssl, auth and transport in "
+            "the URL."
+        )
     return NoConnectionError(
         f"cannot connect to the metastore {name}", detail=_sentence(reason), hint=hint
     )
@@ -146,6 +149,15 @@ def words(error: Any) -> str:
     'a b'
     """
     return " ".join((getattr(error, "message", None) or str(error) or type(error).__name__).split())
+
+
+def reason_of(error: BaseException) -> str:
+    """Why a connection broke, or did not come about."""
+    if isinstance(error, TimeoutError):
+        return "Nothing came in time"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(getattr(error, "message", None) or error) or type(error).__name__
 
 
 def _sentence(text: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from acidsql.backends.metastore.url import Endpoint, Kerberos, Plain
@@ -19,17 +21,19 @@ class Mechanism(Protocol):
 
     name: str
     complete: bool
+    hint: str | None
+    """What to do if the server does not want us, where its words leave that open."""
 
     def step(self, challenge: bytes) -> bytes:
         """What to answer; the first challenge is empty."""
         ...
 
     def wrap(self, data: bytes) -> bytes:
-        """A message as it is sent after the negotiation."""
+        """A message as it is sent after the negotiation. OSError if it cannot be protected."""
         ...
 
     def unwrap(self, data: bytes) -> bytes:
-        """The inverse."""
+        """The inverse. OSError if somebody has changed it, or may have read it."""
         ...
 
 
@@ -38,6 +42,7 @@ class PlainMechanism:
 
     name = "PLAIN"
     complete = False
+    hint: str | None = None
 
     def __init__(self, login: Plain) -> None:
         self._login = login
@@ -53,9 +58,15 @@ class PlainMechanism:
         return data
 
 
+_NONE, _INTEGRITY, _PRIVACY = 1, 2, 4
+
+
 class KerberosMechanism:
     """The ticket of whoever runs this process (RFC 4752), with the least protection that the
     server accepts (hadoop.rpc.protection).
+
+    A message may be longer than the server says it takes: neither Hive's clients nor its server
+    (TSaslTransport) care. A connection outlives its ticket, a new one needs another.
     """
 
     name = "GSSAPI"
@@ -69,46 +80,92 @@ class KerberosMechanism:
                 detail=f"{error}.",
                 hint="pip install 'acidsql[kerberos]'",
             ) from error
+        # As Hive's clients do, which ask for the name of an address, too.
         host = socket.getfqdn(endpoint.host).lower()
-        principal = login.principal.replace("_HOST", host)
-        kind = gssapi.NameType.kerberos_principal
+        self._principal = login.principal.replace("_HOST", host)
+        self._endpoint = endpoint
         self._error: type[Exception] = gssapi.exceptions.GSSError
-        self._context: Any = gssapi.SecurityContext(
-            name=gssapi.Name(principal, kind), usage="initiate"
-        )
+        flags = gssapi.RequirementFlag
+        with self._explained():
+            self._context: Any = gssapi.SecurityContext(
+                name=gssapi.Name(self._principal, gssapi.NameType.kerberos_principal),
+                usage="initiate",
+                # Not every library gives what was not asked for.
+                flags=[
+                    flags.mutual_authentication,
+                    flags.out_of_sequence_detection,
+                    flags.integrity,
+                    flags.confidentiality,
+                ],
+            )
         self._protection = 0
         self.complete = False
+        self.hint: str | None = (
+            f"Its log says why. It has to be the {self._principal} that the ticket is for, and "
+            "set up for Kerberos."
+        )
 
     def step(self, challenge: bytes) -> bytes:
-        try:
+        with self._explained():
             if not self._context.complete:
                 return self._context.step(challenge or None) or b""
-            offered = self._context.unwrap(challenge).message[0]
-            # 1 none, 2 integrity, 4 privacy.
-            self._protection = next(p for p in (1, 2, 4) if offered & p)
-            largest = 0 if self._protection == 1 else 0xFFFFFF
+            self._protection = self._chosen(self._context.unwrap(challenge).message)
+            largest = 0 if self._protection == _NONE else 0xFFFFFF
             chosen = struct.pack("!I", self._protection << 24 | largest)
-            self.complete = True
             answer: bytes = self._context.wrap(chosen, encrypt=False).message
-        except self._error as error:
-            raise StorageError(
-                "Kerberos failed",
-                detail=f"{' '.join(str(error).split())}.",
-                hint="klist shows the tickets; kinit gets one.",
-            ) from error
+        self.complete = True
         return answer
 
+    def _chosen(self, offer: bytes) -> int:
+        for protection in (_NONE, _INTEGRITY, _PRIVACY):
+            if len(offer) == 4 and offer[0] & protection:
+                return protection
+        raise StorageError(
+            f"the metastore {self._endpoint.name} offers no protection of messages that is known",
+            detail=f"It offers 0x{offer.hex()}.",
+        )
+
     def wrap(self, data: bytes) -> bytes:
-        if self._protection == 1:
+        if self._protection == _NONE:
             return data
-        wrapped: bytes = self._context.wrap(data, encrypt=self._protection == 4).message
-        return wrapped
+        return self._protected(self._context.wrap, data, self._protection == _PRIVACY)
 
     def unwrap(self, data: bytes) -> bytes:
-        if self._protection == 1:
+        if self._protection == _NONE:
             return data
-        unwrapped: bytes = self._context.unwrap(data).message
-        return unwrapped
+        return self._protected(self._context.unwrap, data)
+
+    def _protected(self, convert: Any, *arguments: Any) -> bytes:
+        try:
+            result = convert(*arguments)
+        except self._error as error:
+            raise ConnectionError(f"Kerberos: {_words(error)}") from error
+        if self._protection == _PRIVACY and not result.encrypted:
+            raise ConnectionError("Kerberos: a message is not encrypted")
+        message: bytes = result.message
+        return message
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except self._error as error:
+            raise StorageError(
+                f"the Kerberos login to {self._endpoint.name} failed",
+                detail=f"{_words(error)}.",
+                hint=f"klist shows the tickets, kinit gets one; by the URL the metastore is "
+                f"{self._principal}.",
+            ) from error
+
+
+def _words(error: Any) -> str:
+    """What the mechanism says, or GSSAPI itself if it says nothing."""
+    statuses = (
+        error.get_all_statuses(error.min_code, False)
+        if error.min_code
+        else error.get_all_statuses(error.maj_code, True)
+    )
+    return " ".join(" ".join(statuses).split()).rstrip(".")
 
 
 def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint) -> Mechanism:
@@ -119,7 +176,9 @@ def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint) -> Mechanism:
 
 
 def negotiate(connected: socket.socket, mechanism: Mechanism) -> None:
-    """Say who we are. StorageError with the server's words if it does not want us."""
+    """Say who we are. StorageError with the server's words if it does not want us, OSError or
+    EOFError if it does not speak SASL at all.
+    """
     _send(connected, _START, mechanism.name.encode())
     _answer(connected, mechanism, b"")
     while True:
@@ -130,7 +189,11 @@ def negotiate(connected: socket.socket, mechanism: Mechanism) -> None:
             return
         if status != _OK:
             text = challenge.decode(errors="replace") or f"status {status}"
-            raise StorageError(f"the metastore refused {mechanism.name}", detail=f"{text}.")
+            raise StorageError(
+                f"the metastore refused {mechanism.name}",
+                detail=f"{text.rstrip('.')}.",
+                hint=mechanism.hint,
+            )
         if mechanism.complete:
             # It has nothing to ask, and says so once more when it has checked.
             continue
@@ -149,7 +212,7 @@ def _send(connected: socket.socket, status: int, payload: bytes) -> None:
 def _receive(connected: socket.socket) -> tuple[int, bytes]:
     status, size = struct.unpack("!BI", read_exactly(connected, 5))
     if size > _LONGEST:
-        raise StorageError("the metastore does not speak SASL")
+        raise ConnectionError("It does not speak SASL")
     return status, read_exactly(connected, size)
 
 

@@ -79,7 +79,8 @@ class Place:
 
     ``timeout_s`` is how long an answer may take (hive.metastore.client.socket.timeout, 600 s in
     Hive as well), ``connect_timeout_s`` how long a server may take to accept. ``framed`` is
-    hive.metastore.thrift.framed.transport.enabled.
+    hive.metastore.thrift.framed.transport.enabled, which counts where there is neither login nor
+    HTTP.
     """
 
     endpoints: tuple[Endpoint, ...]
@@ -203,6 +204,11 @@ def _login(options: Mapping[str, str]) -> Plain | Kerberos | None:
             return Plain(options["user"], options["password"])
         case "kerberos":
             principal = options.get("principal", "hive/_HOST")
+            if not principal:
+                raise ConfigError(
+                    "the metastore URL has an empty principal",
+                    hint="Write principal=hive/_HOST@REALM; _HOST stands for each server's name.",
+                )
             return Kerberos(principal)
         case other:
             raise ConfigError(

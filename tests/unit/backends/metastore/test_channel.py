@@ -8,67 +8,28 @@ import ssl
 import struct
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.errors import NoConnectionError
 from acidsql.backends.metastore.sasl import read_exactly
 from acidsql.backends.metastore.url import Http, Kerberos, Place, Plain, Tls
-from acidsql.errors import ConfigError, DependencyError, StorageError
+from acidsql.errors import ConfigError, StorageError
+from tests.unit.backends.metastore.sasl import (
+    BAD,
+    COMPLETE,
+    DATABASES,
+    client_of,
+    listening,
+    sasl_message,
+    say,
+)
 from tests.unit.backends.metastore.server import FakeMetastore
 
-DATABASES = {"get_all_databases": lambda: ["default"] * 1000}
-"""More than one read of a socket brings."""
-
-
-@contextmanager
-def client_of(url: str) -> Iterator[MetastoreClient]:
-    client = MetastoreClient(Place.of(url), "ann", sleep=lambda _: None)
-    try:
-        yield client
-    finally:
-        client.close()
-
-
-@contextmanager
-def listening(serve: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A server for connections one after the other."""
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def accept() -> None:
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            with connection, suppress(OSError, EOFError):
-                serve(connection)
-
-    thread = threading.Thread(target=accept, daemon=True)
-    thread.start()
-    yield listener.getsockname()[1]
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
-    thread.join(5)
-
-
 # -- SASL
-
-OK, BAD, COMPLETE = 2, 3, 5
-
-
-def sasl_message(connection: socket.socket) -> tuple[int, bytes]:
-    status, size = struct.unpack("!BI", read_exactly(connection, 5))
-    return status, read_exactly(connection, size)
-
-
-def say(connection: socket.socket, status: int, payload: bytes) -> None:
-    connection.sendall(struct.pack("!BI", status, len(payload)) + payload)
 
 
 class SaslServer:
@@ -121,22 +82,32 @@ def test_a_wrong_password() -> None:
 
 
 def test_a_server_without_sasl() -> None:
-    with FakeMetastore() as server:
-        url = server.url.replace("//", "//ann:secret@")
-        with pytest.raises(StorageError):
-            client_of(url).__enter__()
+    with FakeMetastore() as server, pytest.raises(NoConnectionError) as caught:
+        client_of(server.url.replace("//", "//ann:secret@")).__enter__()
+    assert caught.value.hint is not None
+    assert "another login or none" in caught.value.hint
 
 
-def test_kerberos_without_its_package() -> None:
-    with FakeMetastore() as server:
-        url = f"{server.url}?auth=kerberos&principal=hive/_HOST@EXAMPLE.COM"
-        assert Place.of(url).login == Kerberos("hive/_HOST@EXAMPLE.COM")
-        try:
-            import gssapi  # noqa: F401
-        except ImportError:
-            with pytest.raises(DependencyError, match="gssapi") as caught:
-                client_of(url).__enter__()
-            assert caught.value.hint == "pip install 'acidsql[kerberos]'"
+def test_a_server_that_wants_tls_before_sasl() -> None:
+    def alert(connection: socket.socket) -> None:
+        sasl_message(connection)
+        connection.sendall(b"\x15\x03\x03\x00\x02\x02\x16")
+
+    with listening(alert) as port, pytest.raises(NoConnectionError) as caught:
+        client_of(f"thrift://ann:secret@127.0.0.1:{port}").__enter__()
+    assert caught.value.detail == "It does not speak SASL."
+    assert caught.value.hint is not None
+    assert "ssl" in caught.value.hint
+
+
+def test_frames_are_for_those_without_login() -> None:
+    server = SaslServer()
+    with (
+        server.fake,
+        listening(server.serve) as port,
+        client_of(f"thrift://ann:se%3Ac%40ret@127.0.0.1:{port}?framed=true") as client,
+    ):
+        assert len(client.call("get_all_databases")) == 1000
 
 
 # -- TLS
@@ -274,6 +245,7 @@ def test_options_of_a_url() -> None:
     [
         "thrift://h?auth=plain",
         "thrift://h?auth=magic",
+        "thrift://h?auth=kerberos&principal=",
         "thrift://h?transport=pigeon",
         "thrift://h?cafile=/ca.pem",
         "thrift://ann@h",
