@@ -11,7 +11,7 @@ from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
 from acidsql.engines.spark.groups import FileColumn, FileGroup
-from acidsql.engines.spark.partitions import with_partition
+from acidsql.engines.spark.partitions import scanned_paths, with_partition
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.timestamps import storage_type
@@ -64,12 +64,12 @@ class EventScan:
         columns = self.snapshot.table.columns
         found = group.schema.columns
         row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in found if c is not None)
-        frame = self._reader(group, EVENTS.format(row=row))
+        scan = self._reader(group, EVENTS.format(row=row))
         values = tuple(self._value(c, f, "row.") for c, f in zip(columns, found, strict=True))
         wanted = [*self._asked_for(values), self._is_insert(found), self._is_visible(group)]
-        frame = frame.where(" and ".join(wanted))
+        frame = scan.where(" and ".join(wanted))
         if self.partitioned:
-            frame = with_partition(self.spark, frame, group.files)
+            frame = with_partition(self.spark, frame, scanned_paths(scan, group.files))
         return Events(frame, values)
 
     def _plain(self, group: FileGroup) -> Events:
@@ -82,7 +82,7 @@ class EventScan:
             for name, kind in zip(ROW_ID_COLUMNS, ID_TYPES, strict=True)
         ]
         if self.partitioned:
-            frame = with_partition(self.spark, frame, group.files)
+            frame = with_partition(self.spark, frame, scanned_paths(frame, group.files))
             ids.append(PARTITION)
         values = [self._value(c, f, "") for c, f in pairs]
         return Events(frame.selectExpr(*ids, *_numbered(values)), _names(values))

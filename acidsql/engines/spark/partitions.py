@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -23,11 +23,11 @@ MAP_FILES_MAX = 100
 _PATH = "__path"
 
 
-def with_partition(
-    spark: SparkSession, events: DataFrame, files: Sequence[SelectedFile]
-) -> DataFrame:
-    """PARTITION added: Spark's own partition columns would break the six-column schema."""
-    paths = _scanned_paths(events, files)
+def with_partition(spark: SparkSession, events: DataFrame, paths: Mapping[str, int]) -> DataFrame:
+    """PARTITION added: Spark's own partition columns would break the six-column schema.
+
+    ``paths`` is `scanned_paths` of the frame as it was before any condition.
+    """
     frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
     if len(paths) <= MAP_FILES_MAX:
         pairs = ", ".join(f"{literal(path)}, {index}" for path, index in paths.items())
@@ -42,7 +42,9 @@ def _numbered(frame: DataFrame, number: str) -> DataFrame:
     return numbered.drop(_PATH, "__hash", "__known")
 
 
-def _joined_with_paths(spark: SparkSession, frame: DataFrame, paths: dict[str, int]) -> DataFrame:
+def _joined_with_paths(
+    spark: SparkSession, frame: DataFrame, paths: Mapping[str, int]
+) -> DataFrame:
     """Joined on a hash of the path, or on the path itself should two hashes be equal."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -55,11 +57,14 @@ def _joined_with_paths(spark: SparkSession, frame: DataFrame, paths: dict[str, i
     return _numbered(frame.join(F.broadcast(known), _PATH, "left"), "__known")
 
 
-def _scanned_paths(events: DataFrame, files: Sequence[SelectedFile]) -> dict[str, int]:
-    """Each file's path as Spark writes it → the index of its partition."""
+def scanned_paths(scan: DataFrame, files: Sequence[SelectedFile]) -> dict[str, int]:
+    """Each file's path as Spark writes it → the index of its partition.
+
+    Asked of the bare scan: of one whose conditions can never be true, Spark lists no file.
+    """
     known = {_plain(f.path): f.partition for f in files}
     # The listing says file:///, the metadata column file:/ for the same file.
-    uris = [re.sub(r"^(\w+):///", r"\1:/", uri) for uri in events.inputFiles()]
+    uris = [re.sub(r"^(\w+):///", r"\1:/", uri) for uri in scan.inputFiles()]
     found = {uri: known.get(_plain(uri)) for uri in uris}
     if None in found.values() or len(found) != len(known):
         raise StorageError(

@@ -11,7 +11,7 @@ from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, Selection, opened_files
 from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
 from acidsql.engines.spark.event_files import WHOLE
-from acidsql.engines.spark.partitions import with_partition
+from acidsql.engines.spark.partitions import scanned_paths, with_partition
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.read import (
     Scan,
@@ -60,7 +60,7 @@ def scan_rows(
     else:
         rows, columns = _rows(spark, table, selection), _columns(spark, table)
         if table.partition_columns:
-            rows = with_partition(spark, rows, selection.inserts)
+            rows = with_partition(spark, rows, scanned_paths(rows, selection.inserts))
     columns += partition_values(table, partitions)
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
 
