@@ -168,9 +168,9 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | Decimal):
-        text = _number_text(
-            f"{abs(value):f}" if isinstance(value, Decimal) else str(abs(value)), kind
-        )
+        # Not by abs(), which would round a decimal to 28 digits.
+        written = f"{value:f}" if isinstance(value, Decimal) else str(value)
+        text = _number_text(written.removeprefix("-"), kind)
         return f"-{text}" if text is not None and value < 0 else text
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return value.isoformat() if kind == PrimitiveType("date") else None

@@ -218,6 +218,15 @@ values = st.one_of(
 )
 
 
+def test_a_predicate_keeps_every_digit_of_a_decimal() -> None:
+    digits = "1234567890" * 3 + "123456"
+    given_value, signaling = Decimal(f"-{digits}"), Decimal("sNaN")
+    arguments = {"x": given_value, "nan": signaling}
+    kind = parse_type("decimal(38,0)")
+    assert literal_text(exp.Placeholder(this="x"), kind, arguments) == f"-{digits}"
+    assert literal_text(exp.Placeholder(this="nan"), kind, arguments) is None
+
+
 @settings(max_examples=100)
 @given(values, kinds)
 def test_a_predicate_compares_the_value_itself(given_value: Any, kind: str) -> None:
