@@ -13,7 +13,9 @@ SETTINGS = {
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.files.ignoreCorruptFiles": "true",
     "spark.sql.files.ignoreMissingFiles": "true",
+    "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
     "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.sources.useV1SourceList": "",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
 }
 
@@ -52,6 +54,20 @@ def test_string_literals_are_those_of_the_grammar(session):
     session.execute(r'INSERT INTO t (id, v) SELECT 3, "a\\b"')
     assert session.execute("SELECT v FROM t").fetchall() == [("a\\b",)] * 3
     assert session.execute(r'DELETE FROM t WHERE v = "a\\b"').rows_deleted == 3
+
+
+def test_settings_made_between_statements(session, spark):
+    session.execute(
+        "CREATE TABLE p (id int) PARTITIONED BY (d string) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute(r"INSERT INTO p VALUES (1, 'it''s\\')")
+    assert session.execute("SELECT id FROM p").fetchall() == [(1,)]
+    for key, value in SETTINGS.items():
+        spark.conf.set(key, value)
+    session.execute(r"INSERT INTO p SELECT id + 1, 'it''s\\' FROM p")
+    assert session.execute(r"SELECT id FROM p WHERE d = 'it''s\\'").fetchall() == [(1,), (2,)]
+    assert session.execute("SELECT DISTINCT d FROM p").fetchall() == [("it's\\",)]
 
 
 @pytest.mark.parametrize("kind", ["delta_0", "delete_delta_0"])

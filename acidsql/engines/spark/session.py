@@ -36,6 +36,7 @@ The JVM runs in UTC because ORC's reader shifts timestamps by the JVM's zone, no
 """
 
 PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"
+_V1_READERS = "spark.sql.sources.useV1SourceList"
 
 
 class SparkHolder:
@@ -45,7 +46,6 @@ class SparkHolder:
         self._session = given
         self._owned = False
         self._conf = {k: v for k, v in conf.items() if k.startswith("spark.")}
-        self._ready = False
 
     @property
     def started(self) -> bool:
@@ -61,9 +61,7 @@ class SparkHolder:
         if self._session is None:
             self._start()
         assert self._session is not None
-        if not self._ready:
-            _prepare(self._session)
-            self._ready = True
+        _prepare(self._session)
         return self._session
 
     def close(self) -> None:
@@ -110,15 +108,22 @@ def _prepare(session: SparkSession) -> None:
     inside ``row``, so a filter on a user column called like another one's field could prune by the
     wrong column; and it would overwrite ours. And string literals must be what they are to the
     grammar: Spark must not replace ``${…}`` in them, nor keep their escapes, nor take those in
-    double quotes for names.
+    double quotes for names, nor make two of `'it''s'`. And only readers of its first kind know the
+    path of a row's file. Asked each time, for whoever gave us the session may set what he likes in
+    it.
     """
     sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
-    kept = [s for s in sources.split(",") if s.strip().lower() != "orc"]
-    session.conf.set(PUSHED_NESTED, ",".join(kept))
+    kept = ",".join(s for s in sources.split(",") if s.strip().lower() != "orc")
+    if kept != sources:
+        session.conf.set(PUSHED_NESTED, kept)
+    readers = [s.strip() for s in (session.conf.get(_V1_READERS, "") or "").split(",")]
+    if missing := [s for s in ("orc", "parquet", "text") if s not in readers]:
+        session.conf.set(_V1_READERS, ",".join([*filter(None, readers), *missing]))
     for key in (
         "spark.sql.variable.substitute",
         "spark.sql.parser.escapedStringLiterals",
         "spark.sql.ansi.doubleQuotedIdentifiers",
+        "spark.sql.legacy.consecutiveStringLiterals.enabled",
     ):
-        if session.conf.get(key) != "false":  # Spark logs a warning for some settings
+        if session.conf.get(key, "false") != "false":  # Spark logs a warning for some settings
             session.conf.set(key, "false")
