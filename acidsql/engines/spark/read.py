@@ -125,10 +125,11 @@ def _columns(
     columns = [f"{seen_value(value, column)} as {quote(column.name)}" for value, column in values]
     columns += partition_values(table, partitions)
     if request.row_id:
-        columns.append(
-            "named_struct('writeid', originalTransaction, 'bucketid', bucket, 'rowid', rowId)"
-            " as row__id"
-        )
+        # Wrapped, so that Spark pushes no condition on them down: ORC would look for columns of
+        # these names inside row, and may find the user's own.
+        fields = zip(("writeid", "bucketid", "rowid"), ROW_ID_COLUMNS, strict=True)
+        pairs = ", ".join(f"'{field}', coalesce({name}, -1)" for field, name in fields)
+        columns.append(f"named_struct({pairs}) as row__id")
     if request.key:
         columns.append(PARTITION if partitioned else f"0 as {PARTITION}")
         pairs = zip(ROW_ID_COLUMNS, CHANGED_ROW_ID, strict=True)
