@@ -47,3 +47,39 @@ def test_a_source_date_beyond_python_is_only_a_date(session):
     )
     assert result.rows_updated == 1
     assert rows(session) == [(1, 1), (2, 5)]
+
+
+def test_a_row_to_insert_knows_the_source_alone(session):
+    result = session.execute(
+        "MERGE INTO t USING (SELECT 9 AS id, 3 AS m) s ON t.id = s.id AND n = m"
+        " WHEN MATCHED THEN DELETE WHEN NOT MATCHED AND id = 9 THEN INSERT (id, n) VALUES (id, m)"
+    )
+    assert result.rows_inserted == 1
+    assert rows(session) == [(1, 1), (2, 2), (9, 3)]
+    with pytest.raises(acidsql.AcidSqlError, match='column "n" not found'):
+        session.execute(
+            "MERGE INTO t USING (SELECT 8 AS id) s ON t.id = s.id"
+            " WHEN NOT MATCHED AND n IS NULL THEN INSERT (id, n) VALUES (id, 0)"
+        )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "make_interval(1)",
+        "INTERVAL '1' YEAR",
+        "INTERVAL '1' DAY",
+        "map()",
+        "array(NULL)",
+        "parse_json('{}')",
+        "named_struct('a', 1, 'a', 2)",
+    ],
+)
+def test_a_source_may_have_columns_of_any_type(session, value):
+    result = session.execute(
+        f"MERGE INTO t USING (SELECT id, {value} AS x FROM VALUES (2), (9) AS v(id)) s"
+        " ON t.id = s.id WHEN MATCHED AND x IS NOT NULL THEN UPDATE SET n = 5"
+        " WHEN NOT MATCHED AND x IS NOT NULL THEN INSERT (id, n) VALUES (id, 0)"
+    )
+    assert (result.rows_inserted, result.rows_updated) == (1, 1)
+    assert rows(session) == [(1, 1), (2, 5), (9, 0)]

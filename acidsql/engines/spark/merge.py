@@ -41,12 +41,13 @@ from acidsql.plans.sql_text import InputSource, SqlText
 if TYPE_CHECKING:
     from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
 
 _TARGET = InputSource(name="target")
 _SOURCE = InputSource(name="source")
 _NUMBER = "__acidsql_source"
 _KEY = "__acidsql_key"
-_FRESH = "__acidsql_fresh"
+_CARRIED = "__acidsql_carried"
 _SAMPLES = 5
 _DEDUPLICATE = (
     "Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {columns}"
@@ -65,11 +66,26 @@ def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
 
 def _collectable(source: DataFrame) -> bool:
     """Whether the source survives a round trip through Arrow: distinct names, known types."""
-    from pyspark.sql.types import NullType  # noqa: PLC0415
-
     names = [name.lower() for name in source.columns]
-    plain = not any(isinstance(f.dataType, NullType) for f in source.schema.fields)
-    return plain and len(set(names)) == len(names)
+    return len(set(names)) == len(names) and _has_arrow_type(source.schema)
+
+
+def _has_arrow_type(kind: DataType) -> bool:
+    from pyspark.sql import types  # noqa: PLC0415
+
+    match kind:
+        case types.StructType():
+            several = len(set(kind.names)) < len(kind.names)
+            return not several and all(_has_arrow_type(f.dataType) for f in kind.fields)
+        case types.ArrayType():
+            return _has_arrow_type(kind.elementType)
+        case types.MapType():
+            return _has_arrow_type(kind.keyType) and _has_arrow_type(kind.valueType)
+        case types.DayTimeIntervalType():
+            return True
+        case _:
+            others = (types.NullType, types.AnsiIntervalType, types.CalendarIntervalType)
+            return not isinstance(kind, (*others, types.VariantType, types.UserDefinedType))
 
 
 class _Merge:
@@ -143,15 +159,15 @@ class _Merge:
         if leg is None:
             changes = self.job.sql(self._joined("JOIN", []))
             return self._keep_and_write(changes, scan, row_width(changes.columns))
-        fresh = _FRESH
-        values = [SqlText.of(v.value, "\n") for v in leg.values]
-        kept = self.job.sql(self._joined("RIGHT JOIN", [], values)).persist()
+        carried = [f"{_CARRIED}{index}" for index in range(len(source.columns))]
+        self.job.inputs[_SOURCE.name] = _with_copies(source, carried)
+        extra = [f"{self._source}.{name}" for name in carried]
+        kept = self.job.sql(self._joined("RIGHT JOIN", extra)).persist()
         try:
             width = row_width(kept.columns)
             files = self._write_distributed(kept.where(f"{PARTITION} is not null"), scan, width)
-            unmatched = kept.where(f"{PARTITION} is null and {fresh}")
-            inserted = {v.column: SqlText.of(f"{fresh}_{i}") for i, v in enumerate(leg.values)}
-            placed = placed_rows(self.job, self.table, unmatched, inserted, {})
+            left = kept.where(f"{PARTITION} is null").select(*carried).toDF(*source.columns)
+            placed = self._placed(leg, left)
             return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
         finally:
             kept.unpersist()
@@ -197,7 +213,7 @@ class _Merge:
         )
         return self.job.scan(self.plan.table, request)
 
-    def _joined(self, join: str, extra: Sequence[str], fresh: Sequence[SqlText] = ()) -> SqlText:
+    def _joined(self, join: str, extra: Sequence[str]) -> SqlText:
         """The joined rows: row ids, the acting leg or -1, new values, and keys for an error."""
         alias = quote(self.plan.alias)
         leg = self._acting_leg()
@@ -211,8 +227,6 @@ class _Merge:
             SqlText.of(f"{alias}.{quote(k.target)} AS {_KEY}{i}")
             for i, k in enumerate(self.plan.keys)
         ]
-        if fresh:
-            columns += self._fresh_columns(fresh)
         keep = SqlText.of("")
         if self.plan.not_matched is None:
             keep = SqlText.of(" WHERE ", leg, " >= 0")
@@ -220,22 +234,6 @@ class _Merge:
             "SELECT ", SqlText.join(", ", columns), " FROM ", _TARGET, f" AS {alias} {join} ",
             _SOURCE, f" AS {self._source} ON (", self.plan.on, "\n)", keep,
         )  # fmt: skip
-
-    def _fresh_columns(self, values: Sequence[SqlText]) -> list[SqlText]:
-        leg = self.plan.not_matched
-        assert leg is not None
-        matched = f"{quote(self.plan.alias)}.{PARTITION} IS NOT NULL"
-        flag = SqlText.of(
-            f"CASE WHEN {matched} THEN false WHEN ",
-            _boolean(leg.condition),
-            " THEN true ELSE false END",
-        )
-        columns = [SqlText.of(flag, f" AS {_FRESH}")]
-        for index, value in enumerate(values):
-            columns.append(
-                SqlText.of("CASE WHEN ", flag, " THEN (", value, f") END AS {_FRESH}_{index}")
-            )
-        return columns
 
     def _acting_leg(self) -> SqlText:
         whens = [
@@ -265,7 +263,16 @@ class _Merge:
         return SqlText.of(acts, written, " ELSE ", old, " END", name)
 
     def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
-        """Write the source rows without a match."""
+        """Write the few source rows without a match."""
+        placed = self._placed(leg, left)
+        with clear_errors():
+            table = placed.toArrow()
+        if not table.num_rows:
+            return []
+        return write_collected_rows(table, self.table, self.target, leg.statement_id)
+
+    def _placed(self, leg: InsertLeg, left: DataFrame) -> DataFrame:
+        """The rows to insert. Their values are asked of the source alone, as it has no match."""
         self.job.inputs[_SOURCE.name] = left
         condition = SqlText.of(" WHERE ", leg.condition) if leg.condition else SqlText.of("")
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
@@ -280,12 +287,17 @@ class _Merge:
             )
         )
         values = {v.column: SqlText.of(f"__v{i}") for i, v in enumerate(leg.values)}
-        placed = placed_rows(self.job, self.table, rows, values, {})
-        with clear_errors():
-            table = placed.toArrow()
-        if not table.num_rows:
-            return []
-        return write_collected_rows(table, self.table, self.target, leg.statement_id)
+        return placed_rows(self.job, self.table, rows, values, {})
+
+
+def _with_copies(source: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The source with every column a second time, under names that nobody else uses.
+
+    Names of its own may be there twice.
+    """
+    originals = zip(source.columns, names, strict=True)
+    copies = [f"{copy} as {quote(name)}" for name, copy in originals]
+    return source.toDF(*names).selectExpr(*copies, *names)
 
 
 def _boolean(condition: SqlText | None) -> SqlText:

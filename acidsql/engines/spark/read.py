@@ -128,8 +128,8 @@ def _columns(
         # Wrapped, so that Spark pushes no condition on them down: ORC would look for columns of
         # these names inside row, and may find the user's own.
         fields = zip(("writeid", "bucketid", "rowid"), ROW_ID_COLUMNS, strict=True)
-        pairs = ", ".join(f"'{field}', coalesce({name}, -1)" for field, name in fields)
-        columns.append(f"named_struct({pairs}) as row__id")
+        parts = ", ".join(f"'{field}', coalesce({name}, -1)" for field, name in fields)
+        columns.append(f"named_struct({parts}) as row__id")
     if request.key:
         columns.append(PARTITION if partitioned else f"0 as {PARTITION}")
         pairs = zip(ROW_ID_COLUMNS, CHANGED_ROW_ID, strict=True)
