@@ -117,6 +117,10 @@ class Catalog(Protocol):
         """All partitions, sorted by name; [] for an unpartitioned table."""
         ...
 
+    def partition_names(self, name: TableName) -> list[PartitionName]:
+        """The names of all partitions, sorted as texts; where they lie is not asked for."""
+        ...
+
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
         """Those that may hold rows which satisfy all of the predicates, sorted by name.
 

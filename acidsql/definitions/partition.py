@@ -20,6 +20,7 @@ from acidsql.errors import (
 from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
+from acidsql.model.predicate import membership
 from acidsql.model.table import Table
 from acidsql.planner.names import find_target, refuse_read_only
 from acidsql.planner.partition import (
@@ -54,7 +55,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
         chosen = new.location.rstrip("/") if new.location else None
         wanted.append((Partition(name, chosen or f"{table.location}/{name}"), chosen))
     with altering(table, scope) as (txn, table):
-        known = {p.name for p in scope.store.partitions(table.name)}
+        known = set(scope.store.partition_names(table.name))
         there = [p.name for p, _ in wanted if p.name in known]
         if there and not statement.if_not_exists:
             raise partition_exists(table.name, there[0])
@@ -74,7 +75,8 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     if not doomed:
         return Result("alter", message="no partition was dropped")
     with altering(table, scope, partition_drop_locks(table, doomed)) as (txn, table):
-        dropped = [p for p in scope.store.partitions(table.name) if p.name in doomed]
+        found = scope.store.partitions_for(table, membership(doomed))
+        dropped = [p for p in found if p.name in doomed]
         _drop(table, dropped, scope, txn)
     return Result("alter", message="\n".join(f"Dropped the partition {p.name}" for p in dropped))
 
@@ -89,7 +91,7 @@ def matched_partitions(
 ) -> list[PartitionName]:
     """What DROP PARTITION would drop. PartitionNotFoundError for conditions that nothing meets."""
     require_partitioned(table, statement.target)
-    names = [p.name for p in scope.store.partitions(table.name)]
+    names = scope.store.partition_names(table.name)
     doomed: dict[PartitionName, None] = {}
     for conditions in statement.partitions:
         found = matching_partitions(names, conditions, table, scope.arguments)

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from acidsql.model.names import TableName
-from acidsql.model.predicate import Predicate, equalities
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.predicate import Predicate, membership
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
@@ -83,7 +83,7 @@ def _target_predicates(plan: WritePlan) -> tuple[Predicate, ...]:
         case MergePlan():
             return () if plan.not_matched else plan.predicates
         case InsertPlan() | LoadPlan() | TruncatePlan():
-            return equalities(plan.static_partition)
+            return membership([PartitionName.of(plan.static_partition)])
 
 
 def replaces(plan: WritePlan) -> bool:

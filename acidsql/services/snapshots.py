@@ -8,7 +8,7 @@ from typing import Any
 from acidsql.catalog import Catalog
 from acidsql.commit import Uncommitted
 from acidsql.model.names import PartitionName
-from acidsql.model.predicate import Predicate, equalities
+from acidsql.model.predicate import Predicate, membership
 from acidsql.model.table import Table
 from acidsql.plans.engine import PartitionLocation, ReadContext, TableSnapshot
 from acidsql.plans.plan import WritePlan, partition_predicates
@@ -57,6 +57,6 @@ def partition_directory(
     catalog: Catalog, table: Table, partition: PartitionName | None
 ) -> PartitionLocation | None:
     """The directory of one partition, or with None that of a table without; if it is there."""
-    predicates = equalities(partition.items) if partition else ()
+    predicates = membership([partition]) if partition else ()
     places = table_directories(catalog, table, predicates)
     return next((place for place in places if place.name == partition), None)
