@@ -31,7 +31,7 @@ def read_context(
     write_ids = txn.snapshot([t.name for t in tables])
     snapshots = {}
     for table in tables:
-        predicates = partition_predicates(plan, table.name) if plan else ()
+        predicates = partition_predicates(plan, table) if plan else ()
         places = table_directories(catalog, table, predicates)
         if uncommitted is not None:
             known = {place.name for place in places}
