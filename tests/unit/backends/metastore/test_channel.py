@@ -259,6 +259,37 @@ def test_what_is_no_url(url: str) -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("thrift://h?auth=kerberos&transport=http", "auth=kerberos of the metastore URL is not"),
+        ("thrift://ann:secret@h?transport=HTTP", "auth=plain of the metastore URL is not for"),
+        ("thrift://h?principal=hive/_HOST@R", "principal of the metastore URL is for auth=ker"),
+        ("thrift://ann:secret@h?principal=hive/_HOST@R", "principal of the metastore URL is for"),
+        ("thrift://h?auth=kerberos&user=ann", "user of the metastore URL is for auth=plain"),
+        ("thrift://h?password=secret", "password of the metastore URL is for auth=plain"),
+        ("thrift://h?token=secret", "token of the metastore URL is for transport=http"),
+        ("thrift://h?path=elsewhere", "path of the metastore URL is for transport=http"),
+        ("thrift:?conf={site}&transport=http&auth=kerberos", "auth=kerberos of the metastore URL"),
+    ],
+)
+def test_what_a_url_says_to_no_effect(tmp_path: Path, url: str, why: str) -> None:
+    (tmp_path / "hive-site.xml").write_text(SITE)
+    with pytest.raises(ConfigError, match=why) as caught:
+        Place.of(url.format(site=tmp_path), environment={})
+    assert "secret" not in str(caught.value)
+
+
+def test_a_hive_site_may_say_more_than_is_heeded(tmp_path: Path) -> None:
+    (tmp_path / "hive-site.xml").write_text(SITE)
+    over_http = Place.of(f"thrift:?conf={tmp_path}&transport=http&path=p&token=t", environment={})
+    assert over_http.http == Http("p", "t")
+    bare = Place.of(f"thrift://h?conf={tmp_path}&auth=none", environment={})
+    assert bare.login is None
+    other = Place.of(f"thrift:?conf={tmp_path}&principal=hive/other", environment={})
+    assert other.login == Kerberos("hive/other")
+
+
 def test_a_certificate_that_is_not_there() -> None:
     with FakeMetastore() as server, pytest.raises(ConfigError, match="certificate"):
         client_of(f"{server.url}?ssl=true&cafile=/nothing/ca.pem").__enter__()
