@@ -81,6 +81,40 @@ def test_a_wrong_password() -> None:
     assert "wrong" not in str(caught.value)
 
 
+def test_another_server_may_want_us() -> None:
+    """From facts: HiveMetaStoreClient.open takes a refused login for any other failure."""
+    other, asked = SaslServer(), []
+
+    def refuse(connection: socket.socket) -> None:
+        asked.append([sasl_message(connection) for _ in range(2)])
+        say(connection, BAD, b"GSS initiate failed")
+
+    with other.fake, listening(refuse) as first, listening(other.serve) as second:
+        servers = f"thrift://ann:se%3Ac%40ret@127.0.0.1:{first},127.0.0.1:{second}"
+        with client_of(servers) as client:
+            for _ in range(2):
+                assert len(client.call("get_all_databases")) == 1000
+        assert len(asked) == 1
+        with pytest.raises(StorageError, match="takes our login") as caught:
+            client_of(servers.replace("ret@", "RET@")).__enter__()
+        assert len(asked) == 2, "a refusal is final"
+        detail = caught.value.detail or ""
+        assert f"{first} refused PLAIN: GSS initiate failed." in detail
+        assert f"{second} refused PLAIN: Error validating the login." in detail
+
+
+def test_a_refusal_beside_a_server_that_is_gone() -> None:
+    server = SaslServer()
+    with server.fake, listening(server.serve) as port, socket.create_server(("127.0.0.1", 0)) as s:
+        gone = s.getsockname()[1]
+        s.close()
+        with pytest.raises(StorageError, match="takes our login") as caught:
+            client_of(f"thrift://ann:wrong@127.0.0.1:{gone},127.0.0.1:{port}").__enter__()
+    assert not isinstance(caught.value, NoConnectionError)
+    assert f"{gone}: Connection refused." in (caught.value.detail or "")
+    assert f"{port} refused PLAIN: Error validating the login." in (caught.value.detail or "")
+
+
 def test_a_server_without_sasl() -> None:
     with FakeMetastore() as server, pytest.raises(NoConnectionError) as caught:
         client_of(server.url.replace("//", "//ann:secret@")).__enter__()
