@@ -149,7 +149,10 @@ class Catalog(Protocol):
         ...
 
     def places(self, location: str) -> Iterator[Place]:
-        """The directories in use, at least those that are, hold or lie in ``location``."""
+        """The directories in use, at least those that are, hold or lie in ``location``.
+
+        A remote catalog need not tell of partitions, which can be a hundred thousand in each table.
+        """
         ...
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from acidsql.catalog import Partition, partition_exists, partition_not_found
+from acidsql.catalog import Partition, Place, partition_exists, partition_not_found
 from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
 from acidsql.definitions.leftovers import leave_own_places
 from acidsql.errors import (
@@ -60,10 +60,12 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
         if there and not statement.if_not_exists:
             raise partition_exists(table.name, there[0])
         added = [p for p, _ in wanted if p.name not in known]
-        for partition, chosen in wanted:
-            if chosen is not None and partition.name not in known:
-                _refuse_place_of_another(table, partition)
-                refuse_shared_location(chosen, scope, table.name)
+        placed = [p for p, chosen in wanted if chosen is not None and p.name not in known]
+        own = [*scope.store.partitions(table.name), *added] if placed else []
+        for partition in placed:
+            _refuse_place_of_another(table, partition)
+            beside = [_place(p, table) for p in own if p.name != partition.name]
+            refuse_shared_location(partition.location, scope, table.name, beside)
         _add(table, added, scope, txn)
     return Result("alter", message="OK")
 
@@ -252,6 +254,10 @@ def _note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
     """What was noted about the files does not hold for those that others wrote."""
     if not adoption.is_empty and table.noted != table.parameters:
         scope.store.alter_table(replace(table, parameters=table.noted))
+
+
+def _place(partition: Partition, table: Table) -> Place:
+    return Place(table.name, table.kind, partition.location, is_partition=True)
 
 
 def _refuse_place_of_another(table: Table, partition: Partition) -> None:

@@ -169,6 +169,8 @@ def test_rows_find_partitions_that_lie_elsewhere(both: OneMetastore) -> None:
     for place, (n, k) in enumerate(values):
         add = f"ALTER TABLE t ADD PARTITION (n = {n}, k = {k}) LOCATION '{elsewhere}/{place}'"
         both.acidsql(add)
+    with pytest.raises(AnalysisError, match="belongs to table"):
+        both.acidsql(f"ALTER TABLE t ADD PARTITION (n = 8, k = 'x') LOCATION '{elsewhere}/0'")
     rows = ", ".join(f"({i}, {n}, {k})" for i, (n, k) in enumerate(values))
     both.acidsql(f"INSERT INTO t VALUES {rows}, (9, 9, 'new')")
     for n, k in values:
