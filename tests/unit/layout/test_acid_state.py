@@ -278,6 +278,19 @@ def test_obsolete_is_capped() -> None:
     assert everything == sorted({f.path.split("/")[0] for f in files} - {"base_4"})
 
 
+@pytest.mark.parametrize("later", ["delta_1_3", "base_3", "delta_1_2_v11"])
+def test_what_a_later_compaction_wrote_makes_nothing_obsolete_for_an_earlier(later: str) -> None:
+    """Readers may be open that have chosen from what was there before it."""
+    files = listing(f"delta_1_1_0 delta_1_2 delta_3_3_0 {later}")
+    assert obsolete(files, snapshot(2), ValidTxnList(9)) == ["delta_1_1_0"]
+
+
+def test_a_minor_compaction_wrote_no_base() -> None:
+    files = listing("delta_1_1_0 delta_1_2 delete_delta_1_2 base_2")
+    assert obsolete(files, snapshot(2), minor=True) == ["delta_1_1_0"]
+    assert obsolete(files, snapshot(2)) == ["delete_delta_1_2", "delta_1_1_0", "delta_1_2"]
+
+
 def test_obsolete_with_only_a_newer_base() -> None:
     assert obsolete(listing("base_8_v30 delta_5_5_0"), snapshot(5, aborted={5})) == ["delta_5_5_0"]
 
