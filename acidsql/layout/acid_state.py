@@ -105,7 +105,7 @@ def acid_state_and_history(
 ) -> tuple[AcidState, bool]:
     """`acid_state`, and False instead of an error when the snapshot is too old for the files."""
     directories, originals = _group(files)
-    compacted = {path for path, text in (markers or {}).items() if _says_compacted(text)}
+    compacted = {path for path, text in (markers or {}).items() if says_compacted(text)}
     choice = _Choice(valid_write_ids, valid_txns, compacted)
     for path in sorted(directories):
         choice.look_at(path, _parsed(path))
@@ -243,10 +243,10 @@ def _parsed(path: str) -> BaseDir | DeltaDir:
     return directory
 
 
-def _says_compacted(text: str) -> bool:
+def says_compacted(text: str) -> bool:
     """Whether ``_metadata_acid`` marks a compacted base; ``truncated`` and ``dropped`` do not.
 
-    >>> _says_compacted('{"thisFileVersion":"0","dataFormat":"compacted"}')
+    >>> says_compacted('{"thisFileVersion":"0","dataFormat":"compacted"}')
     True
     """
     if not text.lstrip().startswith("{"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from acidsql.layout.acid_state import acid_state_and_history
+from acidsql.layout.acid_state import acid_state_and_history, says_compacted
 from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
@@ -28,14 +28,17 @@ def obsolete(
     No snapshot reads them that knows the compaction. The caller caps the lists: the write ids at
     what it covered, the transactions at its commit. What reaches above the cap is as good as not
     there: a later compaction may have written it, and an older snapshot have chosen from what was
-    there before. After a ``minor`` compaction this goes for a base at the cap as well.
+    there before. After a ``minor`` compaction this goes for a compacted base at the cap as well.
     ``directories`` are the names directly below, of which some may hold no file: their writer died
     before its first.
     """
     files = list(files)
     filled = {f.path.partition("/")[0] for f in files}
     cap = valid_write_ids.high_watermark
-    known = [f for f in files if not _is_later(f.path.partition("/")[0], cap, minor=minor)]
+    compacted = {path for path, text in (markers or {}).items() if says_compacted(text)}
+    beyond = WriteId(cap - 1) if minor else cap
+    later = {name for name in filled if _reaches_above(beyond if name in compacted else cap, name)}
+    known = [f for f in files if f.path.partition("/")[0] not in later]
     state, _ = acid_state_and_history(known, valid_write_ids, valid_txns, markers, kind)
     empty = set(directories) - filled
     unfilled = {name for name in empty if _is_aborted(name, valid_write_ids)}
@@ -72,12 +75,12 @@ def aborted(
     return sorted(found)
 
 
-def _is_later(name: str, cap: WriteId, *, minor: bool) -> bool:
+def _reaches_above(cap: WriteId, name: str) -> bool:
     match parse_directory(name):
         case None:
             return False
         case BaseDir(write_id):
-            return write_id >= cap if minor else write_id > cap
+            return write_id > cap
         case DeltaDir() as delta:
             return delta.max_write_id > cap
 

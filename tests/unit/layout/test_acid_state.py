@@ -287,8 +287,12 @@ def test_what_a_later_compaction_wrote_makes_nothing_obsolete_for_an_earlier(lat
 
 def test_a_minor_compaction_wrote_no_base() -> None:
     files = listing("delta_1_1_0 delta_1_2 delete_delta_1_2 base_2")
-    assert obsolete(files, snapshot(2), minor=True) == ["delta_1_1_0"]
-    assert obsolete(files, snapshot(2)) == ["delete_delta_1_2", "delta_1_1_0", "delta_1_2"]
+    everything = ["delete_delta_1_2", "delta_1_1_0", "delta_1_2"]
+    made_later = {"base_2": "compacted"}
+    assert obsolete(files, snapshot(2), markers=made_later, minor=True) == ["delta_1_1_0"]
+    assert obsolete(files, snapshot(2), markers=made_later) == everything
+    # An overwrite's was there before.
+    assert obsolete(files, snapshot(2), minor=True) == everything
 
 
 def test_obsolete_with_only_a_newer_base() -> None:
