@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 
@@ -268,6 +269,23 @@ def test_snapshot_functions() -> None:
     assert (compactor.high_watermark, compactor.is_valid(3)) == (4, False)
     assert compactor.range_valid(3, 3) is Range.ALL
     assert compactor.range_valid(4, 5) is Range.NONE
+
+
+def test_a_minor_compaction_of_rows_that_do_not_say_whose_they_are() -> None:
+    """An older snapshot reads what it was made of, as long as that is there."""
+    files = listing("delta_1_1_0 delta_2_2_0 delta_3_3_0 delta_1_3 delta_4_4_0")
+
+    def names(*lists: Any) -> tuple[str, ...]:
+        return acid_state(files, snapshot(*lists), kind=TableKind.INSERT_ONLY).names
+
+    assert names(2) == ("delta_1_1_0", "delta_2_2_0")
+    assert names(4, {2}) == ("delta_1_1_0", "delta_3_3_0", "delta_4_4_0")
+    assert names(4) == names(4, {5}, {2}) == ("delta_1_3", "delta_4_4_0")
+    for left in ("delta_1_3", "delta_1_3 delta_3_3_0", "delta_1_3 delta_4_4_0"):
+        files = listing(left)
+        for lists in ((2,), (4, {2})):
+            with pytest.raises(StorageError, match="not enough history"):
+                names(*lists)
 
 
 def test_obsolete_is_capped() -> None:
