@@ -117,6 +117,10 @@ class Catalog(Protocol):
         """All partitions, sorted by name; [] for an unpartitioned table."""
         ...
 
+    def partition_names(self, name: TableName) -> list[PartitionName]:
+        """The names of all partitions, sorted as texts; where they lie is not asked for."""
+        ...
+
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
         """Those that may hold rows which satisfy all of the predicates, sorted by name.
 
@@ -145,7 +149,10 @@ class Catalog(Protocol):
         ...
 
     def places(self, location: str) -> Iterator[Place]:
-        """The directories in use, at least those that are, hold or lie in ``location``."""
+        """The directories in use, at least those that are, hold or lie in ``location``.
+
+        A remote catalog need not tell of partitions, which can be a hundred thousand in each table.
+        """
         ...
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:

@@ -165,7 +165,7 @@ class TooManyOpenTxnsError(TxnError):
 class WriteConflictError(TxnAbortedError):
     """Another transaction committed a write to the same table or partition first.
 
-    ``other_user`` and ``other_host`` are None when the store has forgotten them.
+    ``other_user`` and ``other_host`` are None when the store has forgotten or does not tell.
     """
 
     def __init__(

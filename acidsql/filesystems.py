@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, cast
 from urllib.parse import urlsplit
@@ -40,6 +40,13 @@ def _clear_errors(action: str, path: str) -> Iterator[None]:
         hint = "Check that the path is writable." if isinstance(error, PermissionError) else None
         reason = error.strerror or str(error)
         raise StorageError(f"cannot {action} {path}: {reason}", hint=hint) from error
+
+
+def _despite_others(remove: Callable[[str], None], path: str) -> None:
+    """Remove what may go away meanwhile, as two cleaners remove the same."""
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return remove(path)
 
 
 class LocalStorage:
@@ -117,13 +124,16 @@ class LocalStorage:
             self._sync_directory(new.parent)
 
     def remove(self, path: str) -> None:
-        target = self._path(path)
         with _clear_errors("remove", path):
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
-            else:
-                target.unlink(missing_ok=True)
-                _checksum(target).unlink(missing_ok=True)
+            _despite_others(self._remove, path)
+
+    def _remove(self, path: str) -> None:
+        target = self._path(path)
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
+            _checksum(target).unlink(missing_ok=True)
 
     def local_path(self, path: str) -> str | None:
         return str(self._path(path))
@@ -211,11 +221,14 @@ class ArrowStorage:
 
     def remove(self, path: str) -> None:
         with _clear_errors("remove", path):
-            info = self._filesystem.get_file_info(self._path(path))
-            if info.type == pafs.FileType.Directory:
-                self._filesystem.delete_dir(self._path(path))
-            elif info.type == pafs.FileType.File:
-                self._filesystem.delete_file(self._path(path))
+            _despite_others(self._remove, path)
+
+    def _remove(self, path: str) -> None:
+        info = self._filesystem.get_file_info(self._path(path))
+        if info.type == pafs.FileType.Directory:
+            self._filesystem.delete_dir(self._path(path))
+        elif info.type == pafs.FileType.File:
+            self._filesystem.delete_file(self._path(path))
 
     def local_path(self, path: str) -> str | None:
         return None

@@ -88,7 +88,7 @@ def show_partitions(catalog: Catalog, table: Table) -> Result:
     """The names of a table's partitions. AnalysisError for a table without partition columns."""
     if not table.partition_columns:
         raise AnalysisError(f"table {table.name} is not a partitioned table", code=10241)
-    rows = [(str(p.name),) for p in catalog.partitions(table.name)]
+    rows = [(str(name),) for name in catalog.partition_names(table.name)]
     return text_rows("show", ["partition"], rows)
 
 

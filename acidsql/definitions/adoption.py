@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from acidsql.catalog import Place
 from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
 from acidsql.layout.dir_names import UNFINISHED_FILE, BaseDir, DeltaDir
 from acidsql.layout.history import History, history
@@ -149,9 +150,15 @@ def _is_hidden(
 
 
 def refuse_shared_location(
-    location: str, scope: Scope, owner: TableName | None = None, *, with_plain: bool = False
+    location: str,
+    scope: Scope,
+    owner: TableName | None = None,
+    beside: Sequence[Place] = (),
+    *,
+    with_plain: bool = False,
 ) -> None:
-    """Raise AnalysisError if a directory is, holds or lies in one that the catalog knows.
+    """Raise AnalysisError if a directory is, holds or lies in one that the catalog knows, or one of
+    those ``beside`` it.
 
     Two numberings of writes in one directory destroy each other, and a managed table takes the
     files of others with it when it is dropped. ``owner`` is the table whose new partition the
@@ -159,7 +166,7 @@ def refuse_shared_location(
     plain tables be there, since the directory is to be an external one.
     """
     wanted = _normal(location, scope)
-    for other in scope.store.places(location):
+    for other in (*beside, *scope.store.places(location)):
         place = _normal(other.location, scope)
         if with_plain and other.kind is TableKind.PLAIN:
             continue

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from acidsql.catalog import Partition, partition_exists, partition_not_found
+from acidsql.catalog import Partition, Place, partition_exists, partition_not_found
 from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
 from acidsql.definitions.leftovers import leave_own_places
 from acidsql.errors import (
@@ -20,6 +20,7 @@ from acidsql.errors import (
 from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
+from acidsql.model.predicate import membership
 from acidsql.model.table import Table
 from acidsql.planner.names import find_target, refuse_read_only
 from acidsql.planner.partition import (
@@ -54,15 +55,17 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
         chosen = new.location.rstrip("/") if new.location else None
         wanted.append((Partition(name, chosen or f"{table.location}/{name}"), chosen))
     with altering(table, scope) as (txn, table):
-        known = {p.name for p in scope.store.partitions(table.name)}
+        known = set(scope.store.partition_names(table.name))
         there = [p.name for p, _ in wanted if p.name in known]
         if there and not statement.if_not_exists:
             raise partition_exists(table.name, there[0])
         added = [p for p, _ in wanted if p.name not in known]
-        for partition, chosen in wanted:
-            if chosen is not None and partition.name not in known:
-                _refuse_place_of_another(table, partition)
-                refuse_shared_location(chosen, scope, table.name)
+        placed = [p for p, chosen in wanted if chosen is not None and p.name not in known]
+        own = [*scope.store.partitions(table.name), *added] if placed else []
+        for partition in placed:
+            _refuse_place_of_another(table, partition)
+            beside = [_place(p, table) for p in own if p.name != partition.name]
+            refuse_shared_location(partition.location, scope, table.name, beside)
         _add(table, added, scope, txn)
     return Result("alter", message="OK")
 
@@ -74,7 +77,8 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     if not doomed:
         return Result("alter", message="no partition was dropped")
     with altering(table, scope, partition_drop_locks(table, doomed)) as (txn, table):
-        dropped = [p for p in scope.store.partitions(table.name) if p.name in doomed]
+        found = scope.store.partitions_for(table, membership(doomed))
+        dropped = [p for p in found if p.name in doomed]
         _drop(table, dropped, scope, txn)
     return Result("alter", message="\n".join(f"Dropped the partition {p.name}" for p in dropped))
 
@@ -89,7 +93,7 @@ def matched_partitions(
 ) -> list[PartitionName]:
     """What DROP PARTITION would drop. PartitionNotFoundError for conditions that nothing meets."""
     require_partitioned(table, statement.target)
-    names = [p.name for p in scope.store.partitions(table.name)]
+    names = scope.store.partition_names(table.name)
     doomed: dict[PartitionName, None] = {}
     for conditions in statement.partitions:
         found = matching_partitions(names, conditions, table, scope.arguments)
@@ -250,6 +254,10 @@ def _note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
     """What was noted about the files does not hold for those that others wrote."""
     if not adoption.is_empty and table.noted != table.parameters:
         scope.store.alter_table(replace(table, parameters=table.noted))
+
+
+def _place(partition: Partition, table: Table) -> Place:
+    return Place(table.name, table.kind, partition.location, is_partition=True)
 
 
 def _refuse_place_of_another(table: Table, partition: Partition) -> None:

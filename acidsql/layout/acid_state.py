@@ -105,13 +105,14 @@ def acid_state_and_history(
 ) -> tuple[AcidState, bool]:
     """`acid_state`, and False instead of an error when the snapshot is too old for the files."""
     directories, originals = _group(files)
-    compacted = {path for path, text in (markers or {}).items() if _says_compacted(text)}
-    choice = _Choice(valid_write_ids, valid_txns, compacted)
+    compacted = {path for path, text in (markers or {}).items() if says_compacted(text)}
+    choice = _Choice(valid_write_ids, valid_txns, compacted, kind)
     for path in sorted(directories):
         choice.look_at(path, _parsed(path))
     chosen = choice.select_deltas()
     base, oldest = choice.base, choice.oldest_base
     has_history = base is not None or oldest is None or not choice.is_compacted(oldest)
+    has_history = has_history and all(map(choice.has_parts, choice.mixed))
     selected = [_selected(c, directories[c.path], choice, kind) for c in chosen]
     state = AcidState(
         base=None if base is None else _selected(base, directories[base.path], choice, kind),
@@ -137,9 +138,13 @@ class _Choice:
     valid_write_ids: ValidWriteIdList
     valid_txns: ValidTxnList | None
     compacted: set[str]
+    kind: TableKind
     base: _Candidate | None = None
     oldest_base: _Candidate | None = None
     deltas: list[tuple[DeltaDir, str]] = field(default_factory=list)
+    mixed: list[DeltaDir] = field(default_factory=list)
+    """Those with rows that the snapshot must not see, where rows do not say whose they are."""
+    seen: list[DeltaDir] = field(default_factory=list)
     obsolete: list[str] = field(default_factory=list)
     aborted: list[str] = field(default_factory=list)
 
@@ -174,8 +179,21 @@ class _Choice:
         bounds = delta.min_write_id, delta.max_write_id
         if self.valid_write_ids.range_aborted(*bounds) is Range.ALL:
             self.aborted.append(path)
-        elif self.valid_write_ids.range_valid(*bounds) is not Range.NONE:
+            return
+        self.seen.append(delta)
+        if self.valid_write_ids.range_valid(*bounds) is Range.NONE:
+            return
+        if self.kind is TableKind.INSERT_ONLY and self.valid_write_ids.may_miss(*bounds):
+            self.mixed.append(delta)
+        else:
             self.deltas.append((delta, path))
+
+    def has_parts(self, mixed: DeltaDir) -> bool:
+        """Whether the first and the last of what it was made of are still there."""
+        low, high = mixed.min_write_id, mixed.max_write_id
+        return any(d.min_write_id == low and d.max_write_id < high for d in self.seen) and any(
+            d.min_write_id > low and d.max_write_id == high for d in self.seen
+        )
 
     def is_compacted(self, base: _Candidate) -> bool:
         return base.directory.visibility_id > 0 or base.path in self.compacted
@@ -243,10 +261,10 @@ def _parsed(path: str) -> BaseDir | DeltaDir:
     return directory
 
 
-def _says_compacted(text: str) -> bool:
+def says_compacted(text: str) -> bool:
     """Whether ``_metadata_acid`` marks a compacted base; ``truncated`` and ``dropped`` do not.
 
-    >>> _says_compacted('{"thisFileVersion":"0","dataFormat":"compacted"}')
+    >>> says_compacted('{"thisFileVersion":"0","dataFormat":"compacted"}')
     True
     """
     if not text.lstrip().startswith("{"):

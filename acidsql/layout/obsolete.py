@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from acidsql.layout.acid_state import acid_state_and_history
+from acidsql.layout.acid_state import acid_state_and_history, says_compacted
 from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
+from acidsql.model.ids import WriteId
 from acidsql.model.snapshot import Range, ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 
@@ -19,17 +20,27 @@ def obsolete(
     markers: Mapping[str, str] | None = None,
     kind: TableKind = TableKind.FULL_ACID,
     directories: Iterable[str] = (),
+    *,
+    minor: bool = False,
 ) -> list[str]:
-    """The directories and original files no snapshot at or above these lists reads, sorted.
+    """The directories and original files that a compaction made obsolete, sorted.
 
-    The caller caps the lists: the write ids at what the compaction covered, the transactions below
-    the least open one. What lies above the cap is never named. A base that is newer than the cap
-    is no error here, other than for readers: it only makes nothing obsolete. ``directories`` are
-    the names directly below, of which some may hold no file: their writer died before its first.
+    No snapshot reads them that knows the compaction. The caller caps the lists: the write ids at
+    what it covered, the transactions at its commit. What reaches above the cap is as good as not
+    there: a later compaction may have written it, and an older snapshot have chosen from what was
+    there before. After a ``minor`` compaction this goes for a compacted base at the cap as well.
+    ``directories`` are the names directly below, of which some may hold no file: their writer died
+    before its first.
     """
     files = list(files)
-    state, _ = acid_state_and_history(files, valid_write_ids, valid_txns, markers, kind)
-    empty = set(directories) - {f.path.partition("/")[0] for f in files}
+    filled = {f.path.partition("/")[0] for f in files}
+    cap = valid_write_ids.high_watermark
+    compacted = {path for path, text in (markers or {}).items() if says_compacted(text)}
+    beyond = WriteId(cap - 1) if minor else cap
+    later = {name for name in filled if _reaches_above(beyond if name in compacted else cap, name)}
+    known = [f for f in files if f.path.partition("/")[0] not in later]
+    state, _ = acid_state_and_history(known, valid_write_ids, valid_txns, markers, kind)
+    empty = set(directories) - filled
     unfilled = {name for name in empty if _is_aborted(name, valid_write_ids)}
     return sorted({*state.obsolete, *state.aborted, *unfilled})
 
@@ -62,6 +73,16 @@ def aborted(
         )
         found += [inside + path for path in state.aborted]
     return sorted(found)
+
+
+def _reaches_above(cap: WriteId, name: str) -> bool:
+    match parse_directory(name):
+        case None:
+            return False
+        case BaseDir(write_id):
+            return write_id > cap
+        case DeltaDir() as delta:
+            return delta.max_write_id > cap
 
 
 def _is_aborted(name: str, write_ids: ValidWriteIdList) -> bool:

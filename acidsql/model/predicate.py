@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from acidsql.model.names import PartitionName
+
 Operator = Literal["=", "<", "<=", ">", ">=", "in"]
 
 
@@ -28,12 +30,17 @@ class Predicate:
         return f"{self.column} {self.operator} {self.values[0]}"
 
 
-def equalities(values: Sequence[tuple[str, str | None]]) -> tuple[Predicate, ...]:
-    """What holds in the partitions that have these values; nothing is said of nulls.
+def membership(partitions: Sequence[PartitionName]) -> tuple[Predicate, ...]:
+    """What holds in each of the partitions; nothing is said of a column that is null in one.
 
-    >>> [str(p) for p in equalities([("d", "2026-01-01"), ("k", None)])]
-    ['d = 2026-01-01']
+    >>> some = [PartitionName.of({"d": d, "h": "9", "k": None}) for d in ("1", "2")]
+    >>> [str(p) for p in membership(some)]
+    ['d in (1, 2)', 'h = 9']
     """
-    return tuple(
-        Predicate(column.lower(), "=", (value,)) for column, value in values if value is not None
-    )
+    found = []
+    for pairs in zip(*(p.items for p in partitions), strict=True):
+        column, values = pairs[0][0], dict.fromkeys(value for _, value in pairs)
+        texts = tuple(value for value in values if value is not None)
+        if len(texts) == len(values):
+            found.append(Predicate(column, "=" if len(texts) == 1 else "in", texts))
+    return tuple(found)

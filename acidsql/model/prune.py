@@ -37,12 +37,17 @@ def partition_test(
     tests = []
     for index, column in enumerate(table.partition_columns):
         parse = _parser(column.type)
-        tests += [(index, parse, p) for p in predicates if p.column == column.name and parse]
+        if parse is not None:
+            found = (_test(p, parse) for p in predicates if p.column == column.name)
+            tests += [(index, parse, test) for test in found]
     return lambda name: all(_may_hold(name, *test) for test in tests)
 
 
 def _may_hold(
-    name: PartitionName | None, index: int, parse: Callable[[str], Any], predicate: Predicate
+    name: PartitionName | None,
+    index: int,
+    parse: Callable[[str], Any],
+    test: Callable[[Any], bool],
 ) -> bool:
     if name is None:
         return True
@@ -50,21 +55,29 @@ def _may_hold(
     if text is None:
         return False  # a predicate is true of no null
     try:
-        value = parse(text)
-        wanted = [parse(v) for v in predicate.values]
+        return test(parse(text))
     except (ValueError, ArithmeticError):
         return True
+
+
+def _test(predicate: Predicate, parse: Callable[[str], Any]) -> Callable[[Any], bool]:
+    """Whether a predicate is true of a value."""
+    try:
+        wanted = [parse(value) for value in predicate.values]
+    except (ValueError, ArithmeticError):
+        return lambda _: True
+    first = wanted[0]
     match predicate.operator:
         case "=" | "in":
-            return value in wanted
+            return frozenset(wanted).__contains__
         case "<":
-            return bool(value < wanted[0])
+            return lambda value: bool(value < first)
         case "<=":
-            return bool(value <= wanted[0])
+            return lambda value: bool(value <= first)
         case ">":
-            return bool(value > wanted[0])
+            return lambda value: bool(value > first)
         case ">=":
-            return bool(value >= wanted[0])
+            return lambda value: bool(value >= first)
 
 
 def _parser(kind: ColumnType) -> Callable[[str], Any] | None:

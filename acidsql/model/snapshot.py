@@ -120,6 +120,15 @@ class ValidWriteIdList:
             return Range.NONE
         return Range.ALL if count == high - low + 1 else Range.SOME
 
+    def may_miss(self, low: WriteId, high: WriteId) -> bool:
+        """Whether one of ``low..high``, both inclusive, is unseen here and may be committed since.
+
+        >>> ids = ValidWriteIdList.parse("db.t:7:5:5:3")
+        >>> [ids.may_miss(*r) for r in ((3, 4), (4, 5), (6, 8))]
+        [False, True, True]
+        """
+        return high > self.high_watermark or any(low <= w <= high for w in self.open)
+
     def for_compactor(self) -> ValidWriteIdList:
         """The compactor's list: nothing from the least open write id on, aborted ones excepted."""
         mark = WriteId(min(self.high_watermark, self.min_open - 1))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
-from acidsql.model.names import TableName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.node import Node
 from acidsql.plans.sql_text import SqlText
@@ -39,3 +40,15 @@ class InsertPlan(Node):
     rows: LiteralRows | SqlText
     overwrite: bool = False
     target: TableKind = TableKind.FULL_ACID
+
+
+def literal_partitions(
+    plan: InsertPlan, rows: LiteralRows, columns: Sequence[str]
+) -> list[PartitionName]:
+    """The partition of each row, in a table with these partition columns."""
+    fixed = dict(plan.static_partition)
+    filled = {name: index for index, name in enumerate(plan.columns)}
+    return [
+        PartitionName.of([(n, fixed[n] if n in fixed else row[filled[n]]) for n in columns])
+        for row in rows.rows
+    ]

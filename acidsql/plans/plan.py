@@ -7,12 +7,13 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from acidsql.model.names import TableName
-from acidsql.model.predicate import Predicate, equalities
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.predicate import Predicate, membership
+from acidsql.model.table import Table
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.insert import InsertPlan
+from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.query import QueryPlan
@@ -63,27 +64,30 @@ def tables_read(plan: WritePlan | QueryPlan) -> tuple[TableName, ...]:
     return tuple(dict.fromkeys(s.table for s in sources if isinstance(s, TableSource)))
 
 
-def partition_predicates(plan: WritePlan | QueryPlan, table: TableName) -> tuple[Predicate, ...]:
+def partition_predicates(plan: WritePlan | QueryPlan, table: Table) -> tuple[Predicate, ...]:
     """What holds of every row of a table that the plan reads or writes, as far as known.
 
     Where the table is used more than once, it is what all uses have in common.
     """
     sources = (source for text in texts(plan) for source in text.sources)
-    uses = [s.predicates for s in sources if isinstance(s, TableSource) and s.table == table]
-    if not isinstance(plan, QueryPlan) and plan.table == table:
-        uses.append(_target_predicates(plan))
+    uses = [s.predicates for s in sources if isinstance(s, TableSource) and s.table == table.name]
+    if not isinstance(plan, QueryPlan) and plan.table == table.name:
+        uses.append(_target_predicates(plan, table))
     first, *others = uses or [()]
     return tuple(p for p in first if all(p in predicates for predicates in others))
 
 
-def _target_predicates(plan: WritePlan) -> tuple[Predicate, ...]:
+def _target_predicates(plan: WritePlan, table: Table) -> tuple[Predicate, ...]:
     match plan:
         case UpdatePlan() | DeletePlan():
             return plan.predicates
         case MergePlan():
             return () if plan.not_matched else plan.predicates
+        case InsertPlan(rows=LiteralRows() as rows) if rows.rows and table.partition_columns:
+            columns = [c.name for c in table.partition_columns]
+            return membership(literal_partitions(plan, rows, columns))
         case InsertPlan() | LoadPlan() | TruncatePlan():
-            return equalities(plan.static_partition)
+            return membership([PartitionName.of(plan.static_partition)])
 
 
 def replaces(plan: WritePlan) -> bool:

@@ -15,7 +15,7 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.services.snapshots import partition_directory
 from acidsql.storage import Storage, read_markers
-from acidsql.txn.entities import Compaction
+from acidsql.txn.entities import Compaction, CompactionType
 from acidsql.txn.manager import TxnManager
 
 _log = logging.getLogger(__name__)
@@ -45,17 +45,24 @@ def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: 
         write_ids = _capped(txns.valid_write_ids([name], valid_txns)[name], compaction)
         directory = partition_directory(catalog, table, compaction.partition_name)
         if directory is not None:
-            _remove_obsolete(directory.location, write_ids, _settled(valid_txns), storage)
+            settled = _settled(valid_txns, compaction)
+            minor = compaction.type is CompactionType.MINOR
+            _remove_obsolete(directory.location, write_ids, settled, storage, minor=minor)
             _remove_unfinished(directory.location, valid_txns, storage)
     txns.mark_cleaned(compaction.compaction_id)
 
 
 def _remove_obsolete(
-    location: str, write_ids: ValidWriteIdList, txns: ValidTxnList, storage: Storage
+    location: str,
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+    storage: Storage,
+    *,
+    minor: bool,
 ) -> None:
     files, directories = storage.list_files(location), storage.list_directories(location)
     markers = read_markers(files, location, storage)
-    for path in obsolete(files, write_ids, txns, markers, directories=directories):
+    for path in obsolete(files, write_ids, txns, markers, directories=directories, minor=minor):
         storage.remove(f"{location}/{path}")
 
 
@@ -86,9 +93,12 @@ def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteId
     )
 
 
-def _settled(txns: ValidTxnList) -> ValidTxnList:
-    """The transactions below the least open one."""
-    mark = min(txns.high_watermark, txns.min_open - 1)
+def _settled(txns: ValidTxnList, compaction: Compaction) -> ValidTxnList:
+    """The transactions from before the compaction's commit, which nobody who is open saw open.
+
+    What a later compaction has written, one that opened before that one's commit does not read.
+    """
+    mark = min(txns.high_watermark, txns.min_open - 1, (compaction.next_txn_id or 0) - 1)
     return ValidTxnList(
         TxnId(mark),
         aborted=frozenset(t for t in txns.aborted if t <= mark),

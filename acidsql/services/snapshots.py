@@ -8,7 +8,7 @@ from typing import Any
 from acidsql.catalog import Catalog
 from acidsql.commit import Uncommitted
 from acidsql.model.names import PartitionName
-from acidsql.model.predicate import Predicate, equalities
+from acidsql.model.predicate import Predicate, membership
 from acidsql.model.table import Table
 from acidsql.plans.engine import PartitionLocation, ReadContext, TableSnapshot
 from acidsql.plans.plan import WritePlan, partition_predicates
@@ -31,7 +31,7 @@ def read_context(
     write_ids = txn.snapshot([t.name for t in tables])
     snapshots = {}
     for table in tables:
-        predicates = partition_predicates(plan, table.name) if plan else ()
+        predicates = partition_predicates(plan, table) if plan else ()
         places = table_directories(catalog, table, predicates)
         if uncommitted is not None:
             known = {place.name for place in places}
@@ -57,6 +57,6 @@ def partition_directory(
     catalog: Catalog, table: Table, partition: PartitionName | None
 ) -> PartitionLocation | None:
     """The directory of one partition, or with None that of a table without; if it is there."""
-    predicates = equalities(partition.items) if partition else ()
+    predicates = membership([partition]) if partition else ()
     places = table_directories(catalog, table, predicates)
     return next((place for place in places if place.name == partition), None)

@@ -15,7 +15,10 @@ A commit begins with either of the last two; `committing` holds the store until 
 others can go on before it only: `before_commit`.
 """
 
-_REACHED = (*HOOKS, "abort_txn", "unlock", "heartbeat", "mark_failed")
+COMPACTING = ("compaction_started", "mark_compacted")
+"""What a worker says before it has written anything, and when all is there."""
+
+_REACHED = (*HOOKS, *COMPACTING, "abort_txn", "unlock", "heartbeat", "mark_failed")
 
 
 class HookedStore(SqliteStore):

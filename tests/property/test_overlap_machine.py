@@ -48,7 +48,7 @@ from acidsql.txn.locks import lock_components
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn
 from tests.checks import chosen, read_contents, visible_rows
-from tests.property.hooked_store import HOOKS, HookedStore
+from tests.property.hooked_store import COMPACTING, HOOKS, HookedStore
 from tests.python_engine import PythonEngine
 
 SOAK = bool(os.environ.get("ACIDSQL_SOAK_STEPS"))
@@ -293,6 +293,26 @@ class OverlapMachine(RuleBasedStateMachine):
             statement.effect()
         finally:
             process.store.before = None
+
+    @rule(
+        data=st.data(),
+        verb=st.sampled_from(COMPACTING),
+        inner=st.sampled_from(["write", "clean", "open"]),
+    )
+    def overlap_compaction(self, data: st.DataObject, verb: str, inner: str) -> None:
+        """Something else happens while a compaction writes, or before it commits."""
+        if self.partitioned and not self.store.partitions(NAME):
+            return
+        process, other = self.processes
+        self.history.append(f"  {inner} at {verb} of:")
+
+        def happens() -> None:
+            self.meanwhile(inner, data, other)
+            self.look()
+
+        process.store.before = ((verb,), happens)
+        self.compact_in(data, process)
+        process.store.before = None
 
     def meanwhile(self, inner: str, data: st.DataObject, process: Process) -> None:
         match inner:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
 
+import pyarrow.fs as pafs
 import pytest
 
-from acidsql.filesystems import LocalStorage
+from acidsql.filesystems import ArrowStorage, LocalStorage
 from acidsql.layout.listing import ListedFile
+from acidsql.storage import Storage
 
 STORAGE = LocalStorage()
 
@@ -49,3 +53,23 @@ def test_no_checksum_of_another_file_is_left(hadoops: Path) -> None:
         (hadoops / ".000000_0.crc").write_bytes(b"sum of old")
         write(str(hadoops / "000000_0"))
         assert names(hadoops) == ["000000_0"]
+
+
+@pytest.mark.parametrize("storage", [STORAGE, ArrowStorage(pafs.LocalFileSystem())])
+def test_several_remove_the_same(tmp_path: Path, storage: Storage) -> None:
+    places = [tmp_path / f"d{number}" for number in range(60)]
+    for place in places:
+        (place / "inside").mkdir(parents=True)
+        for number in range(15):
+            (place / "inside" / f"f{number}").touch()
+    together = Barrier(3)
+
+    def remove_all() -> None:
+        together.wait()
+        for place in places:
+            storage.remove(str(place))
+
+    with ThreadPoolExecutor(3) as threads:
+        for done in [threads.submit(remove_all) for _ in range(3)]:
+            done.result()
+    assert list(tmp_path.iterdir()) == []

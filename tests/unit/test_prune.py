@@ -58,6 +58,10 @@ def test_what_is_no_value_of_the_type_stays() -> None:
     assert left("boolean", ["true", "false"], ("p", "=", ("true",))) == ["true", "false"]
 
 
+def test_what_is_asked_for_and_no_value_of_the_type_says_nothing() -> None:
+    assert left("int", ["1", "2"], ("p", "in", ("1", "ten"))) == ["1", "2"]
+
+
 def test_other_columns_say_nothing() -> None:
     assert left("int", ["1", "2"], ("k", "=", ("1",))) == ["1", "2"]
 

@@ -153,6 +153,9 @@ class MemoryCatalog(MemoryState):
             known = self.partition_rows.get(self.table(name).name, {})
             return [known[text] for text in sorted(known)]
 
+    def partition_names(self, name: TableName) -> list[PartitionName]:
+        return [p.name for p in self.partitions(name)]
+
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
         return prune_partitions(table, self.partitions(table.name), predicates)
 

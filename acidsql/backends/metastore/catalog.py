@@ -272,6 +272,10 @@ class MetastoreCatalog:
         struct = self._read(name)
         return _sorted(self._partitions.every(struct, keep_unknown=False), struct)
 
+    def partition_names(self, name: TableName) -> list[PartitionName]:
+        texts = self._partitions.names(self._read(name))
+        return sorted(map(PartitionName.parse, texts), key=str)
+
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
         struct = self._read(table.name)
         text = filter_text(table, predicates)

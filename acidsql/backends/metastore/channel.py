@@ -91,9 +91,9 @@ class SaslChannel(SocketChannel):
 
     says_who = True
 
-    def __init__(self, connected: socket.socket, mechanism: Mechanism) -> None:
+    def __init__(self, connected: socket.socket, mechanism: Mechanism, name: str) -> None:
         super().__init__(connected)
-        negotiate(connected, mechanism)
+        negotiate(connected, mechanism, name)
         self._mechanism = mechanism
         self._outgoing = BytesIO()
         self._incoming = BytesIO()
@@ -191,7 +191,7 @@ def open_channel(endpoint: Endpoint, place: Place, user: str) -> Channel:
     if mechanism is None:
         return SocketChannel(connected)
     try:
-        return SaslChannel(connected, mechanism)
+        return SaslChannel(connected, mechanism, endpoint.name)
     except BaseException as error:
         connected.close()
         if not isinstance(error, (OSError, EOFError)):

@@ -201,21 +201,38 @@ class MetastoreClient:
         connection.close()
 
     def _connect(self) -> Connection:
-        """To the server that answered last, or the first of the others that does."""
-        reasons = []
+        """To the server that answered last, or the first of the others that does.
+
+        As in Hive (HiveMetaStoreClient.open), one that refuses our login is not the last to be
+        asked; but it is not asked again, since a wrong password may lock the account.
+        """
+        reasons: list[StorageError] = []
         for endpoint in list(self._endpoints):
             try:
                 connection = Connection(endpoint, self.place, self._user)
-            except (NoConnectionError, LostAnswerError) as error:
+            except StorageError as error:
                 reasons.append(error)
             else:
                 with self._guard:
                     self._endpoints.remove(endpoint)
                     self._endpoints.insert(0, endpoint)
                 return connection
+        if len(reasons) == 1 and _is_refusal(reasons[0]):
+            raise reasons[0]
+        raise self._nobody(reasons) from reasons[0]
+
+    def _nobody(self, reasons: list[StorageError]) -> StorageError:
+        """What to raise if no server will do: NoConnectionError, unless one refused our login."""
+        told = " ".join(f"{e.message}: {e.detail}" for e in reasons)
+        refusal = next(filter(_is_refusal, reasons), None)
+        if refusal is not None:
+            message = f"no server of the metastore {self.place.name} takes our login"
+            return StorageError(message, detail=told, hint=refusal.hint)
         accepted = any(isinstance(error, LostAnswerError) for error in reasons)
         if len(reasons) == 1:
-            reason = reasons[0].detail or ""
-            raise not_connected(self.place.name, reason, accepted=accepted) from reasons[0]
-        told = " ".join(f"{e.message}: {e.detail}" for e in reasons)
-        raise not_connected(self.place.name, told, accepted=accepted)
+            told = reasons[0].detail or ""
+        return not_connected(self.place.name, told, accepted=accepted)
+
+
+def _is_refusal(error: StorageError) -> bool:
+    return not isinstance(error, (NoConnectionError, LostAnswerError))

@@ -22,6 +22,15 @@ class PartitionCalls:
     def __init__(self, client: MetastoreClient) -> None:
         self._client = client
 
+    def names(self, table: Struct) -> list[str]:
+        """Of all of them; none of a table without partition columns."""
+        if not table.partitionKeys:
+            return []
+        found: list[str] = self._client.call(
+            "get_partition_names", table.dbName, table.tableName, -1
+        )
+        return found
+
     def every(
         self,
         table: Struct,
@@ -30,9 +39,7 @@ class PartitionCalls:
         keep_unknown: bool = True,
     ) -> Iterator[Struct]:
         """Those with a name that is wanted: all names come, but of the others nothing else."""
-        if not table.partitionKeys:
-            return
-        names = self._client.call("get_partition_names", table.dbName, table.tableName, -1)
+        names = self.names(table)
         for some in batches([n for n in names if wanted(PartitionName.parse(n))]):
             yield from self.named(table, some, keep_unknown=keep_unknown)
 

@@ -175,9 +175,11 @@ def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint) -> Mechanism:
     return KerberosMechanism(login, endpoint)
 
 
-def negotiate(connected: socket.socket, mechanism: Mechanism) -> None:
-    """Say who we are. StorageError with the server's words if it does not want us, OSError or
-    EOFError if it does not speak SASL at all.
+def negotiate(connected: socket.socket, mechanism: Mechanism, name: str) -> None:
+    """Say who we are to a server of this name.
+
+    StorageError with the server's words if it does not want us, OSError or EOFError if it does not
+    speak SASL at all.
     """
     _send(connected, _START, mechanism.name.encode())
     _answer(connected, mechanism, b"")
@@ -185,12 +187,12 @@ def negotiate(connected: socket.socket, mechanism: Mechanism) -> None:
         status, challenge = _receive(connected)
         if status == _COMPLETE:
             if not mechanism.complete:
-                raise StorageError("the metastore ended a negotiation that was not complete")
+                raise StorageError(f"the metastore {name} broke off a negotiation")
             return
         if status != _OK:
             text = challenge.decode(errors="replace") or f"status {status}"
             raise StorageError(
-                f"the metastore refused {mechanism.name}",
+                f"the metastore {name} refused {mechanism.name}",
                 detail=f"{text.rstrip('.')}.",
                 hint=mechanism.hint,
             )

@@ -21,6 +21,16 @@ _OPTIONS = (
 )  # fmt: skip
 
 
+_NEEDED = {
+    "principal": ("auth", ("kerberos",)),
+    "user": ("auth", ("plain", "ldap")),
+    "password": ("auth", ("plain", "ldap")),
+    "token": ("transport", ("http",)),
+    "path": ("transport", ("http",)),
+}
+"""Options that say nothing without another one."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Endpoint:
     """One server."""
@@ -102,7 +112,7 @@ class Place:
 
         Without a server, or with the option ``conf``, what is not in the URL is taken from the
         hive-site.xml in the directory of ``conf``, else of HIVE_CONF_DIR. ConfigError if the URL
-        is none, or has an option that is unknown.
+        is none, or has an option that is unknown or would be ignored.
 
         >>> Place.of("thrift://a,b:9084?timeout=60").name
         'thrift://a:9083,thrift://b:9084'
@@ -110,13 +120,15 @@ class Place:
         'b'
         """
         servers, _, query = url.partition("?")
-        options = dict(parse_qsl(query, keep_blank_values=True))
+        said = dict(parse_qsl(query, keep_blank_values=True))
+        options = said
         servers = "" if servers.strip() in ("thrift:", "thrift://") else servers
         _require_known(options)
         if not servers or "conf" in options:
             servers, options = _with_site(servers, options, environment)
         credentials, servers = _take_credentials(servers)
         options = {**options, **credentials}
+        _require_heeded({**said, **credentials}, options)
         endpoints = tuple(_endpoint(text) for text in servers.split(","))
         return cls(
             tuple(dict.fromkeys(endpoints)),
@@ -136,6 +148,19 @@ def _require_known(options: Mapping[str, str]) -> None:
                 f'unknown option "{key}" of the metastore URL',
                 hint=f"Known are {', '.join(_OPTIONS)}.",
             )
+
+
+def _require_heeded(said: Mapping[str, str], options: Mapping[str, str]) -> None:
+    """Refuse what the URL says to no effect. A hive-site.xml may: it is for others too."""
+    login, over_http = said.get("auth", "none").lower(), _http(options) is not None
+    if login != "none" and over_http:
+        raise ConfigError(
+            f"auth={login} of the metastore URL is not for transport=http",
+            detail="Over HTTP a metastore is told the user of connect, or given a token.",
+        )
+    for key, (other, values) in _NEEDED.items():
+        if key in said and options.get(other, "").lower() not in values:
+            raise ConfigError(f"{key} of the metastore URL is for {other}={values[0]}")
 
 
 def _with_site(

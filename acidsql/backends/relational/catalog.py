@@ -250,6 +250,9 @@ class RelationalCatalog(OverSql):
         rows = self._sql.rows("partitions", table_id=self._require_table(name))
         return [Partition(PartitionName.parse(text), location) for text, location in rows]
 
+    def partition_names(self, name: TableName) -> list[PartitionName]:
+        return [p.name for p in self.partitions(name)]
+
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
         return prune_partitions(table, self.partitions(table.name), predicates)
 

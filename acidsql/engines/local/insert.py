@@ -11,12 +11,11 @@ import pyarrow.compute as pc
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.layout.arrow import Array
-from acidsql.model.names import PartitionName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import PrimitiveType
 from acidsql.orc.schema import arrow_type
 from acidsql.plans.engine import TableSnapshot, WriteContext
-from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
 
 
 def insert_literals(
@@ -61,9 +60,4 @@ def _partitions(plan: InsertPlan, rows: LiteralRows, snapshot: TableSnapshot) ->
     names = [c.name for c in snapshot.table.partition_columns]
     if not names:
         return [TABLE_ITSELF] * len(rows.rows)
-    fixed = dict(plan.static_partition)
-    filled = {name: index for index, name in enumerate(plan.columns)}
-    return [
-        str(PartitionName.of([(n, fixed[n] if n in fixed else row[filled[n]]) for n in names]))
-        for row in rows.rows
-    ]
+    return [str(name) for name in literal_partitions(plan, rows, names)]

@@ -28,7 +28,7 @@ class HiveError(Exception):
 class Hive:
     """Runs statements one after the other; a context manager. ``version`` is 3 or 4.
 
-    ``settings`` are those of the metastore that are not the tests' usual ones.
+    ``settings`` are those of the metastore that are not the tests' usual ones, and go before them.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class Hive:
 
 def _site(settings: Mapping[str, str]) -> str:
     properties = (
-        f"<property><name>{name}</name><value>{value}</value></property>"
+        f"<property><name>{name}</name><value>{value}</value><final>true</final></property>"
         for name, value in settings.items()
     )
     return f"<configuration>{''.join(properties)}</configuration>"

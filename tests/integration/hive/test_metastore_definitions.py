@@ -161,6 +161,29 @@ def test_partitions(both: OneMetastore, kind: str) -> None:
     ]
 
 
+def test_rows_find_partitions_that_lie_elsewhere(both: OneMetastore) -> None:
+    """A write asks for the partitions of its rows alone; those it is not told of lie in place."""
+    elsewhere = both.hive.warehouse.parent / both.database
+    values = [("1", "'a'"), ("-2", "'it/s \"x\"'"), ("NULL", "'b'"), ("5", "NULL")]
+    both.acidsql(f"CREATE TABLE t (id int) PARTITIONED BY (n int, k string) {ACID}")
+    for place, (n, k) in enumerate(values):
+        add = f"ALTER TABLE t ADD PARTITION (n = {n}, k = {k}) LOCATION '{elsewhere}/{place}'"
+        both.acidsql(add)
+    with pytest.raises(AnalysisError, match="belongs to table"):
+        both.acidsql(f"ALTER TABLE t ADD PARTITION (n = 8, k = 'x') LOCATION '{elsewhere}/0'")
+    rows = ", ".join(f"({i}, {n}, {k})" for i, (n, k) in enumerate(values))
+    both.acidsql(f"INSERT INTO t VALUES {rows}, (9, 9, 'new')")
+    for n, k in values:
+        both.acidsql(f"INSERT INTO t PARTITION (n = {n}, k = {k}) VALUES (7)")
+    both.acidsql("INSERT INTO t PARTITION (n = 5, k = '') VALUES (8)")
+    both.same("t", 10)
+    assert {d.name for d in elsewhere.iterdir()} == {"0", "1", "2", "3"}
+    assert [len(list(d.glob("delta_*"))) for d in sorted(elsewhere.iterdir())] == [2, 2, 2, 3]
+    doomed = "PARTITION (n = 1, k = 'a'), PARTITION (n = -2)"
+    both.acidsql(f"ALTER TABLE t DROP {doomed}")
+    both.same("t", 6)
+
+
 def test_writes_go_on_after_a_partition_is_renamed(both: OneMetastore) -> None:
     both.theirs(f"CREATE TABLE t (id int) PARTITIONED BY (k string) {ACID}")
     both.theirs("INSERT INTO t VALUES (1, 'x'), (2, 'x')")

@@ -78,6 +78,10 @@ def test_the_server_finds_the_partitions(
     assert len(told) == len(expected)
 
 
+def test_names_are_those_of_the_partitions(store: MetastoreStore) -> None:
+    assert store.partition_names(T) == [p.name for p in store.partitions(T)]
+
+
 @pytest.mark.parametrize("text", ["2026-01-01", "2027-01-01"])
 def test_dates_are_found_by_name(store: MetastoreStore, text: str) -> None:
     predicates = [Predicate("d", "=", (text,)), Predicate("s", "in", ("a", "9"))]

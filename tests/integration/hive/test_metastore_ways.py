@@ -55,7 +55,11 @@ WAYS = {
             "metastore.execute.setugi": "false",
         },
         "thrift://ann:secret@127.0.0.1:{port}",
-        {"thrift://ann:guess@127.0.0.1:{port}": "refused PLAIN", PLAIN: "ssl, auth and transport"},
+        {
+            "thrift://ann:guess@127.0.0.1:{port}": "refused PLAIN",
+            "thrift://ann:guess@127.0.0.1:{port},localhost:{port}": "no server of the metastore",
+            PLAIN: "ssl, auth and transport",
+        },
     ),
     "framed": Way(
         4,

@@ -95,6 +95,7 @@ def test_names_of_tables_are_matched_in_lower_case(store):
     store.create_table(BARE)
     assert store.table(TableName("DEFAULT", "Bare")) == BARE
     assert store.partitions(TableName("DEFAULT", "Bare")) == []
+    assert store.partition_names(TableName("DEFAULT", "Bare")) == []
     store.drop_table(TableName("Default", "BARE"))
     assert store.tables("default") == []
 
@@ -114,7 +115,7 @@ def test_errors_of_tables(store):
     with pytest.raises(DatabaseNotFoundError):
         store.create_table(Table(TableName("nowhere", "t"), BARE.columns, "/t"))
     assert store.find_table(T) is None
-    for verb in (store.table, store.drop_table, store.partitions):
+    for verb in (store.table, store.drop_table, store.partitions, store.partition_names):
         with pytest.raises(TableNotFoundError, match=r"default\.t"):
             verb(T)
     with pytest.raises(TableNotFoundError):
@@ -131,6 +132,7 @@ def test_partitions_are_added_once_and_listed_by_name(store):
     store.add_partitions(T, partitions)
     store.add_partitions(T, [Partition(names[0], "/elsewhere")])
     assert store.partitions(T) == [partitions[1], partitions[0]]
+    assert store.partition_names(T) == [names[1], names[0]]
 
 
 def test_partitions_that_may_hold_what_is_asked_for(store):

@@ -162,3 +162,24 @@ def test_a_slash_at_the_end_is_no_other_directory(parts, tmp_path):
     assert [p.location for p in parts._store.partitions(T)][1] == f"{tmp_path}/d"
     with pytest.raises(AnalysisError, match=r"belongs to table default\.t"):
         parts.execute(f"ALTER TABLE t ADD PARTITION (p = 3) LOCATION '{tmp_path}/x/../d//'")
+
+
+def test_an_empty_value_is_the_partition_of_null_wherever_it_lies(session, tmp_path):
+    session.execute(f"CREATE TABLE n (id int) PARTITIONED BY (p string) {ACID}")
+    session.execute(f"ALTER TABLE n ADD PARTITION (p = NULL) LOCATION '{tmp_path}/elsewhere'")
+    session.execute("INSERT INTO n PARTITION (p = '') VALUES (1)")
+    session.execute("INSERT INTO n VALUES (2, ''), (3, 'x')")
+    written = sorted(d.name for d in (tmp_path / "elsewhere").iterdir())
+    assert written == ["delta_0000001_0000001_0000", "delta_0000002_0000002_0000"]
+    assert [d.name for d in (tmp_path / "w" / "n").iterdir()] == ["p=x"]
+
+
+def test_partitions_of_one_statement_have_a_directory_each(session, tmp_path):
+    session.execute(f"CREATE TABLE n (id int) PARTITIONED BY (p int) {ACID}")
+    add = f"ALTER TABLE n ADD PARTITION (p = 1) LOCATION '{tmp_path}/x' PARTITION (p = 2) LOCATION"
+    for second in ("x", "x/y", "z/../x/"):
+        with pytest.raises(AnalysisError, match=r"belongs to table default\.n"):
+            session.execute(f"{add} '{tmp_path}/{second}'")
+    assert session.execute("SHOW PARTITIONS n").fetchall() == []
+    session.execute(f"{add} '{tmp_path}/y'")
+    assert session.execute("SHOW PARTITIONS n").fetchall() == [("p=1",), ("p=2",)]

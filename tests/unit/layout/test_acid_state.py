@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 
@@ -270,12 +271,46 @@ def test_snapshot_functions() -> None:
     assert compactor.range_valid(4, 5) is Range.NONE
 
 
+def test_a_minor_compaction_of_rows_that_do_not_say_whose_they_are() -> None:
+    """An older snapshot reads what it was made of, as long as that is there."""
+    files = listing("delta_1_1_0 delta_2_2_0 delta_3_3_0 delta_1_3 delta_4_4_0")
+
+    def names(*lists: Any) -> tuple[str, ...]:
+        return acid_state(files, snapshot(*lists), kind=TableKind.INSERT_ONLY).names
+
+    assert names(2) == ("delta_1_1_0", "delta_2_2_0")
+    assert names(4, {2}) == ("delta_1_1_0", "delta_3_3_0", "delta_4_4_0")
+    assert names(4) == names(4, {5}, {2}) == ("delta_1_3", "delta_4_4_0")
+    for left in ("delta_1_3", "delta_1_3 delta_3_3_0", "delta_1_3 delta_4_4_0"):
+        files = listing(left)
+        for lists in ((2,), (4, {2})):
+            with pytest.raises(StorageError, match="not enough history"):
+                names(*lists)
+
+
 def test_obsolete_is_capped() -> None:
     files = listing("delta_1_1_0 delta_2_2_0 delta_1_2_v9 delta_3_3_0 base_3_v12 base_4")
     # A minor compaction up to 2 may be cleaned although a major one up to 3 is there already.
     assert obsolete(files, snapshot(2), ValidTxnList(11)) == ["delta_1_1_0", "delta_2_2_0"]
     everything = obsolete(files, snapshot(4))
     assert everything == sorted({f.path.split("/")[0] for f in files} - {"base_4"})
+
+
+@pytest.mark.parametrize("later", ["delta_1_3", "base_3", "delta_1_2_v11"])
+def test_what_a_later_compaction_wrote_makes_nothing_obsolete_for_an_earlier(later: str) -> None:
+    """Readers may be open that have chosen from what was there before it."""
+    files = listing(f"delta_1_1_0 delta_1_2 delta_3_3_0 {later}")
+    assert obsolete(files, snapshot(2), ValidTxnList(9)) == ["delta_1_1_0"]
+
+
+def test_a_minor_compaction_wrote_no_base() -> None:
+    files = listing("delta_1_1_0 delta_1_2 delete_delta_1_2 base_2")
+    everything = ["delete_delta_1_2", "delta_1_1_0", "delta_1_2"]
+    made_later = {"base_2": "compacted"}
+    assert obsolete(files, snapshot(2), markers=made_later, minor=True) == ["delta_1_1_0"]
+    assert obsolete(files, snapshot(2), markers=made_later) == everything
+    # An overwrite's was there before.
+    assert obsolete(files, snapshot(2), minor=True) == everything
 
 
 def test_obsolete_with_only_a_newer_base() -> None:

@@ -12,6 +12,8 @@ from pydantic import ValidationError
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
+from acidsql.model.table import Column, Table
+from acidsql.model.types import parse_type
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.explain import explain
@@ -167,6 +169,12 @@ def test_a_plan_is_frozen_and_knows_its_fields() -> None:
 
 A, B, C = (Predicate(column=c, operator="=", values=("1",)) for c in "abc")
 T, OTHER = TableName.of("default", "t"), TableName.of("default", "other")
+TABLE = Table(
+    T,
+    (Column("id", parse_type("int")),),
+    "/w/t",
+    (Column("a", parse_type("int")), Column("b", parse_type("string"))),
+)
 
 
 def reads(*predicates: Predicate, table: TableName = T) -> TableSource:
@@ -192,6 +200,12 @@ UPDATE = UpdatePlan(
 INSERT = InsertPlan(
     table=T, columns=(), static_partition=(("a", "1"), ("b", None)), rows=LiteralRows(rows=())
 )
+ROWS = InsertPlan(
+    table=T,
+    columns=("id", "b"),
+    static_partition=(("a", "1"),),
+    rows=LiteralRows(rows=(("7", "x"), ("8", "y"), ("9", "x"))),
+)
 LEG = InsertLeg(statement_id=StatementId(0), condition=None, values=())
 
 
@@ -206,6 +220,17 @@ LEG = InsertLeg(statement_id=StatementId(0), condition=None, values=())
         (UPDATE, (B,)),
         (DeletePlan(table=T, alias="t", where=None, predicates=(A,)), (A,)),
         (INSERT, (A,)),
+        (ROWS, (A, Predicate("b", "in", ("x", "y")))),
+        pytest.param(
+            ROWS.model_copy(update={"rows": LiteralRows(rows=(("7", "x"), ("8", "")))}),
+            (A,),
+            id="an empty value is null",
+        ),
+        pytest.param(
+            INSERT.model_copy(update={"static_partition": (("a", "1"), ("b", ""))}),
+            (A,),
+            id="a fixed one too",
+        ),
         (INSERT.model_copy(update={"rows": SqlText.of(reads(A, B))}), (A,)),
         (INSERT.model_copy(update={"rows": SqlText.of(reads(B))}), ()),
         (TruncatePlan(table=T, static_partition=(("b", "1"),)), (B,)),
@@ -216,4 +241,4 @@ LEG = InsertLeg(statement_id=StatementId(0), condition=None, values=())
 def test_what_holds_of_every_row_in_use(
     plan: WritePlan | QueryPlan, expected: tuple[Predicate, ...]
 ) -> None:
-    assert partition_predicates(plan, T) == expected
+    assert partition_predicates(plan, TABLE) == expected

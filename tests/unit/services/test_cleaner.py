@@ -15,7 +15,11 @@ from acidsql.model.names import TableName
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import TableSnapshot
 from acidsql.services.snapshots import table_directories
+from acidsql.session import Session
 from acidsql.txn.entities import TxnType
+from acidsql.txn.policy import TxnPolicy
+from tests.property.hooked_store import HookedStore
+from tests.python_engine import PythonEngine
 
 T = TableName("default", "t")
 KINDS = {
@@ -59,6 +63,31 @@ def test_only_hidden_directories_of_ended_compactors_go(session, tmp_path):
     assert session.run_cleaner() == 1
     assert hidden(tmp_path) == sorted(kept)
     assert session.execute("SHOW TRANSACTIONS").fetchall() != []
+
+
+def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(tmp_path):
+    """The one before it is due for cleaning, and covers the same write ids."""
+    warehouse, storage = tmp_path / "w", LocalStorage()
+    store = HookedStore(f"{tmp_path}/store.db", warehouse=str(warehouse), policy=TxnPolicy())
+    with Session(
+        store=store, engine=PythonEngine(storage, None, {}), storage=storage, policy=TxnPolicy(),
+        warehouse=str(warehouse), user="ann", host="host1",
+    ) as session:  # fmt: skip
+        session.execute("CREATE TABLE t (k int, v int) TBLPROPERTIES ('transactional' = 'true')")
+        for number in (0, 1):
+            session.execute(f"INSERT INTO t VALUES ({number}, 9)")
+        session.execute("DELETE FROM t WHERE k = 0")
+        session.execute("ALTER TABLE t COMPACT 'minor' AND WAIT")
+        compacted = {"delete_delta_0000001_0000003", "delta_0000001_0000003"}
+        readers = []
+        store.before = (("mark_compacted",), lambda: readers.append(store.open_txn("bob", "host2")))
+        session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+        assert session.run_cleaner() == 1
+        assert {p.name for p in (warehouse / "t").iterdir()} == {"base_0000003", *compacted}
+        for reader in readers:
+            store.commit_txn(reader)
+        assert session.run_cleaner() == 1
+        assert {p.name for p in (warehouse / "t").iterdir()} == {"base_0000003"}
 
 
 class Storage(LocalStorage):

@@ -121,7 +121,7 @@ def test_what_is_not_there(metastore: Open) -> None:
         **Tables(None).handlers, drop_table=missing, create_table_with_environment_context=missing
     )
     assert store.find_table(T) is None
-    for verb in (store.table, store.drop_table, store.partitions):
+    for verb in (store.table, store.drop_table, store.partitions, store.partition_names):
         with pytest.raises(TableNotFoundError, match=r"default\.t"):
             verb(T)
     for change in (
@@ -220,6 +220,17 @@ def test_partitions_come_in_batches(metastore: Open) -> None:
     _, store = metastore(**tables.handlers)
     assert {p.name for p in store.partitions(T)} == {partition(n).name for n in range(650)}
     assert [len(names) for names in tables.asked if isinstance(names, list)] == [300, 300, 50]
+
+
+def test_names_come_alone(metastore: Open) -> None:
+    tables = Tables(count=650)
+    server, store = metastore(**tables.handlers)
+    names = sorted((partition(n).name for n in range(650)), key=str)
+    assert store.partition_names(T) == names
+    assert server.names == ["get_table_req", "get_partition_names"]
+    assert tables.table is not None
+    tables.table.partitionKeys = []
+    assert store.partition_names(T) == []
 
 
 def test_partitions_are_filtered_by_the_server(metastore: Open) -> None:

@@ -81,6 +81,40 @@ def test_a_wrong_password() -> None:
     assert "wrong" not in str(caught.value)
 
 
+def test_another_server_may_want_us() -> None:
+    """From facts: HiveMetaStoreClient.open takes a refused login for any other failure."""
+    other, asked = SaslServer(), []
+
+    def refuse(connection: socket.socket) -> None:
+        asked.append([sasl_message(connection) for _ in range(2)])
+        say(connection, BAD, b"GSS initiate failed")
+
+    with other.fake, listening(refuse) as first, listening(other.serve) as second:
+        servers = f"thrift://ann:se%3Ac%40ret@127.0.0.1:{first},127.0.0.1:{second}"
+        with client_of(servers) as client:
+            for _ in range(2):
+                assert len(client.call("get_all_databases")) == 1000
+        assert len(asked) == 1
+        with pytest.raises(StorageError, match="takes our login") as caught:
+            client_of(servers.replace("ret@", "RET@")).__enter__()
+        assert len(asked) == 2, "a refusal is final"
+        detail = caught.value.detail or ""
+        assert f"{first} refused PLAIN: GSS initiate failed." in detail
+        assert f"{second} refused PLAIN: Error validating the login." in detail
+
+
+def test_a_refusal_beside_a_server_that_is_gone() -> None:
+    server = SaslServer()
+    with server.fake, listening(server.serve) as port, socket.create_server(("127.0.0.1", 0)) as s:
+        gone = s.getsockname()[1]
+        s.close()
+        with pytest.raises(StorageError, match="takes our login") as caught:
+            client_of(f"thrift://ann:wrong@127.0.0.1:{gone},127.0.0.1:{port}").__enter__()
+    assert not isinstance(caught.value, NoConnectionError)
+    assert f"{gone}: Connection refused." in (caught.value.detail or "")
+    assert f"{port} refused PLAIN: Error validating the login." in (caught.value.detail or "")
+
+
 def test_a_server_without_sasl() -> None:
     with FakeMetastore() as server, pytest.raises(NoConnectionError) as caught:
         client_of(server.url.replace("//", "//ann:secret@")).__enter__()
@@ -257,6 +291,37 @@ def test_what_is_no_url(url: str) -> None:
     with pytest.raises(ConfigError) as caught:
         Place.of(url, environment={})
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "why"),
+    [
+        ("thrift://h?auth=kerberos&transport=http", "auth=kerberos of the metastore URL is not"),
+        ("thrift://ann:secret@h?transport=HTTP", "auth=plain of the metastore URL is not for"),
+        ("thrift://h?principal=hive/_HOST@R", "principal of the metastore URL is for auth=ker"),
+        ("thrift://ann:secret@h?principal=hive/_HOST@R", "principal of the metastore URL is for"),
+        ("thrift://h?auth=kerberos&user=ann", "user of the metastore URL is for auth=plain"),
+        ("thrift://h?password=secret", "password of the metastore URL is for auth=plain"),
+        ("thrift://h?token=secret", "token of the metastore URL is for transport=http"),
+        ("thrift://h?path=elsewhere", "path of the metastore URL is for transport=http"),
+        ("thrift:?conf={site}&transport=http&auth=kerberos", "auth=kerberos of the metastore URL"),
+    ],
+)
+def test_what_a_url_says_to_no_effect(tmp_path: Path, url: str, why: str) -> None:
+    (tmp_path / "hive-site.xml").write_text(SITE)
+    with pytest.raises(ConfigError, match=why) as caught:
+        Place.of(url.format(site=tmp_path), environment={})
+    assert "secret" not in str(caught.value)
+
+
+def test_a_hive_site_may_say_more_than_is_heeded(tmp_path: Path) -> None:
+    (tmp_path / "hive-site.xml").write_text(SITE)
+    over_http = Place.of(f"thrift:?conf={tmp_path}&transport=http&path=p&token=t", environment={})
+    assert over_http.http == Http("p", "t")
+    bare = Place.of(f"thrift://h?conf={tmp_path}&auth=none", environment={})
+    assert bare.login is None
+    other = Place.of(f"thrift:?conf={tmp_path}&principal=hive/other", environment={})
+    assert other.login == Kerberos("hive/other")
 
 
 def test_a_certificate_that_is_not_there() -> None:

@@ -300,6 +300,7 @@ def test_a_write_conflict_names_the_place_and_the_winner() -> None:
     error = caught.value
     assert (error.table, error.partition) == ("sales.orders", "d=1/k=2")
     assert (error.txn_id, error.other_txn_id) == (9, 8)
+    assert error.other_user is None, "its user is told of by no server"
 
 
 @pytest.mark.parametrize(
