@@ -11,6 +11,7 @@ from acidsql.engines.spark.session import SparkHolder
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
+    "spark.sql.caseSensitive": "true",
     "spark.sql.files.ignoreCorruptFiles": "true",
     "spark.sql.files.ignoreMissingFiles": "true",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
@@ -54,6 +55,14 @@ def test_string_literals_are_those_of_the_grammar(session):
     session.execute(r'INSERT INTO t (id, v) SELECT 3, "a\\b"')
     assert session.execute("SELECT v FROM t").fetchall() == [("a\\b",)] * 3
     assert session.execute(r'DELETE FROM t WHERE v = "a\\b"').rows_deleted == 3
+
+
+def test_names_are_matched_in_lower_case(session):
+    session.execute("INSERT INTO t (id) VALUES (1)")
+    session.execute("INSERT INTO t (id) VALUES (9)")
+    assert session.execute("SELECT ID FROM T AS a WHERE A.Id = 9").fetchall() == [(9,)]
+    with pytest.raises(acidsql.AcidSqlError, match="AMBIGUOUS"):
+        session.execute("SELECT a.id, A.id FROM t AS a CROSS JOIN t AS A WHERE A.id = 9").fetchall()
 
 
 def test_settings_made_between_statements(session, spark):

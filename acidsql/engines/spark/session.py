@@ -108,9 +108,9 @@ def _prepare(session: SparkSession) -> None:
     inside ``row``, so a filter on a user column called like another one's field could prune by the
     wrong column; and it would overwrite ours. And string literals must be what they are to the
     grammar: Spark must not replace ``${…}`` in them, nor keep their escapes, nor take those in
-    double quotes for names, nor make two of `'it''s'`. And only readers of its first kind know the
-    path of a row's file. Asked each time, for whoever gave us the session may set what he likes in
-    it.
+    double quotes for names, nor make two of `'it''s'`. T and t are one name to the planner,
+    so they must be to Spark. And only readers of its first kind know the path of a row's file.
+    Asked each time, for whoever gave us the session may set what he likes in it.
     """
     sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
     kept = ",".join(s for s in sources.split(",") if s.strip().lower() != "orc")
@@ -124,6 +124,7 @@ def _prepare(session: SparkSession) -> None:
         "spark.sql.parser.escapedStringLiterals",
         "spark.sql.ansi.doubleQuotedIdentifiers",
         "spark.sql.legacy.consecutiveStringLiterals.enabled",
+        "spark.sql.caseSensitive",
     ):
         if session.conf.get(key, "false") != "false":  # Spark logs a warning for some settings
             session.conf.set(key, "false")
