@@ -307,7 +307,10 @@ class OverlapMachine(RuleBasedStateMachine):
         self.history.append(f"  {inner} at {verb} of:")
 
         def happens() -> None:
-            self.meanwhile(inner, data, other)
+            if inner == "write":
+                self.write_in(data, other, beside_writer=False)
+            else:
+                self.meanwhile(inner, data, other)
             self.look()
 
         process.store.before = ((verb,), happens)
@@ -329,14 +332,16 @@ class OverlapMachine(RuleBasedStateMachine):
                 self.forget_readers()
                 process.session.run_housekeeper()
 
-    def write_in(self, data: st.DataObject, process: Process) -> None:
+    def write_in(
+        self, data: st.DataObject, process: Process, *, beside_writer: bool = True
+    ) -> None:
         statement = self.statement(data)
         try:
             self.run(process, statement)
         except LockTimeoutError:
             self.history.append("  (lock)")
             return
-        assert not statement.exclusive, "nobody else was to write"
+        assert not (statement.exclusive and beside_writer), "nobody else was to write"
         assert statement.effect is not None
         statement.effect()
 
