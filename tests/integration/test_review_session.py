@@ -12,6 +12,7 @@ SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.caseSensitive": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
     "spark.sql.files.ignoreCorruptFiles": "true",
     "spark.sql.files.ignoreMissingFiles": "true",
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "true",
@@ -77,6 +78,23 @@ def test_settings_made_between_statements(session, spark):
     session.execute(r"INSERT INTO p SELECT id + 1, 'it''s\\' FROM p")
     assert session.execute(r"SELECT id FROM p WHERE d = 'it''s\\'").fetchall() == [(1,), (2,)]
     assert session.execute("SELECT DISTINCT d FROM p").fetchall() == [("it's\\",)]
+
+
+def test_rows_that_are_handed_to_spark(session, monkeypatch):
+    """Those of a MERGE's source, of deleted rows, of partitions."""
+    monkeypatch.setattr("acidsql.engines.spark.partitions.MAP_FILES_MAX", 1)
+    monkeypatch.setattr("acidsql.engines.spark.row_bitmap.STRETCHES_MAX", 0)
+    session.execute(
+        "CREATE TABLE p (id int) PARTITIONED BY (d int) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO p VALUES (1, 1), (2, 2), (3, 3)")
+    session.execute(
+        "MERGE INTO p USING (SELECT 2 AS id, 2 AS d UNION ALL SELECT 4, 4) AS s ON p.id = s.id"
+        " WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.d)"
+    )
+    rows = session.execute("SELECT id, d FROM p ORDER BY id").fetchall()
+    assert rows == [(1, 1), (3, 3), (4, 4)]
 
 
 @pytest.mark.parametrize("kind", ["delta_0", "delete_delta_0"])

@@ -21,6 +21,7 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, Selection
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
+from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.engines.spark.timestamps import storage_type
@@ -172,7 +173,7 @@ def _anti_join(spark: SparkSession, packed: np.ndarray, key: str) -> Filter:
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     distinct = pa.table({_KEY: pa.array(np.unique(packed))})
-    deleted = F.broadcast(spark.createDataFrame(distinct))
+    deleted = F.broadcast(local_frame(spark, distinct))
     return lambda frame: frame.join(deleted, _expression(f"{key} = {_KEY}"), "left_anti")
 
 
@@ -212,7 +213,7 @@ def _joined_on_columns(
     columns[f"__d{PARTITION}"] = pa.array(partitions.astype(np.int32))
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-    deleted = F.broadcast(spark.createDataFrame(pa.table(columns)))
+    deleted = F.broadcast(local_frame(spark, pa.table(columns)))
     condition = _expression(_column_condition(partitioned=partitioned))
     return events.join(deleted, condition, "left_anti")
 

@@ -27,6 +27,7 @@ from acidsql.engines.spark.job import (
     write_changed_rows,
     write_collected,
 )
+from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.sql import ansi
 from acidsql.engines.spark.values import kept, stored
@@ -128,8 +129,7 @@ class _Merge:
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
 
         schema = StructType([*source.schema.fields, StructField(_NUMBER, LongType())])
-        with clear_errors():
-            return self.job.spark.createDataFrame(rows, schema)
+        return local_frame(self.job.spark, rows, schema)
 
     def _change(self, changes: DataFrame, scan: Scan) -> tuple[list[OutputFile], np.ndarray]:
         """Write the matched legs; the numbers of the source rows that matched at all."""

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.selection import SelectedFile
+from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.sql import literal
 from acidsql.errors import StorageError
 
@@ -49,7 +50,7 @@ def _joined_with_paths(
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     numbers = pa.array(list(paths.values()), pa.int32())
-    known = spark.createDataFrame(pa.table({_PATH: pa.array(list(paths)), "__known": numbers}))
+    known = local_frame(spark, pa.table({_PATH: pa.array(list(paths)), "__known": numbers}))
     hashed = known.selectExpr(f"xxhash64({_PATH}) as __hash", "__known")
     if len(set(hashed.toArrow().column(0).to_pylist())) == len(paths):
         frame = frame.selectExpr("*", f"xxhash64({_PATH}) as __hash")

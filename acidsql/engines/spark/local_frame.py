@@ -1,0 +1,25 @@
+"""An Arrow table of this process as a DataFrame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.sql import configured
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_BATCH_ROWS = "10000"
+"""Spark's own default. 0 or less is "all at once" to Spark, but not to PySpark, which fails."""
+
+
+def local_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
+    """The rows, under these names and types, or their own."""
+    with (
+        clear_errors(),
+        configured(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", _BATCH_ROWS),
+    ):
+        return spark.createDataFrame(rows, schema)
