@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import acidsql
-from acidsql.engines.spark.session import SparkHolder
+from acidsql.engines.spark.session import PUSHED_NESTED, SparkHolder
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
@@ -113,3 +113,11 @@ def test_a_file_that_cannot_be_read_is_never_passed_over(
         path.write_bytes(b"not an ORC file at all")
     with pytest.raises(acidsql.AcidSqlError):
         result.fetchall()
+
+
+def test_no_other_setting_of_a_session_is_touched(spark):
+    fresh, untouched = spark.newSession(), spark.newSession()
+    SparkHolder(fresh, {}).get()
+    keys = [*SETTINGS, "spark.sql.variable.substitute", PUSHED_NESTED]
+    changed = {k: fresh.conf.get(k) for k in keys if fresh.conf.get(k) != untouched.conf.get(k)}
+    assert changed == {"spark.sql.variable.substitute": "false", PUSHED_NESTED: "parquet"}

@@ -116,9 +116,12 @@ def _prepare(session: SparkSession) -> None:
     kept = ",".join(s for s in sources.split(",") if s.strip().lower() != "orc")
     if kept != sources:
         session.conf.set(PUSHED_NESTED, kept)
-    readers = [s.strip() for s in (session.conf.get(_V1_READERS, "") or "").split(",")]
-    if missing := [s for s in ("orc", "parquet", "text") if s not in readers]:
-        session.conf.set(_V1_READERS, ",".join([*filter(None, readers), *missing]))
+    # None where nobody has set it: not what counts then.
+    chosen = session.conf.get(_V1_READERS, None)
+    if chosen is not None:
+        readers = [s.strip() for s in chosen.split(",") if s.strip()]
+        if missing := [s for s in ("orc", "parquet", "text") if s not in readers]:
+            session.conf.set(_V1_READERS, ",".join([*readers, *missing]))
     for key in (
         "spark.sql.variable.substitute",
         "spark.sql.parser.escapedStringLiterals",
@@ -126,5 +129,5 @@ def _prepare(session: SparkSession) -> None:
         "spark.sql.legacy.consecutiveStringLiterals.enabled",
         "spark.sql.caseSensitive",
     ):
-        if session.conf.get(key, "false") != "false":  # Spark logs a warning for some settings
+        if session.conf.get(key, None) != "false":  # Spark logs a warning for some settings
             session.conf.set(key, "false")
