@@ -54,12 +54,14 @@ class SaslServer:
                 connection.sendall(struct.pack("!I", len(piece)) + piece)
 
 
-def test_user_and_password() -> None:
+@pytest.mark.parametrize("options", ["", "?framed=true"])
+def test_user_and_password(options: str) -> None:
+    """Frames are for those without a login: SASL has its own."""
     server = SaslServer()
     with (
         server.fake,
         listening(server.serve) as port,
-        client_of(f"thrift://ann:se%3Ac%40ret@127.0.0.1:{port}") as client,
+        client_of(f"thrift://ann:se%3Ac%40ret@127.0.0.1:{port}{options}") as client,
     ):
         assert len(client.call("get_all_databases")) == 1000
         assert len(client.call("get_all_databases")) == 1000
@@ -132,16 +134,6 @@ def test_a_server_that_wants_tls_before_sasl() -> None:
     assert caught.value.detail == "It does not speak SASL."
     assert caught.value.hint is not None
     assert "ssl" in caught.value.hint
-
-
-def test_frames_are_for_those_without_login() -> None:
-    server = SaslServer()
-    with (
-        server.fake,
-        listening(server.serve) as port,
-        client_of(f"thrift://ann:se%3Ac%40ret@127.0.0.1:{port}?framed=true") as client,
-    ):
-        assert len(client.call("get_all_databases")) == 1000
 
 
 # -- TLS
