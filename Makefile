@@ -35,8 +35,8 @@ check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: .venv/.installed ## Run the tests that need neither Spark nor Java
-	$(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres" acidsql tests/unit grammar_tests
+unit: .venv/.installed ## Run the tests that need no Spark, no Java and no database
+	$(BIN)/python -m pytest -q -n auto --hypothesis-profile=unit -m "not postgres and not sqlite" acidsql tests/unit grammar_tests
 
 interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built build/trino/.built ## Share tables with Hive 4.0.1, Hive 3.1.3 and Trino 476; needs Maven
 	$(MAKE) -j 2 interop-hive3 interop-hive4

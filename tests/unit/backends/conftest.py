@@ -34,7 +34,13 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(
+    params=[
+        "memory",
+        pytest.param("sqlite", marks=pytest.mark.sqlite),
+        pytest.param("postgres", marks=pytest.mark.postgres),
+    ]
+)
 def make_store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: Clock
 ) -> Iterator[Callable[[TxnPolicy], Store]]:

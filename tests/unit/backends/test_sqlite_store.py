@@ -21,6 +21,8 @@ from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnTyp
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn, transaction
 
+pytestmark = pytest.mark.sqlite
+
 DIALECT = "acidsql.backends.sqlite"
 T = TableName("default", "t")
 UPDATE_T = [LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)]

@@ -11,7 +11,12 @@ import acidsql
 from acidsql.session import Session
 
 
-@pytest.fixture(params=["memory:", None], ids=["memory", "sqlite"])
+@pytest.fixture(
+    params=[
+        pytest.param("memory:", id="memory"),
+        pytest.param(None, id="sqlite", marks=pytest.mark.sqlite),
+    ]
+)
 def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     with acidsql.connect(tmp_path / "w", metastore=request.param) as session:
         yield session

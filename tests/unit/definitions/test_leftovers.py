@@ -23,7 +23,11 @@ from tests.checks import check_table
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 POLICY = TxnPolicy(timeout_s=100)
-STORES = ["memory", "sqlite", pytest.param("postgres", marks=pytest.mark.postgres)]
+STORES = [
+    "memory",
+    pytest.param("sqlite", marks=pytest.mark.sqlite),
+    pytest.param("postgres", marks=pytest.mark.postgres),
+]
 
 
 class Warehouse:
