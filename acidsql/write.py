@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from acidsql.commit import write, write_result
-from acidsql.errors import AcidSqlError, AnalysisError, WriteConflictError
+from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import write_accesses
@@ -162,14 +162,8 @@ def _require_current(
     txn_id = txn.txn_id
     winner = scope.store.latest_txn_in_conflict(txn_id)
     if winner is not None:
-        conflict = WriteConflictError(
-            f"transaction {txn_id} cannot write to table {table} any more: "
-            f"transaction {winner} changed what it works on after it had begun",
-            table=str(table),
-            txn_id=txn_id,
-            other_txn_id=winner,
-        )
-        raise OutdatedError("snapshot was outdated when locks were acquired", conflict, lost=True)
+        reason = "snapshot was outdated when locks were acquired"
+        raise OutdatedError(reason, winner.error(txn_id, table), lost=True)
 
 
 def _write(

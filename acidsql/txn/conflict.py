@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
+from acidsql.model.names import TableName
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.entities import Txn, WriteSetEntry
 
@@ -85,16 +86,47 @@ def _conflicts(own: WriteSetEntry, other: WriteSetEntry) -> bool:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """Who an open transaction would lose to, and where; only the id is told by every store."""
+
+    txn_id: TxnId
+    table: TableName | None = None
+    partition: str | None = None
+    user: str | None = None
+    host: str | None = None
+
+    def known_as(self, txn: Txn | None) -> Winner:
+        """With the user and host of the transaction, if the store has it still."""
+        return self if txn is None else replace(self, user=txn.user, host=txn.host)
+
+    def error(self, txn_id: TxnId, table: TableName) -> WriteConflictError:
+        """What a statement on ``table`` is told whose transaction would lose."""
+        who = f" by {self.user}@{self.host}" if self.user is not None else ""
+        place = str(self.table or table) + (f"/{self.partition}" if self.partition else "")
+        return WriteConflictError(
+            f"transaction {txn_id} cannot write to table {table} any more: "
+            f"transaction {self.txn_id} changed what it works on after it had begun",
+            table=str(self.table or table),
+            partition=self.partition,
+            txn_id=txn_id,
+            other_txn_id=self.txn_id,
+            other_user=self.user,
+            other_host=self.host,
+            detail=f"Transaction {self.txn_id}{who} committed a change of {place} first.",
+        )
+
+
 def latest_conflict(
     txn_id: TxnId, own: Iterable[TxnComponent], committed: Iterable[WriteSetEntry]
-) -> TxnId | None:
+) -> Winner | None:
     """The latest transaction an open one would lose to, going by the locks it asked for.
 
     Unlike at commit, a change whose partitions are not known yet meets every partition.
     """
     places = {(c.database, c.table, c.partition) for c in own if c.operation in CHANGES}
     winners = [
-        entry.txn_id
+        entry
         for entry in committed
         if entry.txn_id != txn_id
         and txn_id <= entry.commit_id
@@ -105,4 +137,8 @@ def latest_conflict(
             (entry.database, entry.table, None),
         }
     ]
-    return max(winners, default=None)
+    if not winners:
+        return None
+    latest = max(e.txn_id for e in winners)
+    entry = min((e for e in winners if e.txn_id == latest), key=_order)
+    return Winner(latest, TableName(entry.database, entry.table), entry.partition)

@@ -14,6 +14,7 @@ from typing import Protocol
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     Compaction,
     CompactionType,
@@ -108,7 +109,7 @@ class TxnManager(Protocol):
         """Open and aborted transactions, by id. Read-only."""
         ...
 
-    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
         """The latest transaction that would win a write conflict over this one, going by the locks
         it asked for (get_latest_txnid_in_conflict). Read-only.
         """

@@ -10,7 +10,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
-from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
+from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
     Reached,
     Txn,
@@ -127,10 +127,11 @@ class MemoryTxns(MemoryState):
         with self.guard:
             return [t for _, t in sorted(self.txns.items()) if t.state is not TxnState.COMMITTED]
 
-    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
         with self.guard:
             self.require_open(txn_id)
-            return latest_conflict(txn_id, self.components_of(txn_id), self.write_set)
+            winner = latest_conflict(txn_id, self.components_of(txn_id), self.write_set)
+            return winner and winner.known_as(self.txns.get(winner.txn_id))
 
     def time_out_txns(self) -> list[TxnId]:
         with self.guard:

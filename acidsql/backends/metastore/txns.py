@@ -21,6 +21,7 @@ from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     LockComponent,
     Reached,
@@ -194,15 +195,16 @@ class MetastoreTxns:
         ended = TxnState.COMMITTED
         return sorted((t for t in txns if t.state is not ended), key=lambda t: t.txn_id)
 
-    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
         """As the port says. 3.1 cannot be asked: there the write ids are compared of those tables
         that the transaction had to wait for. What that overlooks is found at the commit.
         """
         try:
             winner = self._client.call("get_latest_txnid_in_conflict", txn_id)
         except UnknownMethodError:
-            return self._latest_since_waiting(txn_id)
-        return TxnId(winner) if winner > 0 else None
+            latest = self._latest_since_waiting(txn_id)
+            return Winner(latest) if latest is not None else None
+        return Winner(TxnId(winner)) if winner > 0 else None
 
     def _latest_since_waiting(self, txn_id: TxnId) -> TxnId | None:
         if txn_id not in self._waited:

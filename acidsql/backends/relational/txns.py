@@ -19,7 +19,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
-from acidsql.txn.conflict import Conflict, first_conflict, latest_conflict
+from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
     Reached,
     Txn,
@@ -202,10 +202,11 @@ class RelationalTxns(OverSql):
         return [_txn(row) for row in self._sql.rows("show_txns")]
 
     @reading
-    def latest_txn_in_conflict(self, txn_id: TxnId) -> TxnId | None:
+    def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
         _open(txn_id, self._txn("txn", txn_id))
         since = self._sql.ask("write_set_since", txn_id=txn_id)
-        return latest_conflict(txn_id, self._components(txn_id), self._rivals(since))
+        winner = latest_conflict(txn_id, self._components(txn_id), self._rivals(since))
+        return winner and winner.known_as(self._txn("txn", winner.txn_id))
 
     def time_out_txns(self) -> list[TxnId]:
         # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.

@@ -23,6 +23,7 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     CompactionState,
     CompactionType,
@@ -272,7 +273,7 @@ def test_the_second_writer_of_a_partition_loses(
         write(store, two, table, "d=1")
         store.abort_txn(store.open_txn("ann", "here"))
     else:
-        assert store.latest_txn_in_conflict(two) == one
+        assert store.latest_txn_in_conflict(two) == Winner(one)
         store.commit_txn(three)
     with pytest.raises(WriteConflictError) as caught:
         store.commit_txn(two)
@@ -295,7 +296,7 @@ def test_who_waited_learns_who_won(
     assert store.latest_txn_in_conflict(two) is None
     store.commit_txn(one)
     assert store.check_lock(waiting.lock_id).state is LockState.ACQUIRED
-    assert store.latest_txn_in_conflict(two) == one
+    assert store.latest_txn_in_conflict(two) == Winner(one)
     store.abort_txn(two)
     # An end that changes nothing is no reason to begin anew.
     store.lock(three, change, "ann", "here")

@@ -252,7 +252,7 @@ def test_transaction_tables_follow_a_renamed_table(store):
     change = LockComponent(LockType.SHARED_WRITE, "default", "new", None, WriteOperation.UPDATE)
     store.lock(fast, [change], "ann", "host1")
     store.commit_txn(fast)
-    assert store.latest_txn_in_conflict(slow) == fast
+    assert store.latest_txn_in_conflict(slow).txn_id == fast
 
 
 def test_a_table_is_not_renamed_over_another(store):

@@ -11,6 +11,7 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     LockComponent,
     LockType,
@@ -204,7 +205,7 @@ def test_read_only_txns_are_not_listed(store):
 
 
 def test_the_first_committer_wins_and_the_loser_is_aborted(store):
-    first, second = begin(store), begin(store)
+    first, second = begin(store), store.open_txn("bob", "host2")
     change(store, first)
     change(store, second, WriteOperation.DELETE)
     store.commit_txn(second)
@@ -216,6 +217,7 @@ def test_the_first_committer_wins_and_the_loser_is_aborted(store):
     )
     assert (error.table, error.partition) == ("default.t", None)
     assert (error.txn_id, error.other_txn_id) == (1, 2)
+    assert (error.other_user, error.other_host) == ("bob", "host2")
     (lost,) = store.show_txns()
     assert (lost.txn_id, lost.state) == (1, TxnState.ABORTED)
     assert store.show_locks() == []
@@ -316,14 +318,15 @@ def test_latest_txn_in_conflict(store):
     change(store, waiting)
     assert store.latest_txn_in_conflict(waiting) is None
     for partition in (None, "p=1"):
-        winner = begin(store)
+        winner = store.open_txn("bob", "host2")
         change(store, winner, partition=partition)
         store.commit_txn(winner)
-        assert store.latest_txn_in_conflict(waiting) == winner
+        found = Winner(winner, T, partition, "bob", "host2")
+        assert store.latest_txn_in_conflict(waiting) == found
     inserter = begin(store)
     change(store, inserter, WriteOperation.INSERT)
     store.commit_txn(inserter)
-    assert store.latest_txn_in_conflict(waiting) == 3
+    assert store.latest_txn_in_conflict(waiting) == found
 
 
 def test_latest_txn_in_conflict_of_one_partition(store):

@@ -3,9 +3,12 @@
 import pytest
 
 from acidsql.model.ids import TxnId
+from acidsql.model.names import TableName
 from acidsql.txn.components import TxnComponent
-from acidsql.txn.conflict import first_conflict, latest_conflict
+from acidsql.txn.conflict import Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import Txn, TxnState, TxnType, WriteOperation, WriteSetEntry
+
+T = TableName("db", "t")
 
 
 def entry(txn_id, commit_id, place="t", *, partition=None, operation="u", database="db"):
@@ -81,8 +84,8 @@ def component(partition, operation="u"):
 @pytest.mark.parametrize(
     ("own", "winner"),
     [
-        ([component(None)], 8),
-        ([component("p=1")], 7),
+        ([component(None)], Winner(8, T, "p=2")),
+        ([component("p=1")], Winner(7, T, "p=1")),
         ([component("p=3")], None),
         ([component(None, "i")], None),
         ([], None),

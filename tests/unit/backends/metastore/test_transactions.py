@@ -26,6 +26,7 @@ from acidsql.errors import (
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     CompactionState,
     CompactionType,
@@ -503,7 +504,8 @@ def test_unlocking_twice(metastore: Open) -> None:
 
 def test_who_won_in_hive_4(metastore: Open) -> None:
     _, store = metastore(get_latest_txnid_in_conflict=in_turn(0, -1, 8))
-    assert [store.latest_txn_in_conflict(TxnId(9)) for _ in range(3)] == [None, None, 8]
+    found = [store.latest_txn_in_conflict(TxnId(9)) for _ in range(3)]
+    assert found == [None, None, Winner(TxnId(8))]
 
 
 def test_who_won_in_hive_3(metastore: Open) -> None:
@@ -516,7 +518,7 @@ def test_who_won_in_hive_3(metastore: Open) -> None:
     )
     assert store.latest_txn_in_conflict(TxnId(9)) is None
     store.lock(TxnId(9), [UPDATE], "ann", "here")
-    assert store.latest_txn_in_conflict(TxnId(9)) == 8
+    assert store.latest_txn_in_conflict(TxnId(9)) == Winner(TxnId(8))
 
 
 def test_nobody_won_in_hive_3(metastore: Open) -> None:

@@ -1,0 +1,79 @@
+"""What a statement is told whose transaction has lost before it could write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from acidsql.backends.memory import MemoryStore
+from acidsql.errors import WriteConflictError
+from acidsql.filesystems import LocalStorage
+from acidsql.session import Session
+from acidsql.settings import Settings
+from tests.python_engine import PythonEngine
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+class Stage:
+    """Two sessions over one store, as its settings have it; an UPDATE changes the row of 1."""
+
+    def __init__(self, directory: Path, config: Mapping[str, str], exits: ExitStack) -> None:
+        self.policy = Settings.of(str(directory), config=config).policy
+        self.store = MemoryStore(lambda: 1_000_000, self.policy, str(directory))
+        self.directory, self.exits = directory, exits
+        self.ann, self.bob = self.connect("ann"), self.connect("bob")
+        for sql in (
+            f"CREATE TABLE t (k int, v int) {ACID}",
+            f"CREATE TABLE p (k int, v int) PARTITIONED BY (d int) {ACID}",
+            "INSERT INTO t VALUES (1, 10)",
+            "INSERT INTO p VALUES (1, 10, 5)",
+        ):
+            self.ann.execute(sql)
+
+    def connect(self, user: str) -> Session:
+        engine = PythonEngine(LocalStorage(), None, {})
+        engine.key, engine.change = 1, lambda value: value + 1
+        session = Session(
+            store=self.store, engine=engine, storage=LocalStorage(), policy=self.policy,
+            warehouse=str(self.directory), user=user, host=f"{user}s",
+        )  # fmt: skip
+        return self.exits.enter_context(session)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stage]:
+    with ExitStack() as exits:
+        yield Stage(tmp_path, getattr(request, "param", {}), exits)
+
+
+@pytest.mark.parametrize(("table", "partition"), [("t", None), ("p", "d=5")])
+def test_who_has_lost_is_told_to_whom_and_where(
+    stage: Stage, table: str, partition: str | None
+) -> None:
+    begun = stage.ann.execute("BEGIN")
+    winner = stage.bob.execute(f"UPDATE {table} SET v = v + 1 WHERE k = 1")
+    with pytest.raises(WriteConflictError) as caught:
+        stage.ann.execute(f"UPDATE {table} SET v = v + 1 WHERE k = 1")
+    error = caught.value
+    assert (error.table, error.partition) == (f"default.{table}", partition)
+    assert (error.txn_id, error.other_txn_id) == (begun.txn_id, winner.txn_id)
+    assert (error.other_user, error.other_host) == ("bob", "bobs")
+    place = f"default.{table}" + (f"/{partition}" if partition else "")
+    assert (
+        error.detail
+        == f"Transaction {winner.txn_id} by bob@bobs committed a change of {place} first."
+    )
+
+
+@pytest.mark.parametrize("stage", [{"hive.txn.write.xlock": "false"}], indirect=True)
+def test_the_table_of_an_earlier_statement_is_the_one_named(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    stage.bob.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    with pytest.raises(WriteConflictError, match=r"cannot write to table default\.p") as caught:
+        stage.ann.execute("INSERT INTO p VALUES (2, 20, 6)")
+    assert (caught.value.table, caught.value.partition) == ("default.t", None)
