@@ -17,14 +17,18 @@ from acidsql.txn.policy import TxnPolicy
 
 _UNITS = {
     "": 1.0,
+    "ns": 1e-9,
+    "us": 1e-6,
     "ms": 0.001,
-    "msec": 0.001,
     "s": 1.0,
-    "sec": 1.0,
     "m": 60.0,
-    "min": 60.0,
     "h": 3600.0,
+    "d": 86400.0,
 }
+_WORDS = {
+    "nsec": "ns", "usec": "us", "msec": "ms", "sec": "s", "min": "m", "hour": "h", "day": "d",
+}  # fmt: skip
+"""How the longer words of Hive begin (HiveConf.unitFor)."""
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 _TIMES = {
@@ -139,11 +143,13 @@ def duration_s(key: str, text: str) -> float:
     (300.0, 1.5)
     """
     match = _DURATION.fullmatch(text.lower())
-    if match is None or match[2] not in _UNITS:
+    unit = match[2] if match is not None else ""
+    unit = next((short for word, short in _WORDS.items() if unit.startswith(word)), unit)
+    if match is None or unit not in _UNITS:
         raise ConfigError(
             f'"{text}" is not a time for {key}', hint='Write it like "300s" or "5min".'
         )
-    return float(match[1]) * _UNITS[match[2]]
+    return float(match[1]) * _UNITS[unit]
 
 
 def _absolute(warehouse: str) -> str:

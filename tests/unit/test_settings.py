@@ -1,0 +1,81 @@
+"""Hive's properties: each has its own effect, and none of its neighbours'."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import acidsql
+from acidsql.errors import ConfigError
+from acidsql.settings import KNOWN, Settings, duration_s
+from acidsql.txn.policy import TxnPolicy
+
+CHANGED: dict[str, tuple[str, str, object]] = {
+    "hive.txn.timeout": ("90s", "txn_timeout_s", 90.0),
+    "hive.lock.sleep.between.retries": ("2min", "lock_sleep_s", 120.0),
+    "hive.count.open.txns.interval": ("7", "count_interval_s", 7.0),
+    "hive.timedout.txn.reaper.start": ("1500ms", "reaper_start_s", 1.5),
+    "hive.timedout.txn.reaper.interval": ("1h", "reaper_interval_s", 3600.0),
+    "hive.max.open.txns": ("11", "max_open_txns", 11),
+    "hive.txn.max.open.batch": ("12", "max_open_batch", 12),
+    "hive.lock.numretries": ("13", "lock_retries", 13),
+    "hive.txn.heartbeat.threadpool.size": ("14", "heartbeat_threads", 14),
+    "orc.force.positional.evolution": ("false", "positional_evolution", False),
+    "hive.txn.xlock.iow": ("false", "xlock_iow", False),
+    "hive.txn.write.xlock": ("false", "write_xlock", False),
+    "hive.txn.strict.locking.mode": ("false", "strict_locking", False),
+}
+"""For each property another value than its default, and what that changes."""
+
+POLICY = {
+    "txn_timeout_s": "timeout_s", "lock_sleep_s": "lock_sleep_s",
+    "count_interval_s": "count_interval_s", "max_open_txns": "max_open_txns",
+    "max_open_batch": "max_open_batch", "lock_retries": "lock_retries", "xlock_iow": "xlock_iow",
+    "write_xlock": "write_xlock", "strict_locking": "strict_locking",
+}  # fmt: skip
+"""What the transaction manager goes by."""
+
+
+def test_every_property_is_here() -> None:
+    assert set(CHANGED) == KNOWN
+    assert Settings.of("w").policy == TxnPolicy()
+
+
+@pytest.mark.parametrize("key", CHANGED)
+def test_a_property_changes_what_it_is_called_by(key: str) -> None:
+    text, name, value = CHANGED[key]
+    before, after = Settings.of("w"), Settings.of("w", config={key: text})
+    assert getattr(before, name) != value
+    assert after == before.model_copy(update={name: value})
+    changed = {POLICY[name]: value} if name in POLICY else {}
+    for field in TxnPolicy.__dataclass_fields__:
+        expected = changed.get(field, getattr(before.policy, field))
+        assert getattr(after.policy, field) == expected, field
+
+
+def test_a_session_goes_by_them(tmp_path: Path) -> None:
+    config = {key: text for key, (text, *_) in CHANGED.items()}
+    with acidsql.connect(tmp_path / "w", metastore="memory:", config=config) as session:
+        policy = Settings.of("w", config=config).policy
+        assert session._policy == session._store.policy == session._open_txn.policy == policy
+        assert session._open_txn.heartbeats._size == 14
+        assert not session._engine._by_position
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("300", 300), ("300s", 300), ("300sec", 300), ("300seconds", 300), ("2MINUTES", 120),
+        ("2 m", 120), ("250ms", 0.25), ("250msec", 0.25), ("2h", 7200), ("2hours", 7200),
+        ("1d", 86400), ("11day", 950_400), ("5us", 5e-6), ("5usec", 5e-6), ("8ns", 8e-9),
+    ],
+)  # fmt: skip
+def test_times_as_hive_writes_them(text: str, seconds: float) -> None:
+    assert duration_s("hive.txn.timeout", text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("text", ["", "s", "-1s", "5 weeks", "1m30s", "soon"])
+def test_what_is_no_time(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"not a time for hive\.txn\.timeout"):
+        duration_s("hive.txn.timeout", text)
