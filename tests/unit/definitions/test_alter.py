@@ -165,6 +165,17 @@ def test_conversions_that_are_refused(plain, properties, message):
     assert plain._store.table(T).parameters == PLAIN
 
 
+def test_an_external_table_is_converted_when_it_is_no_longer_one(session):
+    session.execute("CREATE EXTERNAL TABLE e (id int) STORED AS ORC")
+    session.execute("INSERT INTO e VALUES (1)")
+    convert = "ALTER TABLE e SET TBLPROPERTIES ('transactional' = 'true')"
+    with pytest.raises(AnalysisError, match="because it's an external table"):
+        session.execute(convert)
+    session.execute("ALTER TABLE e SET TBLPROPERTIES ('EXTERNAL' = 'FALSE')")
+    session.execute(convert)
+    assert session.execute("INSERT INTO e VALUES (2)").write_ids == {"default.e": 10_000_001}
+
+
 def test_a_compaction_holds_a_lock_on_what_it_writes_into(tmp_path):
     """Otherwise a partition could be dropped, and come back with the directory that it makes."""
     config = {"hive.lock.numretries": 0}

@@ -235,6 +235,24 @@ def test_giving_up_names_the_blocker_and_withdraws(store):
     assert "lockid:1 of txnid:1 (ann@host1)" in caught.value.detail
 
 
+@pytest.mark.parametrize("setting", ["xlock_iow", "write_xlock"])
+def test_a_read_does_not_wait_if_writers_let_readers_in(store, setting):
+    """Only a definition can be in its way then (Hive: zeroWaitReadEnabled)."""
+    holder = store.open_txn(**WHO)
+    store.lock(holder, [LockComponent(LockType.EXCLUSIVE, "default", "t")], **WHO)
+    pauses = []
+    how = {"policy": TxnPolicy(lock_retries=2, **{setting: False}), "sleep": pauses.append}
+    with transaction(store, **WHO, **how) as txn:
+        with pytest.raises(LockTimeoutError, match="Unable to acquire read lock") as caught:
+            txn.lock(READ_T)
+        assert [k.txn_id for k in store.show_locks()] == [holder]
+        assert pauses == []
+        with pytest.raises(LockTimeoutError, match="not granted in time"):
+            txn.lock(UPDATE_T)
+    assert "lockid:1 of txnid:1 (ann@host1)" in caught.value.detail
+    assert pauses == [0.1, 0.2]
+
+
 def test_an_interrupted_wait_is_withdrawn(store):
     holder = store.open_txn(**WHO)
     store.lock(holder, UPDATE_T, **WHO)
