@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import LockId, TxnId
+from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.entities import Lock, LockComponent, LockState, LockType, WriteOperation
 from acidsql.txn.policy import DEFAULT_POLICY, TxnPolicy
 
@@ -219,6 +220,33 @@ def keeps_waiting(other: Lock, wanted: Lock, locks: Iterable[Lock]) -> bool:
         held.txn_id == wanted.txn_id and held.state is LockState.ACQUIRED and blocks(held, other)
         for held in locks
     )
+
+
+def withdrawn_components(
+    components: Iterable[TxnComponent], request: Sequence[Lock], locks: Iterable[Lock]
+) -> list[TxnComponent]:
+    """Of a transaction's components those that only a request recorded which was never granted.
+
+    Who commits after it has waited in vain has changed nothing, and must not win a conflict over
+    the one it waited for. What a granted lock may have recorded stays.
+    """
+    granted = [
+        lock
+        for lock in locks
+        if lock.txn_id == request[0].txn_id and lock.state is LockState.ACQUIRED
+    ]
+    return [
+        c
+        for c in components
+        for asked in request
+        if (c.database, c.table, c.partition) == (asked.database, asked.table, asked.partition)
+        and (c.operation in CHANGES or c.operation is WriteOperation.INSERT)
+        and not any(
+            same_resource(lock, asked)
+            and (lock.type is not LockType.SHARED_READ or c.operation is WriteOperation.INSERT)
+            for lock in granted
+        )
+    ]
 
 
 def describe_lock(lock: Lock) -> str:

@@ -189,8 +189,8 @@ class TxnManager(Protocol):
         ...
 
     def unlock(self, lock_id: LockId) -> None:
-        """Withdraw a waiting request. Idempotent. TxnError if it is granted: a transaction's locks
-        are released by its end alone.
+        """Withdraw a waiting request, and what it alone recorded. Idempotent. TxnError if it is
+        granted: a transaction's locks are released by its end alone.
         """
         ...
 

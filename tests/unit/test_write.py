@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.backends.memory import MemoryStore
-from acidsql.errors import WriteConflictError
+from acidsql.errors import LockTimeoutError, WriteConflictError
 from acidsql.filesystems import LocalStorage
 from acidsql.session import Session
 from acidsql.settings import Settings
@@ -47,7 +47,7 @@ class Stage:
 @pytest.fixture
 def stage(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stage]:
     with ExitStack() as exits:
-        yield Stage(tmp_path, getattr(request, "param", {}), exits)
+        yield Stage(tmp_path, {"hive.lock.numretries": "0", **getattr(request, "param", {})}, exits)
 
 
 @pytest.mark.parametrize(("table", "partition"), [("t", None), ("p", "d=5")])
@@ -77,3 +77,16 @@ def test_the_table_of_an_earlier_statement_is_the_one_named(stage: Stage) -> Non
     with pytest.raises(WriteConflictError, match=r"cannot write to table default\.p") as caught:
         stage.ann.execute("INSERT INTO p VALUES (2, 20, 6)")
     assert (caught.value.table, caught.value.partition) == ("default.t", None)
+
+
+def test_who_waited_in_vain_wins_over_nobody(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.bob.execute("BEGIN")
+    stage.ann.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    with pytest.raises(LockTimeoutError):
+        stage.bob.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    stage.bob.execute("INSERT INTO p VALUES (3, 30, 7)")
+    stage.bob.execute("COMMIT")
+    stage.ann.execute("INSERT INTO p VALUES (4, 40, 8)")
+    stage.ann.execute("COMMIT")
+    assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 11)]

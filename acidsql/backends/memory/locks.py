@@ -19,7 +19,12 @@ from acidsql.txn.entities import (
     TxnState,
     TxnType,
 )
-from acidsql.txn.locks import describe_lock, first_blocker, requested_locks
+from acidsql.txn.locks import (
+    describe_lock,
+    first_blocker,
+    requested_locks,
+    withdrawn_components,
+)
 from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
 
 
@@ -94,6 +99,9 @@ class MemoryLocks(MemoryTxns):
             if rows[0].state is LockState.ACQUIRED:
                 raise lock_is_granted(lock_id, rows[0].txn_id)
             del self.locks[lock_id]
+            components = self.components_of(rows[0].txn_id)
+            for component in withdrawn_components(components, rows, self.show_locks()):
+                self.components.pop(component, None)
 
     def resolve_deadlocks(self) -> list[TxnId]:
         with self.guard:

@@ -30,7 +30,12 @@ from acidsql.txn.entities import (
     Txn,
     TxnType,
 )
-from acidsql.txn.locks import describe_lock, first_blocker, requested_locks
+from acidsql.txn.locks import (
+    describe_lock,
+    first_blocker,
+    requested_locks,
+    withdrawn_components,
+)
 from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
 
 
@@ -210,6 +215,17 @@ class RelationalLocks(RelationalTxns):
         txn_id, state = head
         if state == LockState.ACQUIRED.value:
             raise lock_is_granted(lock_id, TxnId(txn_id))
+        locks = self._locks()
+        request = [lock for lock in locks if lock.lock_id == lock_id]
+        for c in withdrawn_components(self._components(TxnId(txn_id)), request, locks):
+            self._sql.run(
+                "delete_component",
+                txn_id=c.txn_id,
+                database=c.database,
+                table=c.table,
+                partition=c.partition,
+                operation=c.operation.value,
+            )
         self._sql.run("delete_lock", lock_id=lock_id)
 
     def resolve_deadlocks(self) -> list[TxnId]:

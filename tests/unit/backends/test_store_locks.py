@@ -1,10 +1,15 @@
 """Locks: who waits for whom, in which order, and what becomes of requests."""
 
+from dataclasses import replace
+
 import pytest
 
 from acidsql.errors import DeadlockError, NoSuchLockError, NoSuchTxnError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId
-from acidsql.txn.entities import LockComponent, LockState, LockType, TxnType
+from acidsql.model.names import TableName
+from acidsql.txn.entities import LockComponent, LockState, LockType, TxnType, WriteOperation
+
+T = TableName("default", "t")
 
 R, W, X, E = (
     LockType.SHARED_READ,
@@ -162,6 +167,55 @@ def test_check_lock_of_a_granted_request_stays_granted(store):
 def test_unlock_is_silent_about_missing_locks(store):
     store.unlock(LockId(9))
     assert store.show_locks() == []
+
+
+def changing(partition=None, type=X, operation=WriteOperation.UPDATE, dynamic=False):
+    return LockComponent(type, "default", "t", partition, operation, dynamic=dynamic)
+
+
+def test_who_waited_in_vain_wins_no_conflict(store):
+    holder, loser = store.open_txn("ann", "host1"), store.open_txn("bob", "host2")
+    ask(store, changing(), txn=holder)
+    store.unlock(ask(store, changing(), txn=loser).lock_id)
+    store.commit_txn(loser)
+    assert store.latest_txn_in_conflict(holder) is None
+    store.commit_txn(holder)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (changing(), changing(type=E)),
+        (changing("p=1"), changing("p=1", type=E)),
+        (changing(dynamic=True), changing("p=1", type=E)),
+    ],
+)
+def test_what_was_granted_before_counts_still(store, earlier, later):
+    """The request that is withdrawn had asked for more on the same place."""
+    slow, reader = store.open_txn("ann", "host1"), store.open_txn("ann", "host1")
+    ask(store, changing(type=W), txn=slow)
+    ask(store, on(R), txn=reader)
+    fast = store.open_txn("bob", "host2")
+    ask(store, replace(earlier, type=W), txn=fast)
+    if earlier.dynamic:
+        store.add_dynamic_partitions(fast, 1, T, ["p=1"], WriteOperation.UPDATE)
+    store.unlock(ask(store, later, txn=fast).lock_id)
+    store.commit_txn(fast)
+    assert store.latest_txn_in_conflict(slow).partition == (later.partition or None)
+
+
+def test_an_insert_stays_when_a_change_is_withdrawn(store, clock):
+    """What is recorded keeps an aborted transaction in mind, as it may have left files."""
+    holder, inserter, other = (store.open_txn("ann", "host1") for _ in range(3))
+    ask(store, changing(), txn=holder)
+    ask(store, changing(type=R, operation=WriteOperation.INSERT), txn=inserter)
+    for txn in (inserter, other):
+        for kind in (X, E):
+            store.unlock(ask(store, changing(type=kind), txn=txn).lock_id)
+        store.abort_txn(txn)
+    clock.pass_s(601)
+    store.trim()
+    assert [t.txn_id for t in store.show_txns()] == [holder, inserter]
 
 
 def test_granted_locks_of_a_txn_stay_until_its_end(store):
