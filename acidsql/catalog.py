@@ -57,8 +57,8 @@ class Place:
 class Catalog(Protocol):
     """Names are matched in lower case. ``default`` always exists.
 
-    Reads are read-only. Creating and dropping are safe to retry: a repeated create raises the
-    …Exists error, a repeated drop the …NotFound error, and neither does harm.
+    Reads are read-only. Creating, dropping and renaming are safe to retry: a repeated create raises
+    the …Exists error, a repeated drop or rename the …NotFound error, and neither does harm.
     """
 
     def create_database(self, database: Database) -> None:
@@ -90,7 +90,7 @@ class Catalog(Protocol):
         ...
 
     def alter_table(self, table: Table) -> None:
-        """Replace everything but the name and the partitions. Raises TableNotFoundError."""
+        """Replace everything but the name and the partitions. Idempotent; TableNotFoundError."""
         ...
 
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:

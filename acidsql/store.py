@@ -21,5 +21,6 @@ class Store(TxnManager, Catalog, Protocol):
         """One step of the store: the catalog's verbs inside the block, then `commit_txn`.
 
         An error inside, or a transaction that is no longer open, leaves the store as it was.
+        Safe to retry: a repetition raises NoSuchTxnError, which says that it is ``committed``.
         """
         ...

@@ -5,8 +5,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from acidsql.errors import CompactionRefusedError
-from acidsql.model.names import TableName
+from acidsql.catalog import Catalog, Database, Partition
+from acidsql.errors import (
+    CompactionRefusedError,
+    DatabaseExistsError,
+    DatabaseNotFoundError,
+    NoSuchTxnError,
+    PartitionNotFoundError,
+    TableExistsError,
+    TableNotFoundError,
+)
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.table import Column, Table
+from acidsql.model.types import parse_type
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.manager import TxnManager
 
@@ -164,3 +175,71 @@ def test_an_entry_taken_and_lost_is_given_back(played, clock):
 def test_closing_again_is_silent(store):
     store.close()
     store.close()
+
+
+# -- the catalog ----------------------------------------------------------------------------------
+
+P1, P2 = (PartitionName.of({"p": value}) for value in ("1", "2"))
+KEY = (Column("p", parse_type("string")),)
+TABLE = Table(T, (Column("a", parse_type("int")),), "/warehouse/t", KEY)
+ALTERED = Table(T, (Column("a", parse_type("bigint")),), "/warehouse/t", KEY)
+NEW = Table(TableName("default", "new"), TABLE.columns, "/warehouse/new", KEY)
+IN_P1 = Partition(P1, "/warehouse/t/p=1")
+
+TOLD = [
+    (Call("create_database", (Database("sales", "/s"),)), DatabaseExistsError),
+    (Call("drop_database", ("old",)), DatabaseNotFoundError),
+    (Call("create_table", (NEW,)), TableExistsError),
+    (Call("drop_table", (T,)), TableNotFoundError),
+    (Call("rename_table", (T, NEW, [])), TableNotFoundError),
+    (Call("rename_partition", (T, P1, Partition(P2, "/warehouse/t/p=2"))), PartitionNotFoundError),
+    (Call("alter_table", (ALTERED,)), None),
+    (Call("add_partitions", (T, [Partition(P2, "/warehouse/t/p=2"), IN_P1])), None),
+    (Call("drop_partitions", (T, [P1])), None),
+    (Call("forget_statistics", (T, [P1])), None),
+]
+"""What changes the catalog, and what its repetition is told: nothing, if it is idempotent."""
+
+READS = {
+    "database", "databases", "table", "find_table", "tables", "partitions", "partition_names",
+    "partitions_for", "places",
+}  # fmt: skip
+
+
+def cataloged(store):
+    tables = [store.table(TableName("default", name)) for name in store.tables("default")]
+    return store.databases(), tables, [store.partitions(table.name) for table in tables]
+
+
+def test_every_verb_of_the_catalog_is_here():
+    verbs = {name for name, _ in inspect.getmembers(Catalog, inspect.isfunction)}
+    assert {v for v in verbs if not v.startswith("_")} == {c.verb for c, _ in TOLD} | READS
+
+
+@pytest.mark.parametrize(("call", "told"), TOLD, ids=lambda c: getattr(c, "verb", None))
+def test_a_repeated_definition_does_no_harm(store, call, told):
+    store.create_database(Database("old", "/old"))
+    store.create_table(TABLE)
+    store.add_partitions(T, [IN_P1])
+    before = cataloged(store)
+    getattr(store, call.verb)(*call.arguments)
+    after = cataloged(store)
+    assert (after == before) is (call.verb == "forget_statistics")
+    if told is None:
+        getattr(store, call.verb)(*call.arguments)
+    else:
+        with pytest.raises(told):
+            getattr(store, call.verb)(*call.arguments)
+    assert cataloged(store) == after
+
+
+def test_a_repeated_commit_with_a_definition_is_told(store):
+    store.create_table(TABLE)
+    txn = store.open_txn("ann", "host1")
+    with store.committing(txn):
+        store.add_partitions(T, [IN_P1])
+    with pytest.raises(NoSuchTxnError) as caught, store.committing(txn):
+        store.drop_partitions(T, [P1])
+    assert caught.value.committed
+    assert store.partitions(T) == [IN_P1]
+    assert store.show_txns() == []
