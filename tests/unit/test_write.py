@@ -90,3 +90,26 @@ def test_who_waited_in_vain_wins_over_nobody(stage: Stage) -> None:
     stage.ann.execute("INSERT INTO p VALUES (4, 40, 8)")
     stage.ann.execute("COMMIT")
     assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 11)]
+
+
+@pytest.mark.parametrize("stage", [{"hive.txn.write.xlock": "false"}], indirect=True)
+def test_who_loses_is_run_again_as_often_as_said(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    update, losses, waits = "UPDATE t SET v = v + 1 WHERE k = 1", [1, 2, 3], []
+
+    def change(value: int) -> int:
+        """While ann is at work bob commits a change."""
+        if losses:
+            losses.pop()
+            stage.bob.execute(update)
+        return value + 1
+
+    stage.ann._engine.change = change
+    monkeypatch.setattr("acidsql.session.time.sleep", waits.append)
+    with pytest.raises(WriteConflictError):
+        stage.ann.execute(update, retries=1)
+    assert (len(losses), len(waits)) == (1, 1)
+    stage.ann.execute(update, retries=1)
+    assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 14)]
+    assert len(waits) == 2

@@ -1,8 +1,10 @@
 """Times and limits."""
 
+from itertools import islice
+
 import pytest
 
-from acidsql.txn.policy import TxnPolicy, lock_waits
+from acidsql.txn.policy import TxnPolicy, conflict_waits, lock_waits
 
 
 def test_hives_defaults():
@@ -16,6 +18,14 @@ def test_the_back_off_doubles_up_to_the_longest_pause():
     assert waits[:4] == [0.1, 0.2, 0.4, 0.8]
     assert waits[-1] == max(waits) == 60
     assert len(waits) == 100
+
+
+def test_who_lost_a_conflict_waits_longer_each_time_and_not_as_long_as_others():
+    tries = [list(islice(conflict_waits(), 12)) for _ in range(3)]
+    bounds = [min(0.1 * 2**n, 10.0) for n in range(12)]
+    for waits in tries:
+        assert all(b / 2 <= w <= b for w, b in zip(waits, bounds, strict=True))
+    assert len({tuple(waits) for waits in tries}) == 3
 
 
 @pytest.mark.parametrize(
