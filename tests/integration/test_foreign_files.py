@@ -24,6 +24,7 @@ from acidsql.model.table import Bucketing, Column, Table
 from acidsql.model.types import PrimitiveType, StructType, parse_type
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.reader import open_orc
+from acidsql.orc.schema import arrow_type
 from acidsql.orc.types import file_columns
 from acidsql.orc.writer import EventWriter
 from acidsql.session import Session
@@ -186,6 +187,9 @@ KINDS: dict[str, list[Any]] = {
     "string": ["longer than five", "ab", None],
     "varchar(9)": ["ninechars", " x ", ""],
     "char(7)": ["abc", "äöü€😀xy", None],
+    "struct<a:int,b:string>": [{"a": 5, "b": "x"}, None, {"a": None, "b": ""}],
+    "array<struct<x:int,y:float>>": [[{"x": 1, "y": 1.5}, None], [], None],
+    "map<string,struct<p:int>>": [[("k", {"p": 7}), ("n", None)], [], None],
 }
 WIDER: dict[str, list[str]] = {
     "boolean": ["int", "string"],
@@ -215,6 +219,21 @@ WIDER: dict[str, list[str]] = {
     "string": ["varchar(5)", "varchar(50)", "char(4)"],
     "varchar(9)": ["string", "varchar(2)", "char(12)"],
     "char(7)": ["string", "char(5)", "char(9)", "varchar(5)"],
+    # Fields are matched by name, also where columns are by position: ORC goes no deeper.
+    "struct<a:int,b:string>": [
+        "struct<a:bigint,b:string>",
+        "struct<b:varchar(5),c:date,a:int>",
+        "struct<b:string>",
+        "struct<A:double,renamed:string>",
+    ],
+    "array<struct<x:int,y:float>>": [
+        "array<struct<x:bigint,y:double>>",
+        "array<struct<y:float,z:string>>",
+    ],
+    "map<string,struct<p:int>>": [
+        "map<string,struct<p:bigint,q:array<int>>>",
+        "map<string,struct<renamed:int>>",
+    ],
 }
 
 
@@ -228,10 +247,7 @@ def test_spark_and_pyarrow_convert_alike(session: Session, tmp_path: Path) -> No
     with EventWriter(str(file), before) as writer:
         arrays = {}
         for index, (old, _) in enumerate(pairs):
-            kind = pa.date32() if old == "date" else None
-            arrays[f"c{index}"] = pa.array(KINDS[old], pa.int32() if kind else None)
-            if kind:
-                arrays[f"c{index}"] = arrays[f"c{index}"].cast(kind)
+            arrays[f"c{index}"] = pa.array(KINDS[old], arrow_type(parse_type(old)))
         writer.write_inserts(pa.record_batch(arrays), WriteId(1), 1 << 29)
     schema = ", ".join(f"{c.name} {c.type}" for c in now)
     [*found] = session.read_acid(str(tmp_path / "t"), schema=schema).toArrow().to_pylist()
