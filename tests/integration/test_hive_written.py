@@ -6,6 +6,7 @@ import datetime
 import json
 import math
 import re
+import shutil
 from collections import Counter
 from collections.abc import Container
 from decimal import Decimal
@@ -16,6 +17,7 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.errors import InvalidValueError
 from acidsql.orc.footer import read_tail
 from acidsql.orc.reader import read_events, read_row_ids
 from acidsql.orc.schema import EVENT_COLUMNS
@@ -155,3 +157,97 @@ def test_files_of_a_real_hive() -> None:
 def is_whole(file: Path) -> bool:
     """Not what a streaming writer still had open."""
     return file.stat().st_size > 0 and not file.with_name(f"{file.name}_flush_length").exists()
+
+
+# -- changes on top --------------------------------------------------------------------------------
+
+BUCKETS = [
+    # case, states, columns, how many
+    ("bucketed", "b_multi", "a, b, c", 8),
+    ("bucketed", "b_boolean", "v", 2),
+    ("bucketed", "*", "v", 4),
+    ("converted", "b*", "id", 2),
+    ("overwrite", "p*", "id", 2),
+    ("streaming", "*", "id", 2),
+]
+
+
+class Attached:
+    """A state as a table of ours: what is in its directory, whatever the snapshot had of it."""
+
+    def __init__(self, session: Session, case: str, hive: str, state: str, place: Path) -> None:
+        columns, keys = columns_of(case, state)
+        source = STATES / case / hive / state
+        shutil.copytree(source, place) if source.exists() else place.mkdir(parents=True)
+        found = [b for b in BUCKETS if b[0] == case and fnmatch(state, b[1])][:1]
+        self.session = session
+        self.keys = [key.split()[0] for key in keys.split(", ") if key]
+        self.chars = set(re.findall(r"(\w+) char\(", columns))
+        names = re.findall(r"(?:^|, )\s*(\w+) ", re.sub(r"[<(].*?[>)]+", "", columns))
+        bucketed = found[0][2].split(", ") if found else []
+        self.free = next((name for name in reversed(names) if name not in bucketed), None)
+        session.execute(
+            f"CREATE TABLE t ({columns})"
+            + (f" PARTITIONED BY ({keys})" if keys else "")
+            + "".join(f" CLUSTERED BY ({b[2]}) INTO {b[3]} BUCKETS" for b in found)
+            + f" STORED AS ORC LOCATION '{place}' TBLPROPERTIES ('transactional' = 'true',"
+            + f" 'bucketing_version' = '{1 if state == 'b_v1' else 2}')"
+        )
+        if keys:
+            session.execute("MSCK REPAIR TABLE t")
+        self.model = self.rows()
+
+    def rows(self) -> list[dict[str, Any]]:
+        frame = self.session.execute("SELECT row__id, * FROM t").df
+        return [row.asDict(recursive=True) for row in frame.collect()]
+
+    def contents(self, rows: list[dict[str, Any]]) -> Counter[str]:
+        bare = ({k: v for k, v in row.items() if k != "row__id"} for row in rows)
+        return Counter(canonical(row, self.chars) for row in bare)
+
+    def one_row(self, row: dict[str, Any]) -> str:
+        """The condition that only this row fulfils."""
+        wanted = [f"t.row__id.{k} = {v}" for k, v in row["row__id"].items()]
+        for key in self.keys:
+            text = str(row[key]).replace("\\", "\\\\").replace("'", "\\'")
+            wanted.append(f"t.{key} IS NULL" if row[key] is None else f"t.{key} = '{text}'")
+        return " AND ".join(wanted)
+
+    def change(self, sql: str, old: dict[str, Any], new: dict[str, Any] | None) -> None:
+        """Carry out what makes the one row of the other, or takes it away."""
+        try:
+            self.session.execute(sql)
+        except InvalidValueError as error:
+            assert "nanoseconds" in error.message  # noqa: PT017 - the value is not bent
+            return
+        rest = [row for row in self.model if row is not old]
+        self.check([*rest, *([new] if new else [])])
+
+    def check(self, rows: list[dict[str, Any]]) -> None:
+        self.model = self.rows()
+        assert self.contents(self.model) == self.contents(rows)
+        ids = {self.one_row(row) for row in self.model}
+        assert len(ids) == len(self.model)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("hive", ["hive3", "hive4"])
+@pytest.mark.parametrize("case", sorted({case for case, *_ in TABLES}))
+def test_changes_on_top_of_every_state(case: str, hive: str, spark: Any, tmp_path: Path) -> None:
+    for state in expected_states(case, hive):
+        with connected(hive, tmp_path / f"w {state}", spark) as session:
+            t = Attached(session, case, hive, state, tmp_path / state)
+            if t.model:
+                row = t.model[0]
+                t.change(f"DELETE FROM t WHERE {t.one_row(row)}", row, None)
+            if t.model and t.free:
+                row = t.model[len(t.model) // 2]
+                update = f"UPDATE t SET {t.free} = NULL WHERE {t.one_row(row)}"
+                t.change(update, row, {**row, t.free: None})
+            if t.model:
+                row = t.model[-1]
+                ids = ", ".join(f"{v} AS {k}" for k, v in row["row__id"].items())
+                on = " AND ".join(f"t.row__id.{k} = s.{k}" for k in row["row__id"])
+                merge = f"MERGE INTO t USING (SELECT {ids}) s ON {on} AND {t.one_row(row)}"
+                t.change(f"{merge} WHEN MATCHED THEN DELETE", row, None)
+            t.check(t.model)
