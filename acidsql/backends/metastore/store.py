@@ -73,7 +73,9 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         some through that do: an INSERT that takes back statistics, beside SET TBLPROPERTIES.
         """
         named = str(PartitionName.of({"table": table.table}))
-        lock = LockComponent(LockType.EXCLUSIVE, _DEFINITIONS, table.database, named)
+        lock = LockComponent(
+            LockType.EXCLUSIVE, _DEFINITIONS, table.database, named, transactional=False
+        )
         with transaction(self._open()) as txn:
             txn.lock([lock])
             yield
