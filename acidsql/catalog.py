@@ -194,7 +194,7 @@ def is_not_empty(name: str, tables: Sequence[str]) -> AnalysisError:
     return AnalysisError(
         f"database {name} is not empty",
         detail=f"It has the tables {', '.join(tables)}.",
-        hint="Drop them first.",
+        hint="DROP them first, or DROP DATABASE … CASCADE.",
     )
 
 

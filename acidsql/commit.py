@@ -147,12 +147,13 @@ def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engi
 
 
 def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
-    """The counts and ids of a write."""
+    """The counts and ids of a write; no counts where rows went that nobody has looked at."""
+    counted = plan.kind != "truncate"
     return Result(
         plan.kind,
-        rows_inserted=job.rows_inserted,
-        rows_updated=job.rows_updated,
-        rows_deleted=job.rows_deleted,
+        rows_inserted=job.rows_inserted if counted else None,
+        rows_updated=job.rows_updated if counted else None,
+        rows_deleted=job.rows_deleted if counted else None,
         txn_id=txn.txn_id,
         write_ids={str(plan.table): write_id} if write_id != NO_WRITE_ID else {},
     )

@@ -64,7 +64,7 @@ def _own_store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store
         if local is None:
             raise ConfigError(
                 f"the warehouse {settings.warehouse} cannot hold the SQLite store",
-                hint="Pass metastore='sqlite:///PATH' with a local path.",
+                hint="Pass metastore='sqlite:////full/path' of a local file.",
             )
         storage.make_directory(settings.warehouse)
         return _sqlite(f"{local}/{STORE_FILE}", settings, policy)
@@ -79,7 +79,8 @@ def _own_store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store
         return _postgres(url, settings, policy)
     raise ConfigError(
         f'"{_without_credentials(url)}" is not a metastore URL',
-        hint="Write sqlite:///PATH, postgresql://user@host/database or thrift://host:9083.",
+        hint="Write memory:, sqlite:////full/path, postgresql://user@host/database or"
+        " thrift://host:9083.",
     )
 
 

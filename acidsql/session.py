@@ -126,7 +126,7 @@ class Session:
         try:
             check_text(sql, "the statement")
             statement = parse(sql, line, column)
-            result = self._try(statement, named_arguments(args), retries)
+            result = self._try(statement, named_arguments(args, sql), retries)
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, ColumnNotFoundError) else ()

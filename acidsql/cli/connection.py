@@ -25,7 +25,7 @@ def connection_options(command: F) -> F:
         "--metastore",
         metavar="URL",
         envvar="ACIDSQL_METASTORE",
-        help="Catalog and transaction store, such as sqlite:///PATH. [default: a file in the"
+        help="Catalog and transaction store, such as sqlite:////full/path. [default: a file in the"
         " warehouse; env: ACIDSQL_METASTORE]",
     )
     warehouse = click.option(

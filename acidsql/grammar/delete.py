@@ -12,4 +12,4 @@ def parse_delete(cursor: Cursor) -> Delete:
     cursor.expect("DELETE", "FROM")
     target = cursor.table(alias=True)
     refuse_clauses(cursor, "DELETE")
-    return Delete(target, parse_where(cursor, "DELETE"))
+    return Delete(target, parse_where(cursor, target, "DELETE"))

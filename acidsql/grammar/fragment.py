@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -54,13 +55,13 @@ def query(cursor: Cursor) -> Fragment:
     return fragment
 
 
-def expression(cursor: Cursor) -> Fragment:
-    """All that is left of the cursor, as one expression."""
+def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
+    """All that is left of the cursor, as one expression over the statement's tables."""
     if cursor.done:
         cursor.unexpected("expected an expression")
     if cursor.end - cursor.at == 1 and cursor.sees("DEFAULT"):
         refuse_default(cursor)
-    fragment = _fragment(cursor, is_query=False)
+    fragment = _fragment(cursor, is_query=False, outer=outer)
     tree = fragment.tree
     if isinstance(tree, (exp.Star, exp.Tuple)) or (
         isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)
@@ -96,7 +97,13 @@ def table_fragment(source: Source, ref: TableRef) -> Fragment:
     )
 
 
-def _fragment(cursor: Cursor, *, is_query: bool, hole: tuple[int, int] | None = None) -> Fragment:
+def _fragment(
+    cursor: Cursor,
+    *,
+    is_query: bool,
+    hole: tuple[int, int] | None = None,
+    outer: Sequence[TableRef] = (),
+) -> Fragment:
     source = cursor.source
     tokens = source.tokens[cursor.at : cursor.end]
     start, end = tokens[0].start, tokens[-1].end
@@ -116,7 +123,7 @@ def _fragment(cursor: Cursor, *, is_query: bool, hole: tuple[int, int] | None = 
         source.syntax_error(f"syntax error{near}", at)
     except RecursionError:
         source.syntax_error("the expression is nested too deeply", start)
-    walk = TreeWalk(source, start, code)
+    walk = TreeWalk(source, start, code, outer)
     walk.run(tree)
     mentions = any(
         t.kind in (Kind.WORD, Kind.QUOTED) and unquote(t).lower() == ROW_ID for t in tokens
@@ -134,6 +141,7 @@ def _fragment(cursor: Cursor, *, is_query: bool, hole: tuple[int, int] | None = 
         parameters=tuple(sorted(walk.parameters, key=lambda p: p.start)),
         stars=tuple(walk.sorted_stars()),
         mentions_row_id=mentions,
+        qualifiers=tuple(walk.qualifiers),
     )
 
 

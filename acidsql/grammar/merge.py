@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn
+
+from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, query, starts_query, table_fragment
@@ -35,11 +38,12 @@ def parse_merge(cursor: Cursor) -> Merge:
             hint="Give each its own alias.",
         )
     cursor.expect("ON")
-    on = expression(cursor.until("WHEN"))
+    tables = (target, *(source.tables if isinstance(source.tree, exp.Table) else ()))
+    on = expression(cursor.until("WHEN"), tables)
     clauses: list[MergeClause] = []
     while cursor.sees("WHEN"):
         token = cursor.peek()
-        clause = _clause(cursor, target, alias)
+        clause = _clause(cursor, tables, alias)
         _refuse_combination(cursor, token, clauses, clause)
         clauses.append(clause)
     if not clauses and cursor.done:
@@ -89,7 +93,7 @@ def _refuse_source(cursor: Cursor) -> NoReturn:
     )
 
 
-def _clause(cursor: Cursor, target: TableRef, alias: str) -> MergeClause:
+def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClause:
     when = cursor.offset
     line, column = cursor.source.place(when)
     cursor.expect("WHEN")
@@ -103,22 +107,22 @@ def _clause(cursor: Cursor, target: TableRef, alias: str) -> MergeClause:
         )
     if not matched and cursor.accept("BY"):
         cursor.expect("TARGET")
-    condition = expression(cursor.until("THEN")) if cursor.accept("AND") else None
+    condition = expression(cursor.until("THEN"), tables) if cursor.accept("AND") else None
     cursor.expect("THEN")
     if not matched:
-        return _insert(cursor, target, condition, alias, (line, column))
+        return _insert(cursor, tables, condition, alias, (line, column))
     if cursor.accept("DELETE"):
         return MergeDelete(condition, line, column)
     cursor.expect("UPDATE", "SET")
     if cursor.accept("*"):
         return MergeUpdate(condition, None, line, column)
-    assignments = parse_assignments(cursor.until("WHEN"), target, "MERGE", alias)
+    assignments = parse_assignments(cursor.until("WHEN"), tables, "MERGE", alias)
     return MergeUpdate(condition, assignments, line, column)
 
 
 def _insert(
     cursor: Cursor,
-    target: TableRef,
+    tables: Sequence[TableRef],
     condition: Fragment | None,
     alias: str,
     place: tuple[int, int],
@@ -129,16 +133,16 @@ def _insert(
     columns: tuple[Identifier, ...] | None = None
     if cursor.sees("("):
         inside = cursor.parenthesised()
-        names = [column_of(inside, target, alias)]
+        names = [column_of(inside, tables[0], alias)]
         while inside.accept(","):
-            names.append(column_of(inside, target, alias))
+            names.append(column_of(inside, tables[0], alias))
         if not inside.done:
             inside.unexpected('expected "," or ")"')
         refuse_duplicates(names, "the column list")
         columns = tuple(names)
     cursor.expect("VALUES")
     start = cursor.offset
-    values = tuple(expression(item) for item in cursor.parenthesised().items())
+    values = tuple(expression(item, tables) for item in cursor.parenthesised().items())
     if columns is not None and len(columns) != len(values):
         cursor.source.analysis_error(
             f"INSERT names {len(columns)} columns but has {len(values)} values", start

@@ -85,7 +85,11 @@ def parse(text: str, line: int = 1, column: int = 1) -> Statement:
         source.syntax_error("no statement", 0)
     for token in source.tokens[:end]:
         if token.text == ";":
-            source.syntax_error("one statement is expected, found a second one", token.start)
+            source.syntax_error(
+                "one statement is expected, found a second one",
+                token.start,
+                hint="execute_script and acidsql run take several.",
+            )
     statement = _statement(cursor)
     cursor.expect_end()
     return statement

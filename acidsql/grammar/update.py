@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression
@@ -25,43 +27,46 @@ def parse_update(cursor: Cursor) -> Update:
     target = cursor.table(alias=True)
     refuse_clauses(cursor, "UPDATE")
     cursor.expect("SET")
-    assignments = parse_assignments(cursor.until("WHERE"), target, "UPDATE")
-    return Update(target, assignments, parse_where(cursor, "UPDATE"))
+    assignments = parse_assignments(cursor.until("WHERE"), (target,), "UPDATE")
+    return Update(target, assignments, parse_where(cursor, target, "UPDATE"))
 
 
 def parse_assignments(
-    cursor: Cursor, target: TableRef, statement: str, hidden_by: str | None = None
+    cursor: Cursor, tables: Sequence[TableRef], statement: str, hidden_by: str | None = None
 ) -> tuple[Assignment, ...]:
-    """``a = e, t.b = e, …`` to the end of the cursor; no column twice."""
+    """``a = e, t.b = e, …`` to the end of the cursor; no column twice.
+
+    ``tables`` are those that an expression may name, the target first.
+    """
     found: list[Assignment] = []
     while not found or cursor.accept(","):
         start = cursor.offset
-        column = column_of(cursor, target, hidden_by)
+        column = column_of(cursor, tables[0], hidden_by)
         cursor.expect("=")
         if any(column.name.lower() == other.column.name.lower() for other in found):
             cursor.source.refuse(
                 f'column "{column.name}" is set twice', start, hint="Set each column once."
             )
-        found.append(Assignment(column, clause_expression(cursor.until(","), statement)))
+        found.append(Assignment(column, clause_expression(cursor.until(","), tables, statement)))
     if not cursor.done:
         cursor.unexpected('expected ","')
     return tuple(found)
 
 
-def parse_where(cursor: Cursor, statement: str) -> Fragment | None:
+def parse_where(cursor: Cursor, target: TableRef, statement: str) -> Fragment | None:
     """``WHERE e`` to the end, if there is one."""
     refuse_clauses(cursor, statement)
     if not cursor.accept("WHERE"):
         return None
-    where = clause_expression(Cursor(cursor.source, cursor.at, cursor.end), statement)
+    where = clause_expression(Cursor(cursor.source, cursor.at, cursor.end), (target,), statement)
     cursor.at = cursor.end
     return where
 
 
-def clause_expression(cursor: Cursor, statement: str) -> Fragment:
+def clause_expression(cursor: Cursor, tables: Sequence[TableRef], statement: str) -> Fragment:
     """An expression; if it does not parse, the clause that is to blame is refused by name."""
     try:
-        return expression(Cursor(cursor.source, cursor.at, cursor.end))
+        return expression(Cursor(cursor.source, cursor.at, cursor.end), tables)
     except SqlSyntaxError:
         rest = Cursor(cursor.source, cursor.at, cursor.end)
         rest.until(*_CLAUSES)

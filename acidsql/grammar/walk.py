@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -27,10 +28,13 @@ class TreeWalk:
     source: Source
     base: int
     code: str
+    outer: Sequence[TableRef] = ()
+    """The tables of the statement itself, which an expression may name."""
     tables: dict[int, TableRef] = field(default_factory=dict)
     parameters: list[Parameter] = field(default_factory=list)
     stars: list[tuple[int, int, str | None, tuple[int, ...]]] = field(default_factory=list)
     hidden: list[tuple[int, str]] = field(default_factory=list)
+    qualifiers: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self, tree: exp.Expr) -> None:
         """Visit every node with the names of the common table expressions it can see."""
@@ -87,6 +91,8 @@ class TreeWalk:
                 self._table(node, scope)
             case exp.Placeholder():
                 self._parameter(node)
+            case exp.Column() if len(node.parts) > 2:
+                self._qualifier(node)
             case exp.Star():
                 self._star_elsewhere(node)
             case exp.Join() if node.args.get("method") == "NATURAL":
@@ -169,6 +175,32 @@ class TreeWalk:
         name = node.name if number is None else f"_{number}"
         node.set("this", name)
         self.parameters.append(Parameter(name, start, end))
+
+    def _qualifier(self, column: exp.Column) -> None:
+        """Leave the database out of ``db.t.column`` where the nearest FROM says ``db.t``.
+
+        Not of a table further out: without its database, the name might be one of the inner query.
+        """
+        database, table = column.parts[:2]
+        called_so = self._databases(column, table.name.lower())
+        if database.name.lower() not in called_so:
+            return
+        if len(called_so) > 1:
+            self._refuse(
+                column, f'"{table.name}" is the name of several sources', "Give each an alias."
+            )
+        self.qualifiers.append((database.meta["start"], table.meta["start"]))
+        database.pop()
+
+    def _databases(self, node: exp.Expr, name: str) -> list[str]:
+        """Of all that is called so where the node stands; of an alias and the like, ""."""
+        select = node.find_ancestor(exp.Select)
+        if select is None:
+            refs = [(r.visible_name, r.database or "", r.alias) for r in self.outer]
+        else:
+            sources = [source for source, _ in _direct_sources(select)]
+            refs = [(s.alias_or_name, s.text("db"), s.alias) for s in sources]
+        return ["" if alias else db.lower() for n, db, alias in refs if n.lower() == name]
 
     def _star_elsewhere(self, star: exp.Star) -> None:
         """Note a star that is not plainly in a select list; ``count(*)`` is none."""

@@ -88,6 +88,8 @@ class Fragment:
     parameters: tuple[Parameter, ...] = ()
     stars: tuple[Star, ...] = ()
     mentions_row_id: bool = False
+    qualifiers: tuple[tuple[int, int], ...] = ()
+    """Places of the ``db.`` in ``db.t.column``: what stands for the table knows no database."""
 
     def fill(
         self,
@@ -100,7 +102,7 @@ class Fragment:
 
         ``other`` is applied to the stretches between the places.
         """
-        edits: list[tuple[int, int, str]] = []
+        edits = [(start, end, "") for start, end in self.qualifiers]
         for index, ref in enumerate(self.tables):
             edits.append((ref.start, ref.end, table(index, ref)))
         for place in self.parameters:

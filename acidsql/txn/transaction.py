@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ class OpenTxn:
         self.was_first = False
         """Whether it had its locks and write ids at once, with its id: nobody has overtaken it."""
         self.txn_id: TxnId = self._open(tables, components)
-        self._heartbeat = heartbeats.start(self._beat, self.policy.heartbeat_s)
+        self._heartbeat = heartbeats.start(_while_held(self._beat), self.policy.heartbeat_s)
 
     def _open(self, tables: Sequence[TableName], components: Sequence[LockComponent]) -> TxnId:
         if not components:
@@ -272,6 +273,17 @@ class OpenTxn:
             # A store out of reach may come back before the time-out.
             _log.warning("heartbeat failed", extra={"txn_id": self.txn_id}, exc_info=True)
         return True
+
+
+def _while_held(beat: Callable[[], bool]) -> Callable[[], bool]:
+    """A beat that ends with its transaction: one that nobody has any more can only time out."""
+    held = weakref.WeakMethod(beat)
+
+    def beat_if_held() -> bool:
+        found = held()
+        return found is not None and found()
+
+    return beat_if_held
 
 
 def error_line(error: BaseException) -> str:

@@ -162,7 +162,28 @@ def test_an_argument_that_does_not_fit(session, table, value):
 def test_a_parameter_without_a_value(session, table):
     refused(session, table, "INSERT INTO t (id) VALUES (:x)", acidsql.AcidSqlError, {"y": 1})
     refused(session, table, "SELECT * FROM t WHERE id = ?", acidsql.AcidSqlError, [])
-    refused(session, table, "DELETE FROM t WHERE id = :x", acidsql.AcidSqlError)
+    error = refused(session, table, "DELETE FROM t WHERE id = :x", acidsql.AnalysisError)
+    assert error.message == "no value for the parameter :x"
+    error = refused(session, table, "DELETE FROM t WHERE id = ?", acidsql.AnalysisError)
+    assert error.message == "no value for the parameter ?"
+
+
+def test_not_one_value_for_each_question_mark(session, table):
+    for sql in (
+        "INSERT INTO t (id, v, m) VALUES (?, '?', ?)",
+        "DELETE FROM t WHERE id IN (?, ?) -- ?",
+    ):
+        for args in ([1], [1, 2, 3]):
+            error = refused(session, table, sql, acidsql.AnalysisError, args)
+            assert error.message == f"{len(args)} values for 2 parameters"
+        error = refused(session, table, sql, acidsql.AnalysisError, {})
+        assert error.message == "no value for the parameter ?"
+    assert rows(session) == ROWS
+
+
+def test_no_advice_that_would_not_help(session, table):
+    error = refused(session, table, "UPDATE t SET id = id * 2000000000", acidsql.InvalidValueError)
+    assert "bypass" not in str(error)
 
 
 def test_placing_columns_cannot_be_updated(session, table, warehouse):
@@ -328,6 +349,28 @@ def test_without_java(tmp_path):
     assert "install" in lines[0]
     assert "Java 17" in lines[0]
     assert "OPEN" not in lines[1]
+
+
+@pytest.mark.parametrize("spark_home", [None, "/nowhere"])
+def test_a_spark_that_does_not_start(tmp_path, spark_home):
+    """As an old Java does, which is there and dies of Spark's classes."""
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\nexit 1\n")
+    java.chmod(0o755)
+    home = {"SPARK_HOME": spark_home} if spark_home else {}
+    code = (
+        "import acidsql\n"
+        f"session = acidsql.connect({str(tmp_path / 'w')!r})\n"
+        "try:\n    session.execute('SELECT 1')\n"
+        "except acidsql.DependencyError as error:\n    print(error)\n"
+        "print([row[1] for row in session.execute('SHOW TRANSACTIONS')])\n"
+    )
+    done = python(code, PATH=f"{tmp_path}:/usr/bin:/bin", **home)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3, done.stderr
+    assert lines[0].startswith("Spark cannot be started: ")
+    assert "Java 17" in lines[1]
+    assert "OPEN" not in lines[2]
 
 
 @pytest.mark.parametrize(

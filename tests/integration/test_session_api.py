@@ -223,6 +223,9 @@ def test_counts_and_ids(table):
     with pytest.raises(acidsql.AcidSqlError):
         _ = inserted.df
     assert table.execute("ALTER TABLE t COMPACT 'minor'").message == "Compaction enqueued with id 1"
+    truncate = table.execute("TRUNCATE TABLE t")
+    assert (truncate.rows_inserted, truncate.rows_deleted) == (None, None)
+    assert len(truncate.write_ids) == 1
     select = table.execute("SELECT 1")
     assert (select.rows_inserted, select.rows_updated, select.rows_deleted) == (None, None, None)
 

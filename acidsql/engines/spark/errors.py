@@ -26,6 +26,8 @@ _FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
 _WORKER = "Python worker"
 _PART = re.compile(r"`((?:[^`]|``)*)`")
 _JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
+_BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error\.")
+"""It would be of no use: what is written is computed under ANSI rules whatever is set."""
 _MISSING = ("FILE_NOT_EXIST", "FileNotFoundException", "does not exist")
 _CORRUPT = (
     "CANNOT_READ_FILE",
@@ -84,24 +86,26 @@ def clear_error(error: Exception) -> AcidSqlError:
     if any(sign in text for sign in _MISSING):
         return SnapshotExpiredError(
             f"a file of the snapshot is gone: {_file(text)}",
-            detail=_first_line(text),
+            detail=first_line(text),
             hint="A read that has timed out is not protected from the cleaner, nor one of another"
             " warehouse's store. Run it again; if the error stays, the table has lost a file.",
         )
     if any(sign in text for sign in _CORRUPT):
         return CorruptFileError(f"cannot read {_file(text)}", detail=_cause(text))
     if any(sign in condition or f"[{sign}" in text for sign in _VALUE):
-        return InvalidValueError(_first_line(text))
+        return InvalidValueError(first_line(text))
     if condition.startswith("UNRESOLVED_COLUMN"):
         return _unknown_column(error)
+    if condition == "UNBOUND_SQL_PARAMETER":
+        return _unbound(error)
     kind = type(error).__name__
     if kind == "ParseException":
-        return SqlSyntaxError(_first_line(text), hint="Spark could not parse this part.")
+        return SqlSyntaxError(first_line(text), hint="Spark could not parse this part.")
     if kind == "AnalysisException":
-        return AnalysisError(_first_line(text))
+        return AnalysisError(first_line(text))
     if _WORKER in text:
         return _worker_error(text)
-    return ExecutionError(f"the Spark job failed: {_first_line(text)}", detail=_cause(text))
+    return ExecutionError(f"the Spark job failed: {first_line(text)}", detail=_cause(text))
 
 
 def _worker_error(text: str) -> ExecutionError:
@@ -141,14 +145,25 @@ def _unknown_column(error: Exception) -> ColumnNotFoundError:
     return unknown
 
 
+def _unbound(error: Exception) -> AnalysisError:
+    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    name = parameters.get("name", "")
+    mark = f":{name}" if not re.fullmatch(r"_\d+", name) else "?"
+    return AnalysisError(
+        f"no value for the parameter {mark}",
+        hint="Pass args: a dict for :name, a list for ?.",
+    )
+
+
 def _fact_and_detail(text: str) -> tuple[str]:
     return (" ".join(text.split()),)
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
+    """What a text of Spark's says first, without what only Java needs."""
     text = _JAVA_CALL.sub("", text, count=1)
     line = next((part for part in text.splitlines() if part.strip()), text).strip()
-    return re.sub(r"\s*SQLSTATE: \w+.*$", "", line)
+    return re.sub(r"\s*SQLSTATE: \w+.*$", "", _BYPASS.sub("", line))
 
 
 def _cause(text: str) -> str | None:

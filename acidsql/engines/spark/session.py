@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acidsql.engines.spark.errors import first_line
 from acidsql.errors import DependencyError
 
 if TYPE_CHECKING:
@@ -84,10 +85,25 @@ class SparkHolder:
             builder = builder.master("local[*]")
         for key, value in {**OWN_CONF, **self._conf}.items():
             builder = builder.config(key, value)
-        self._session = builder.getOrCreate()
+        self._session = _started(builder)
         self._owned = True
         # Errors of a query arrive as exceptions; PySpark's own logger prints them a second time.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+
+
+def _started(builder: SparkSession.Builder) -> SparkSession:
+    """A new session. DependencyError if there is none to be had: an old Java, a wrong setting."""
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, Py4JError, OSError) as error:
+        raise DependencyError(
+            f"Spark cannot be started: {first_line(str(error))}",
+            hint="It needs Java 17 or newer and settings that it knows; what Java had to say about"
+            " it is on standard error.",
+        ) from error
 
 
 def require_java() -> None:

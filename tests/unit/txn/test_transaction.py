@@ -1,8 +1,10 @@
 """A transaction's life around a block of work."""
 
+import gc
 import logging
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -301,6 +303,19 @@ def test_a_failing_heartbeat_is_tried_again(store):
     with transaction(store, **WHO, policy=FAST) as txn:
         store.beat(4)
         txn.check()
+
+
+def test_nobody_keeps_alive_what_nobody_has(store):
+    """As Ctrl-C may leave it, between two steps of the statement that had opened it."""
+    txn = OpenTxn(store, **WHO, policy=FAST)
+    heartbeat, known = txn._heartbeat, weakref.ref(txn)
+    store.beat()
+    del txn
+    while not heartbeat.stopped:
+        gc.collect()
+        time.sleep(0.001)
+    assert known() is None
+    assert states(store)[1][0] == "OPEN"
 
 
 @pytest.mark.parametrize(
