@@ -30,31 +30,43 @@ from acidsql.txn.transaction import OpenTxn
 def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableRef) -> Result:
     """Make the table full-ACID or insert-only, under an exclusive lock."""
     place: dict[str, Any] = {"line": target.line, "column": target.column}
-    parameters = {**table.noted, **given, "transactional": "true"}
-    parameters.setdefault("transactional_properties", "default")
-    properties = parameters["transactional_properties"].lower()
+    properties = table.parameters.get("transactional_properties", "default")
+    changes = {"transactional_properties": properties, **given, "transactional": "true"}
+    properties = changes["transactional_properties"].lower()
     if properties not in ("default", "insert_only"):
         raise AnalysisError(
             f"Invalid transactional properties specified for {table.name} with the error unknown"
             f" value {properties} for transactional_properties",
             **place,
         )
-    if replace(table, parameters=parameters).external:
-        raise AnalysisError(
-            f"{table.name} cannot be declared transactional because it's an external table",
-            hint="ALTER TABLE … SET TBLPROPERTIES ('EXTERNAL' = 'FALSE') makes it managed first.",
-            **place,
-        )
+    _refuse_external(with_properties(table, changes), place)
     with altering(table, scope) as (txn, now):
         # As it is now: somebody may have converted it while we waited.
         if now.kind is not TableKind.PLAIN:
             raise AnalysisError(f"{table.name} is a {now.kind.value} table already", **place)
-        converted = replace(now, parameters={**now.noted, **parameters})
+        converted = with_properties(replace(now, parameters=now.noted), changes)
+        _refuse_external(converted, place)
         if converted.kind is TableKind.FULL_ACID:
             _to_full_acid(converted, scope, txn, place)
         else:
             _to_insert_only(converted, scope, txn)
     return Result("alter", message="OK")
+
+
+def _refuse_external(table: Table, place: dict[str, Any]) -> None:
+    if table.external:
+        raise AnalysisError(
+            f"{table.name} cannot be declared transactional because it's an external table",
+            hint="ALTER TABLE … SET TBLPROPERTIES ('EXTERNAL' = 'FALSE') makes it managed first.",
+            **place,
+        )
+
+
+def with_properties(table: Table, given: Mapping[str, str]) -> Table:
+    """The table with what TBLPROPERTIES says; its comment is said there, too."""
+    parameters = {**table.parameters, **given}
+    comment = parameters.pop("comment", table.comment)
+    return replace(table, parameters=parameters, comment=comment)
 
 
 def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from acidsql.definitions.conversion import convert
+from acidsql.definitions.conversion import convert, with_properties
 from acidsql.definitions.create_table import normal_properties, refuse_properties
 from acidsql.definitions.partition import alter_locks, altering
 from acidsql.errors import AnalysisError, UnsupportedStatementError
@@ -30,16 +30,14 @@ def set_properties(statement: SetProperties, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     given = normal_properties(statement.properties)
     place = _place(statement.target)
-    if _TRANSACTIONAL in given or _PROPERTIES in given:
-        _refuse_kind_change(table, given, place)
-    _refuse_properties(table, given, place)
+    _refuse(table, given, place)
     if _converts(table, given):
         return convert(table, given, scope, statement.target)
-    comment = given.pop("comment", table.comment)
     with altering(table, scope, _noting(table)) as (txn, now):
-        parameters = {**now.parameters, **given}
+        # As it is now: somebody may have converted it while we waited.
+        _refuse(now, given, place)
         with scope.store.committing(txn.txn_id):
-            scope.store.alter_table(replace(now, parameters=parameters, comment=comment))
+            scope.store.alter_table(with_properties(now, given))
     return Result("alter", message="OK")
 
 
@@ -77,6 +75,12 @@ def _noting(table: Table) -> list[LockComponent]:
 
 def _converts(table: Table, given: Mapping[str, str]) -> bool:
     return table.kind is TableKind.PLAIN and given.get(_TRANSACTIONAL, "").lower() == "true"
+
+
+def _refuse(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:
+    if _TRANSACTIONAL in given or _PROPERTIES in given:
+        _refuse_kind_change(table, given, place)
+    _refuse_properties(table, given, place)
 
 
 def _refuse_kind_change(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:

@@ -160,13 +160,17 @@ class Runner:
         return ("\t" if spaced else " ").join(cells)
 
     def _layout(self, name: str) -> Iterator[str]:
-        """Each directory of a table with its bucket files, one line a directory."""
+        """Each directory of a table with its bucket files, one line a directory.
+
+        What Hadoop's local file system keeps beside them is passed over.
+        """
         full = TableName.parse(name, self.session.database)
         table = self.session.find_table(full)
         assert table is not None, name
         found: dict[str, list[str]] = {}
         for path in sorted(Path(table.location).rglob("*")):
-            if path.is_file() and path.name not in (VERSION_FILE, METADATA_FILE):
+            beside = path.name in (VERSION_FILE, METADATA_FILE) or path.suffix == ".crc"
+            if path.is_file() and not beside:
                 directory = str(path.parent.relative_to(table.location))
                 found.setdefault(directory, []).append(path.name)
         yield from (" ".join([directory, *files]) for directory, files in sorted(found.items()))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
@@ -59,8 +60,12 @@ class MetastoreCatalog:
     directories are our core's to make, move and remove: the metastore is told not to.
     """
 
-    def __init__(self, client: MetastoreClient) -> None:
+    def __init__(
+        self, client: MetastoreClient, alone: Callable[[TableName], AbstractContextManager[None]]
+    ) -> None:
+        """``alone`` keeps others of us from writing a table back that they have read before."""
         self._client = client
+        self._alone = alone
         self._partitions = PartitionCalls(client)
         self._undo = Undo()
         self._roots: Roots | None = None
@@ -142,12 +147,19 @@ class MetastoreCatalog:
             raise table_not_found(name) from None
 
     def alter_table(self, table: Table) -> None:
-        struct = self._require(table.name)
-        before = copied(struct)
-        change_table(struct, table)
-        cascade = bool(struct.partitionKeys) and struct.sd.cols != before.sd.cols
-        self._alter(table.name, struct, cascade)
-        self._undo.by(self._alter, table.name, before, cascade)
+        with self._alone(table.name):
+            struct = self._require(table.name)
+            before = copied(struct)
+            change_table(struct, table)
+            cascade = bool(struct.partitionKeys) and struct.sd.cols != before.sd.cols
+            self._alter(table.name, struct, cascade)
+            # Somebody may commit rows until it is put back.
+            _without_statistics(before)
+            self._undo.by(self._put_back, table.name, before, cascade)
+
+    def _put_back(self, name: TableName, before: Struct, cascade: bool) -> None:
+        with self._alone(name):
+            self._alter(name, before, cascade)
 
     def _alter(self, name: TableName, struct: Struct, cascade: bool = False) -> None:
         """Replace a table. ``cascade`` gives the columns to its partitions too.
@@ -329,8 +341,12 @@ class MetastoreCatalog:
         for some in batches([str(p) for p in partitions]):
             found = self._partitions.named(struct, some, keep_unknown=True)
             self._partitions.alter(struct, [p for p in found if _without_statistics(p)])
-        if _without_statistics(struct):
-            self._alter(name, struct)
+        if not _without_statistics(struct):
+            return
+        with self._alone(name):
+            struct = self._require(name)
+            if _without_statistics(struct):
+                self._alter(name, struct)
 
 
 def _without_statistics(struct: Struct) -> bool:

@@ -124,7 +124,13 @@ def failed(error: Exception, name: str, method: str) -> AcidSqlError:
             return unknown_method(name, method)
     if _TOO_MANY in text:
         return TooManyOpenTxnsError(text)
-    return MetaError(f"the metastore {name} failed in {method}", detail=_sentence(text))
+    # Of an exception that the method does not declare, a server says only that there was one.
+    told = getattr(error, "type", None) != TApplicationException.INTERNAL_ERROR
+    return MetaError(
+        f"the metastore {name} failed in {method}",
+        detail=_sentence(text),
+        hint=None if told else "The metastore's log says why.",
+    )
 
 
 def _aborted(text: str) -> TxnAbortedError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,9 +12,17 @@ from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
 from acidsql.backends.metastore.url import Place
 from acidsql.model.ids import TxnId
-from acidsql.model.names import TableName
-from acidsql.txn.entities import Reached
+from acidsql.model.names import PartitionName, TableName
+from acidsql.txn.entities import LockComponent, LockType, Reached
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import TxnOpener, transaction
+
+_DEFINITIONS = "acidsql.definitions"
+"""A database of locks alone, as Hive has one (globallocks): no name of a real one has a dot.
+
+Its tables are called like databases, their partitions like tables. Nothing waits for another lock
+while it has one there, so whatever locks a statement has, it can come to no circle.
+"""
 
 
 class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
@@ -34,8 +43,10 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
     ) -> None:
         self._user = user
         client = MetastoreClient(Place.of(url), user, sleep)
-        MetastoreCompactions.__init__(self, client, policy or TxnPolicy())
-        MetastoreCatalog.__init__(self, client)
+        policy = policy or TxnPolicy()
+        MetastoreCompactions.__init__(self, client, policy)
+        MetastoreCatalog.__init__(self, client, self._alone_with)
+        self._open = TxnOpener(self, user, socket.gethostname(), policy)
 
     def owner_of(self, table: TableName) -> str:
         known = self.find_table(table)
@@ -53,6 +64,21 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         with self._undo.unless_done():
             yield
             self.commit_txn(txn_id, reached)
+
+    @contextmanager
+    def _alone_with(self, table: TableName) -> Iterator[None]:
+        """Keeps every other acidsql from changing what the metastore has noted of a table.
+
+        A table is changed by reading it and writing all of it back, and the locks of statements let
+        some through that do: an INSERT that takes back statistics, beside SET TBLPROPERTIES.
+        """
+        named = str(PartitionName.of({"table": table.table}))
+        lock = LockComponent(
+            LockType.EXCLUSIVE, _DEFINITIONS, table.database, named, transactional=False
+        )
+        with transaction(self._open()) as txn:
+            txn.lock([lock])
+            yield
 
     def close(self) -> None:
         self._client.close()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import compress
-from typing import Any
 
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.errors import (
@@ -17,7 +15,8 @@ from acidsql.backends.metastore.errors import (
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
-from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
+from acidsql.backends.metastore.snapshots import has_new, txn_list, write_id_list
+from acidsql.errors import NoSuchTxnError, TooManyOpenTxnsError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -93,9 +92,33 @@ class MetastoreTxns:
             agentInfo=AGENT,
             txn_type=type.value,
         )
-        opened = [TxnId(i) for i in self._client.call("open_txns", request).txn_ids]
+        try:
+            answer = self._client.call("open_txns", request)
+        except MetaError:
+            self._require_room()
+            raise
+        opened = [TxnId(i) for i in answer.txn_ids]
         self._opened.update(opened)
         return opened
+
+    def _require_room(self) -> None:
+        """TooManyOpenTxnsError if that is why none was opened: to Hive it is an internal error.
+
+        The metastore turns everybody away from the limit on, until fewer than nine tenths of it
+        are open (Hive TxnHandler).
+        """
+        limit = self.setting("hive.max.open.txns")
+        if not limit.isdecimal():
+            return
+        count = sum(t.state is TxnState.OPEN for t in self.show_txns())
+        if count >= int(limit) * 9 // 10:
+            raise TooManyOpenTxnsError(
+                "Maximum allowed number of open transactions has been reached. See"
+                " hive.max.open.txns.",
+                detail=f"{count} transactions are open in the metastore, where it is {limit}.",
+                hint="It opens new ones when fewer than nine tenths of that are: SHOW TRANSACTIONS"
+                " lists them, ABORT TRANSACTIONS ends them.",
+            )
 
     def heartbeat(self, txn_id: TxnId) -> None:
         # A server that hangs must not use up the time in which another one could be asked.
@@ -159,19 +182,7 @@ class MetastoreTxns:
         answer = self._client.call_known(
             Call("get_open_txns_req", (excluded,)), Call("get_open_txns")
         )
-        newest = TxnId(answer.txn_high_water_mark)
-        mark = newest if txn_id is None else min(txn_id, newest)
-        bits = _bits(answer.abortedBits, len(answer.open_txns))
-        listed = [
-            (TxnId(i), aborted)
-            for i, aborted in zip(answer.open_txns, bits, strict=True)
-            if i <= mark and i != txn_id
-        ]
-        valid = ValidTxnList(
-            mark,
-            frozenset(i for i, aborted in listed if not aborted),
-            frozenset(i for i, aborted in listed if aborted),
-        )
+        valid = txn_list(answer, txn_id)
         if txn_id is not None and self._wants_pins():
             self._views[txn_id] = valid
         return valid
@@ -215,7 +226,7 @@ class MetastoreTxns:
             self.valid_write_ids(list(tables), then),
             self.valid_write_ids(list(tables), now),
         )
-        if not any(_has_new(before[table], after[table]) for table in tables):
+        if not any(has_new(before[table], after[table]) for table in tables):
             return None
         later = range(then.high_watermark + 1, now.high_watermark + 1)
         ended = [TxnId(i) for i in (*then.open, *later) if i != txn_id and now.is_valid(TxnId(i))]
@@ -324,7 +335,7 @@ class MetastoreTxns:
         )
         answer = self._client.call("get_valid_write_ids", request)
         lists = {TableName.parse(a.fullTableName): a for a in answer.tblValidWriteIds}
-        valid = {table: _write_id_list(table, lists[table]) for table in tables}
+        valid = {table: write_id_list(table, lists[table]) for table in tables}
         self._pin(valid, txns)
         return valid
 
@@ -373,29 +384,6 @@ class MetastoreTxns:
         )
         with self._told_why(txn_id):
             self._client.call("add_dynamic_partitions", request)
-
-
-def _write_id_list(table: TableName, answer: Any) -> ValidWriteIdList:
-    bits = _bits(answer.abortedBits, len(answer.invalidWriteIds))
-    ids = [WriteId(i) for i in answer.invalidWriteIds]
-    aborted = frozenset(compress(ids, bits))
-    mark = WriteId(answer.writeIdHighWaterMark)
-    return ValidWriteIdList(str(table), mark, frozenset(ids) - aborted, aborted)
-
-
-def _bits(packed: bytes, count: int) -> list[bool]:
-    """Java's BitSet, of which zero bytes at the end are left out.
-
-    >>> _bits(bytes([0b101]), 10)[:4]
-    [True, False, True, False]
-    """
-    return [i >> 3 < len(packed) and bool(packed[i >> 3] >> (i & 7) & 1) for i in range(count)]
-
-
-def _has_new(before: ValidWriteIdList, after: ValidWriteIdList) -> bool:
-    """Whether a write id is committed now that was not."""
-    later = range(before.high_watermark + 1, after.high_watermark + 1)
-    return any(after.is_valid(WriteId(w)) for w in (*before.open, *later))
 
 
 def _txn_ids(ids: Iterable[int]) -> frozenset[TxnId]:

@@ -32,6 +32,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     What is for one of them only is no test of the other.
     """
     items[:] = [item for item in items if not _is_for_another(item)]
+    items[:] = [i for i in items if _version(i) is None or _version(i) in _known(i)]
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         if (version := _version(item)) is not None:
@@ -41,9 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if len(pair) > 1:
             turn = next(turns)
             for item in pair:
-                if _version(item) != turn and turn in _known(item):
+                if _version(item) != turn:
                     item.add_marker(pytest.mark.thorough)
-    items[:] = [i for i in items if _version(i) is None or _version(i) in _known(i)]
 
 
 def _known(item: pytest.Item) -> Sequence[int]:

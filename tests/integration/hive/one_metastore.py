@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from acidsql.backends.metastore import MetastoreStore
 from acidsql.model.table import Table
 from acidsql.session import Session
+from acidsql.txn.entities import CompactionState
 from tests.integration.hive.process import Hive
 from tests.integration.hive.shared import Row, Shared
 
@@ -85,3 +90,32 @@ class Turns(OneMetastore):
     def _same_partitions(self, table: Table) -> None:
         ours = [str(p.name) for p in self.store.partitions(table.name)]
         assert ours == sorted(self._hive_partitions(table)), table.name
+
+
+@contextmanager
+def compacting(hive: Hive) -> Iterator[None]:
+    """Hive 3.1 gives its queue to its own workers: one of them is there."""
+    if hive.version != 3:
+        yield
+        return
+    store = MetastoreStore(hive.metastore_url, user="ann")
+    done = threading.Event()
+    failed: list[Exception] = []
+
+    def work() -> None:
+        try:
+            while not done.wait(0.5):
+                if any(c.state is CompactionState.INITIATED for c in store.show_compactions()):
+                    hive.run("!worker")
+        except Exception as error:
+            failed.append(error)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    try:
+        yield
+    finally:
+        done.set()
+        worker.join()
+        store.close()
+    assert not failed

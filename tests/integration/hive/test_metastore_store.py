@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import socket
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -36,6 +34,7 @@ from acidsql.txn.entities import (
 )
 from acidsql.txn.transaction import OpenTxn
 from tests.integration.hive.process import Hive
+from tests.integration.hive.proxy import Proxy
 
 pytestmark = pytest.mark.hive
 
@@ -386,46 +385,6 @@ def test_transactions_begin_later(store: MetastoreStore) -> None:
 
 
 # -- what breaks
-
-
-class Proxy:
-    """Passes on what is said to a metastore, until it is to lose an answer."""
-
-    def __init__(self, port: int) -> None:
-        self._target = port
-        self.loses = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listener.getsockname()[1]
-        self._sockets = [self._listener]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def _accept(self) -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = self._listener.accept()
-                server = socket.create_connection(("127.0.0.1", self._target))
-                self._sockets += [client, server]
-                for source, sink in ((client, server), (server, client)):
-                    threading.Thread(
-                        target=self._pass_on, args=[source, sink, sink is client], daemon=True
-                    ).start()
-
-    def _pass_on(self, source: socket.socket, sink: socket.socket, answers: bool) -> None:
-        with suppress(OSError):
-            while data := source.recv(65536):
-                if answers and self.loses:
-                    self.loses = False
-                    break
-                sink.sendall(data)
-        for end in (source, sink):
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-
-    def close(self) -> None:
-        for end in self._sockets:
-            with suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from acidsql.backends.metastore import MetastoreStore
-from acidsql.errors import StorageError
-from tests.integration.hive.conftest import BUILD, free_port
+from acidsql.errors import StorageError, TooManyOpenTxnsError
+from tests.integration.hive.conftest import BUILD, VERSIONS, free_port
 from tests.integration.hive.process import Hive
 
 pytestmark = pytest.mark.hive
@@ -88,6 +88,25 @@ def test_way(way: Way, tmp_path: Path) -> None:
             with pytest.raises(StorageError) as caught:
                 MetastoreStore(url.format(port=port), user="ann")
             assert refusal in str(caught.value)
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=["hive4", "hive3"])
+def test_too_many_open_transactions(version: int, tmp_path: Path) -> None:
+    settings = {"hive.max.open.txns": "5"}
+    with Hive(version, BUILD, tmp_path / "hive", free_port(), settings) as hive:
+        store = MetastoreStore(hive.metastore_url, user="ann")
+        opened = store.open_txns(5, "ann", "here")
+        hive.run("!count")
+        with pytest.raises(TooManyOpenTxnsError, match=r"hive\.max\.open\.txns") as caught:
+            store.open_txn("ann", "here")
+        assert caught.value.detail == "5 transactions are open in the metastore, where it is 5."
+        store.abort_txn(opened[0])
+        with pytest.raises(TooManyOpenTxnsError):
+            store.open_txn("ann", "here")
+        store.abort_txn(opened[1])
+        hive.run("!count")
+        assert store.open_txn("ann", "here") > opened[-1]
+        store.close()
 
 
 def _make_certificate(home: Path) -> None:

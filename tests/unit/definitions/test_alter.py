@@ -116,6 +116,57 @@ def test_columns_that_a_plain_table_found_by_name_are_found_so_for_ever(plain, t
     assert plain._store.table(T).matches_by_position(default=True) is False
 
 
+def changing(store, monkeypatch, change):
+    """A definition that holds the table when somebody else asks for it, makes a change and ends."""
+    ddl = store.open_txn("ann", "host1")
+    store.lock(ddl, [LockComponent(LockType.EXCLUSIVE, "default", "t")], "ann", "host1")
+    check_lock, changes = store.check_lock, [change]
+
+    def change_then_go_on(lock_id):
+        if changes:
+            changes.pop()()
+            store.commit_txn(ddl)
+        return check_lock(lock_id)
+
+    monkeypatch.setattr(store, "check_lock", change_then_go_on)
+
+
+@pytest.mark.parametrize("said", ["'a' = 'b'", "'transactional' = 'true', 'a' = 'b'"])
+def test_what_is_set_while_a_statement_waits_stays(plain, monkeypatch, said):
+    store = plain._store
+    old = replace(store.table(T), parameters={**PLAIN, "c": "old"}, comment="old")
+    new = replace(old, parameters={**PLAIN, "c": "new"}, comment="new")
+    store.alter_table(old)
+    changing(store, monkeypatch, lambda: store.alter_table(new))
+    plain.execute(f"ALTER TABLE t SET TBLPROPERTIES ({said})")
+    table = store.table(T)
+    noted = {key: table.parameters.get(key) for key in ("a", "c", "comment")}
+    assert noted == {"a": "b", "c": "new", "comment": None}
+    assert table.comment == "new"
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "said", "message"),
+    [
+        ({"transactional": "true"}, "'EXTERNAL' = 'TRUE'", "cannot be converted to external"),
+        ({"EXTERNAL": "TRUE"}, "'transactional' = 'true'", "because it's an external table"),
+    ],
+)
+def test_what_became_wrong_while_a_statement_waited(plain, monkeypatch, meanwhile, said, message):
+    store = plain._store
+    table = replace(store.table(T), parameters={**PLAIN, **meanwhile})
+    changing(store, monkeypatch, lambda: store.alter_table(table))
+    with pytest.raises(AnalysisError, match=message):
+        plain.execute(f"ALTER TABLE t SET TBLPROPERTIES ({said})")
+    assert store.table(T) == table
+
+
+def test_a_conversion_may_set_the_comment(plain):
+    plain.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true', 'comment' = 'x')")
+    table = plain._store.table(T)
+    assert (table.comment, "comment" in table.parameters) == ("x", False)
+
+
 def test_a_plain_table_becomes_insert_only(plain, tmp_path):
     plain.execute(
         "ALTER TABLE t SET TBLPROPERTIES"

@@ -22,6 +22,7 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
  * advance TXN                    commits empty transactions until ids have reached TXN
  * worker, cleaner                one round of the compactor's threads
  * housekeeper SECONDS            aborts what had no heartbeat for so long
+ * count                          counts the open transactions, for hive.max.open.txns
  * hold NAME STATEMENT            runs it in a session of its own up to where it has its locks
  * release NAME                   lets it go on, and answers what it does
  * conf KEY VALUE                 a setting that SET does not let through
@@ -68,6 +69,9 @@ class Verbs {
         return Collections.emptyList();
       case "housekeeper":
         timeOut(words[1] + "s");
+        return Collections.emptyList();
+      case "count":
+        TxnUtils.getTxnStore(new HiveConf(Runner.conf)).countOpenTxns();
         return Collections.emptyList();
       case "hold":
         Held.hold(words[1], words[2]);

@@ -59,6 +59,21 @@ class Tables:
             f"k={n}": partition_to(partition(n), table_to(table or TABLE)) for n in range(count)
         }
         self.asked: list[Any] = []
+        self.alone: list[str] = []
+        """The locks that were asked for."""
+        self.opened = 1
+
+    def open_txns(self, request: Any) -> Any:
+        self.opened += 1
+        return hms.OpenTxnsResponse(txn_ids=[self.opened])
+
+    def lock(self, request: Any) -> Any:
+        (component,) = request.component
+        self.alone.append(f"{component.dbname} {component.tablename} {component.partitionname}")
+        return hms.LockResponse(lockid=1, state=hms.LockState.ACQUIRED)
+
+    def commit_txn(self, request: Any) -> None:
+        assert request.txnid <= self.opened
 
     def get_table_req(self, request: Any) -> Any:
         self.asked.append(request)
@@ -80,7 +95,10 @@ class Tables:
 
     @property
     def handlers(self) -> dict[str, Callable[..., Any]]:
-        names = ("get_table_req", "get_database", "get_partition_names", "get_partitions_by_names")
+        names = (
+            "get_table_req", "get_database", "get_partition_names", "get_partitions_by_names",
+            "open_txns", "lock", "commit_txn",
+        )  # fmt: skip
         return {
             "get_config_value": lambda name, default: default,
             **{name: getattr(self, name) for name in names},
@@ -283,11 +301,12 @@ def test_statistics_go_where_there_are_any(metastore: Open) -> None:
     )
     store.forget_statistics(T, [partition(n).name for n in (0, 1, 5)])
     assert [(p.values, p.parameters) for p in changed] == [(["1"], {})]
-    assert altered == []
+    assert (altered, tables.alone) == ([], [])
     assert tables.table is not None
     tables.table.parameters.update(NOTED)
     store.forget_statistics(T, [])
     assert altered == ["table"]
+    assert tables.alone == ["acidsql.definitions default table=t"]
 
 
 def test_places_are_those_of_tables_near_by(metastore: Open) -> None:
@@ -322,20 +341,31 @@ def define_two(store: MetastoreStore) -> None:
 
 def test_what_was_done_is_taken_back_if_the_commit_fails(metastore: Open) -> None:
     tables = Tables()
+    assert tables.table is not None
+    tables.table.parameters.update(NOTED)
+    altered: list[Any] = []
 
-    def aborted(*_: Any) -> None:
-        raise hms.TxnAbortedException(message="Transaction txnid:1 already aborted")
+    def commit(request: Any) -> None:
+        if request.txnid == 1:
+            raise hms.TxnAbortedException(message="Transaction txnid:1 already aborted")
 
-    server, store = metastore(
+    handlers = {
         **tables.handlers,
-        heartbeat=lambda _: None,
-        create_table_req=lambda _: None,
-        drop_table=lambda *_: None,
-        alter_table_req=lambda _: hms.AlterTableResponse(),
-        commit_txn=aborted,
-    )
+        "heartbeat": lambda _: None,
+        "create_table_req": lambda _: None,
+        "drop_table": lambda *_: None,
+        "alter_table_req": lambda r: altered.append(r.table) or hms.AlterTableResponse(),
+        "commit_txn": commit,
+    }
+    server, store = metastore(**handlers)
     with pytest.raises(TxnAbortedError, match="already aborted"):
         define_two(store)
-    done = [n for n in server.names if n not in ("get_table_req", "get_config_value")]
-    assert done[1:] == ["alter_table_req", "create_table_req", "commit_txn", "drop_table",
-                        "alter_table_req"]  # fmt: skip
+    asked = ("get_table_req", "get_config_value", "get_latest_txnid_in_conflict")
+    alone = ["open_txns", "lock", "alter_table_req", "commit_txn"]
+    done = [n for n in server.names if n not in asked]
+    assert done[1:] == [*alone, "create_table_req", "commit_txn", "drop_table", *alone]
+    # What was counted before may not be right any more.
+    assert [t.parameters for t in altered] == [
+        {"transactional": "true", "comment": "new"},
+        {"transactional": "true"},
+    ]

@@ -13,12 +13,14 @@ import pytest
 from acidsql.backends.metastore import MetastoreStore
 from acidsql.backends.metastore.idl import hms
 from acidsql.errors import (
+    AcidSqlError,
     CommitStateUnknownError,
     CompactionRefusedError,
     DeadlockError,
     LockTimeoutError,
     NoSuchTxnError,
     StorageError,
+    TooManyOpenTxnsError,
     TxnAbortedError,
     TxnError,
     WriteConflictError,
@@ -95,6 +97,47 @@ def open_txns(mark: int, ids: list[int], aborted: bytes = b"") -> Any:
 def write_ids(mark: int, invalid: list[int], aborted: bytes = b"") -> Any:
     ids = hms.TableValidWriteIds("sales.orders", mark, invalid, None, aborted)
     return hms.GetValidWriteIdsResponse([ids])
+
+
+def infos(states: dict[int, Any]) -> Any:
+    """A GetOpenTxnsInfoResponse."""
+    told = [
+        hms.TxnInfo(id=i, state=state, user="ann", hostname="here", agentInfo="Unknown")
+        for i, state in states.items()
+    ]
+    return hms.GetOpenTxnsInfoResponse(max(states), told)
+
+
+# -- the limit of open transactions
+
+REFUSED = internal_error("Internal error processing open_txns")
+OPEN, ABORTED = hms.TxnState.OPEN, hms.TxnState.ABORTED
+
+
+@pytest.mark.parametrize(
+    ("limit", "there", "kind"),
+    [
+        ("10", [OPEN] * 9, TooManyOpenTxnsError),
+        ("10", [OPEN] * 8 + [ABORTED] * 8, StorageError),
+        ("", [OPEN] * 9, StorageError),
+    ],
+)
+def test_no_transaction_is_opened(
+    metastore: Open, limit: str, there: list[Any], kind: type[AcidSqlError]
+) -> None:
+    """What a server says is the same whatever the reason."""
+    _, store = metastore(
+        open_txns=raising(REFUSED),
+        get_config_value=lambda name, default: limit if name == "hive.max.open.txns" else default,
+        get_open_txns_info=lambda: infos(dict(enumerate(there, 1))),
+    )
+    with pytest.raises(kind) as caught:
+        store.open_txn("ann", "here")
+    if kind is StorageError:
+        assert caught.value.detail == "Internal error processing open_txns."
+        assert caught.value.hint == "The metastore's log says why."
+    else:
+        assert caught.value.detail == "9 transactions are open in the metastore, where it is 10."
 
 
 # -- snapshots

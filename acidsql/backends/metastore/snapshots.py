@@ -1,0 +1,54 @@
+"""Valid txn lists and valid write id lists, as a metastore tells them."""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import Any
+
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+
+
+def txn_list(answer: Any, txn_id: TxnId | None) -> ValidTxnList:
+    """What a GetOpenTxnsResponse shows to a transaction, or to somebody without one.
+
+    Its own id is no exception, and later ones are above the mark (Hive createValidReadTxnList).
+    """
+    newest = TxnId(answer.txn_high_water_mark)
+    mark = newest if txn_id is None else min(txn_id, newest)
+    bits = _bits(answer.abortedBits, len(answer.open_txns))
+    listed = [
+        (TxnId(i), aborted)
+        for i, aborted in zip(answer.open_txns, bits, strict=True)
+        if i <= mark and i != txn_id
+    ]
+    return ValidTxnList(
+        mark,
+        frozenset(i for i, aborted in listed if not aborted),
+        frozenset(i for i, aborted in listed if aborted),
+    )
+
+
+def write_id_list(table: TableName, answer: Any) -> ValidWriteIdList:
+    """What a TableValidWriteIds shows."""
+    bits = _bits(answer.abortedBits, len(answer.invalidWriteIds))
+    ids = [WriteId(i) for i in answer.invalidWriteIds]
+    aborted = frozenset(compress(ids, bits))
+    mark = WriteId(answer.writeIdHighWaterMark)
+    return ValidWriteIdList(str(table), mark, frozenset(ids) - aborted, aborted)
+
+
+def _bits(packed: bytes, count: int) -> list[bool]:
+    """Java's BitSet, of which zero bytes at the end are left out.
+
+    >>> _bits(bytes([0b101]), 10)[:4]
+    [True, False, True, False]
+    """
+    return [i >> 3 < len(packed) and bool(packed[i >> 3] >> (i & 7) & 1) for i in range(count)]
+
+
+def has_new(before: ValidWriteIdList, after: ValidWriteIdList) -> bool:
+    """Whether a write id is committed now that was not."""
+    later = range(before.high_watermark + 1, after.high_watermark + 1)
+    return any(after.is_valid(WriteId(w)) for w in (*before.open, *later))
