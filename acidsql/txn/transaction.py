@@ -356,8 +356,15 @@ def _not_waiting(response: LockResponse) -> LockTimeoutError:
 
 @contextmanager
 def _logged(what: str, txn_id: TxnId) -> Iterator[None]:
-    """Log a failure of the clean-up instead of raising it over the first error."""
+    """Log a failure of the clean-up instead of raising it over the first error.
+
+    That somebody else has ended the transaction is none.
+    """
     try:
         yield
+    except (NoSuchTxnError, TxnAbortedError) as error:
+        _log.debug("%s: %s", what, error_line(error), extra={"txn_id": txn_id})
+    except AcidSqlError as error:
+        _log.warning("%s failed: %s", what, error_line(error), extra={"txn_id": txn_id})
     except Exception:
         _log.warning("%s failed", what, extra={"txn_id": txn_id}, exc_info=True)

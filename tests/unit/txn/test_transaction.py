@@ -114,9 +114,17 @@ def test_a_failing_abort_is_logged_and_not_raised(store, caplog):
     store.lost_requests["abort"] = 1
     with pytest.raises(ValueError, match="the cause"), transaction(store, **WHO):
         raise ValueError("the cause")
-    assert [r.getMessage() for r in caplog.records] == ["aborting failed"]
+    assert [r.getMessage() for r in caplog.records] == ["aborting failed: abort: out of reach"]
     assert caplog.records[0].txn_id == 1
     assert states(store) == {1: ("OPEN", "")}
+
+
+def test_what_others_have_ended_is_not_worth_a_warning(store, caplog):
+    txn = OpenTxn(store, **WHO)
+    store.abort_txn(txn.txn_id, "timed out")
+    txn.abort_after(ValueError("the cause"))
+    assert caplog.records == []
+    assert states(store) == {1: ("ABORTED", "timed out")}
 
 
 def test_a_lost_answer_to_a_commit_is_asked_for_again(store, caplog):
