@@ -229,7 +229,7 @@ def web() -> Iterator[tuple[int, FakeMetastore]]:
     with FakeMetastore(**DATABASES) as fake:
         handler = type("Handler", (Requests,), {"fake": fake})
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server.server_port, fake
         server.shutdown()
