@@ -12,6 +12,7 @@ from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.engine import Engine, JobResult, PartitionLocation, WriteContext
 from acidsql.plans.plan import WritePlan
+from acidsql.plans.truncate import TruncatePlan
 from acidsql.result import Result
 from acidsql.store import Store
 from acidsql.txn.entities import Reached
@@ -148,7 +149,7 @@ def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engi
 
 def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
     """The counts and ids of a write; no counts where rows went that nobody has looked at."""
-    counted = plan.kind != "truncate"
+    counted = not isinstance(plan, TruncatePlan)
     return Result(
         plan.kind,
         rows_inserted=job.rows_inserted if counted else None,

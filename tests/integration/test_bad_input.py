@@ -326,8 +326,15 @@ def test_a_table_that_cannot_be_written(session, table, warehouse):
     assert session.execute("SHOW TABLES").fetchall() == [("t",)]
 
 
-def python(code, **environment):
-    """Run Python code in a process of its own."""
+def select_without_spark(warehouse, **environment):
+    """A query in a process of its own: it prints the error, then the states of transactions."""
+    code = (
+        "import acidsql\n"
+        f"session = acidsql.connect({str(warehouse)!r})\n"
+        "try:\n    session.execute('SELECT 1')\n"
+        "except acidsql.DependencyError as error:\n    print(error)\n"
+        "print([row[1] for row in session.execute('SHOW TRANSACTIONS')])\n"
+    )
     env = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
     return subprocess.run(
         [sys.executable, "-c", code],
@@ -336,14 +343,7 @@ def python(code, **environment):
 
 
 def test_without_java(tmp_path):
-    code = (
-        "import acidsql\n"
-        f"session = acidsql.connect({str(tmp_path / 'w')!r})\n"
-        "try:\n    session.execute('SELECT 1')\n"
-        "except acidsql.DependencyError as error:\n    print(error)\n"
-        "print([row[1] for row in session.execute('SHOW TRANSACTIONS')])\n"
-    )
-    done = python(code, PATH=str(tmp_path))
+    done = select_without_spark(tmp_path / "w", PATH=str(tmp_path))
     lines = done.stdout.splitlines()
     assert len(lines) == 2, done.stderr
     assert "install" in lines[0]
@@ -358,14 +358,7 @@ def test_a_spark_that_does_not_start(tmp_path, spark_home):
     java.write_text("#!/bin/sh\nexit 1\n")
     java.chmod(0o755)
     home = {"SPARK_HOME": spark_home} if spark_home else {}
-    code = (
-        "import acidsql\n"
-        f"session = acidsql.connect({str(tmp_path / 'w')!r})\n"
-        "try:\n    session.execute('SELECT 1')\n"
-        "except acidsql.DependencyError as error:\n    print(error)\n"
-        "print([row[1] for row in session.execute('SHOW TRANSACTIONS')])\n"
-    )
-    done = python(code, PATH=f"{tmp_path}:/usr/bin:/bin", **home)
+    done = select_without_spark(tmp_path / "w", PATH=f"{tmp_path}:/usr/bin:/bin", **home)
     lines = done.stdout.splitlines()
     assert len(lines) == 3, done.stderr
     assert lines[0].startswith("Spark cannot be started: ")
