@@ -11,7 +11,7 @@ unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit interop interop-hive3 interop-hive4 interop-trino interop-soak goldens bench bench-txn soak clean java
+.PHONY: help demo demo-tpch test check unit unit-first unit-second interop interop-hive3 interop-hive4 interop-trino interop-soak goldens bench bench-txn soak clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -36,7 +36,17 @@ check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/lint-imports
 
 unit: .venv/.installed ## Run the tests that need no Spark, no Java and no database
-	$(BIN)/python -m pytest -q -n auto --hypothesis-profile=unit -m "not postgres and not sqlite" acidsql tests/unit grammar_tests
+	@$(MAKE) -s -j 2 unit-first unit-second
+
+# One beside the other: about as long as each other.
+UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres and not sqlite"
+LANGUAGE_AND_DATA := $(addprefix tests/unit/,engines grammar layout orc planner)
+
+unit-first:
+	$(UNIT) acidsql grammar_tests $(LANGUAGE_AND_DATA)
+
+unit-second:
+	$(UNIT) tests/unit $(addprefix --ignore ,$(LANGUAGE_AND_DATA))
 
 interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built build/trino/.built ## Share tables with Hive 4.0.1, Hive 3.1.3 and Trino 476; needs Maven
 	$(MAKE) -j 2 interop-hive3 interop-hive4

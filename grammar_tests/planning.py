@@ -13,6 +13,7 @@ import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from acidsql.definitions.create_table import table_of
@@ -90,7 +91,7 @@ class DeclaredNames:
                 name, _, text = rest.partition(" = ")
                 self.arguments[name] = _value(text)
             case _:
-                table = _table(line, self)
+                table = _table(line, self.database)
                 self.tables[table.name] = table
 
 
@@ -101,12 +102,14 @@ def _value(text: str) -> Any:
     return Decimal(rest) if word == "decimal" else ast.literal_eval(text)
 
 
-def _table(line: str, names: DeclaredNames) -> Table:
+@cache
+def _table(line: str, database: str) -> Table:
+    """Cached: most goldens of a file declare the same tables."""
     kind = line.rpartition(" ")[2]
     text = line.removesuffix(kind) if kind in _KINDS else line
     statement = parse(f"create table {text} {_ACID}")
     assert isinstance(statement, CreateTable)
-    table = table_of(statement, table_name(statement.target, names), "/t", "u")
+    table = table_of(statement, table_name(statement.target, DeclaredNames(database)), "/t", "u")
     return replace(table, parameters=_KINDS[kind]) if kind in _KINDS else table
 
 

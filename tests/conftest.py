@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,11 @@ SPARK_CONF = {
     "spark.sql.shuffle.partitions": "2",
 }
 """Small: the tests are about rows, not about their number."""
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: no garbage collection need look at it again."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -57,10 +57,10 @@ def test_no_checksum_of_another_file_is_left(hadoops: Path) -> None:
 
 @pytest.mark.parametrize("storage", [STORAGE, ArrowStorage(pafs.LocalFileSystem())])
 def test_several_remove_the_same(tmp_path: Path, storage: Storage) -> None:
-    places = [tmp_path / f"d{number}" for number in range(60)]
+    places = [tmp_path / f"d{number}" for number in range(30)]
     for place in places:
         (place / "inside").mkdir(parents=True)
-        for number in range(15):
+        for number in range(5):
             (place / "inside" / f"f{number}").touch()
     together = Barrier(3)
 

@@ -8,7 +8,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from acidsql.engines.changes import ChangeLeg, bucket_ids, write_changes, writing_order
 from acidsql.engines.output import Output, publish
@@ -32,7 +32,6 @@ row_ids = st.tuples(
 )
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     rows=st.dictionaries(row_ids, st.integers(0, 1), min_size=1),
     random=st.randoms(use_true_random=False),
@@ -67,7 +66,6 @@ def test_every_change_is_written_once(
     assert sorted(inserted) == [at for at, (_, leg) in enumerate(items) if leg == 0]
 
 
-@settings(deadline=None)
 @given(st.lists(st.one_of(st.integers(0, 4095), row_ids.map(lambda r: r[2])), max_size=9))
 def test_bucket_ids_are_those_of_the_codec(properties: list[int]) -> None:
     """Codec V0, before Hive 3, is the bare number."""

@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from acidsql.engines.output import Output, OutputFile, Target, discard, publish
 from acidsql.engines.rows import Placement, stretches, write_rows
@@ -17,6 +17,7 @@ from acidsql.errors import InvalidValueError, StorageError
 from acidsql.model.ids import StatementId
 from tests.checks import read_events
 from tests.unit.engines.tables import STORAGE, contents, table, target
+from tests.unit.odd_texts import odd_texts
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2))))
@@ -33,7 +34,6 @@ def k(values: list[int | None]) -> pa.Table:
     return pa.table({"k": pa.array(values, pa.int32())})
 
 
-@settings(max_examples=20)
 @given(
     batches=st.lists(
         st.lists(st.one_of(st.none(), st.integers(-50, 50)), min_size=1, max_size=8), min_size=1
@@ -113,10 +113,6 @@ def test_a_value_too_long_leaves_no_file(tmp_path: Path) -> None:
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 
-@given(
-    st.builds(
-        OutputFile, *[st.text(max_size=4)] * 4, st.integers(0, 3), st.booleans(), st.integers(0)
-    )
-)
+@given(st.builds(OutputFile, *[odd_texts(4)] * 4, st.integers(0, 3), st.booleans(), st.integers(0)))
 def test_a_file_comes_back_from_a_task(file: OutputFile) -> None:
     assert OutputFile.from_json(file.to_json()) == file

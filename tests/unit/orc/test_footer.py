@@ -76,7 +76,7 @@ def test_is_acid_file() -> None:
     assert not is_acid_file(io.BytesIO(orc_bytes("zlib", acid.select(names[:5]))))
 
 
-@settings(max_examples=75, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(CODECS), st.data())
 def test_broken_files_are_reported_as_such(compression: str, data: st.DataObject) -> None:
     content = bytearray(FILES[compression])

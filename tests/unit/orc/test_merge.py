@@ -184,9 +184,9 @@ def test_plain_file_without_row_ids_is_refused(tmp_path: Path) -> None:
 def test_many_stripes_with_deletes_at_their_edges(tmp_path: Path) -> None:
     text = columns(s="string")
     path = str(tmp_path / "big")
-    with EventWriter(path, text, "none") as writer:
-        for part in range(24):
-            values = [f"{part:04d}-{row:08d}-" + "x" * 2000 for row in range(2000)]
+    with EventWriter(path, text, "none", stripe_bytes=1) as writer:
+        for part in range(4):
+            values = [f"{part:04d}-{row:08d}" for row in range(2000)]
             writer.write_inserts(pa.record_batch({"s": values}), 1, P0)
     tail = read_tail(path)
     assert len(tail.stripes) > 1

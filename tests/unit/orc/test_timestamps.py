@@ -5,7 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.errors import CorruptFileError, InvalidValueError
@@ -46,7 +46,6 @@ def rewritten(path: str, kind: str, column: Array, codec: str = "zlib") -> Array
     return batch.column("row").field("v")
 
 
-@settings(max_examples=40)
 @given(st.lists(pairs, max_size=30), st.sampled_from(CODECS))
 def test_every_timestamp_comes_back(
     tmp_path_factory: pytest.TempPathFactory, values: list[Pair], codec: str

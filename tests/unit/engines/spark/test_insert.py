@@ -9,7 +9,7 @@ from typing import Any
 import hypothesis.strategies as st
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from acidsql.engines.output import Output, OutputFile, publish
 from acidsql.engines.rows import Placement
@@ -43,7 +43,6 @@ def write(of: Table, batches: list[pa.RecordBatch]) -> list[OutputFile]:
     return output.files
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(texts, texts), min_size=1))
 def test_partition_codes_say_the_partition_of_each_row(pairs: list[tuple[Any, Any]]) -> None:
     rows = pa.Table.from_batches([batch([(1, *pair) for pair in pairs])])
@@ -53,7 +52,6 @@ def test_partition_codes_say_the_partition_of_each_row(pairs: list[tuple[Any, An
     assert len(found) == len(set(found))
 
 
-@settings(max_examples=20, deadline=None)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 20), texts, texts), min_size=1, max_size=30),
     cuts=st.sets(st.integers(1, 29)),

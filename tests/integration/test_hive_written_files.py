@@ -1,4 +1,4 @@
-"""What two Hives wrote, compacted here: the rows and row ids that they printed are still there."""
+"""What two Hives wrote, selected and compacted: the rows and row ids that they printed stay."""
 
 from __future__ import annotations
 
