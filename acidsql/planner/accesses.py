@@ -7,6 +7,7 @@ from typing_extensions import assert_never
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
+from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, PrimitiveType
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.load import LoadPlan
@@ -47,14 +48,46 @@ def _target_accesses(plan: WritePlan, target: Table) -> list[Access]:
             operation = Operation.OVERWRITE if replaces(plan) else Operation.INSERT
             return [access(operation, PartitionName.of(static) if whole else None)]
         case UpdatePlan():
-            return [access(Operation.UPDATE)]
+            return [access(Operation.UPDATE, _only_partition(plan, target))]
         case DeletePlan():
-            return [access(Operation.DELETE)]
+            return [access(Operation.DELETE, _only_partition(plan, target))]
         case MergePlan():
+            only = _only_partition(plan, target)
             found = [
-                access(Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE)
+                access(Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE, only)
                 for leg in plan.matched
             ]
             return found + ([access(Operation.INSERT)] if plan.not_matched else [])
         case _:
             assert_never(plan)
+
+
+def _only_partition(
+    plan: UpdatePlan | DeletePlan | MergePlan, target: Table
+) -> PartitionName | None:
+    """The one partition whose rows the statement changes, if its text says which, as in Hive.
+
+    A name that another writer spelled differently (``k=01``) is changed all the same; it joins the
+    write set with the other partitions reached, so that no conflict goes unseen.
+    """
+    values: dict[str, str] = {}
+    for column in target.partition_columns:
+        texts = {
+            p.values[0]
+            for p in plan.predicates
+            if p.column == column.name and p.operator in ("=", "in") and len(p.values) == 1
+        }
+        if len(texts) != 1 or not _names_a_partition(column.type):
+            return None
+        values[column.name] = texts.pop()
+    return PartitionName.of(values) if values and all(values.values()) else None
+
+
+def _names_a_partition(kind: ColumnType) -> bool:
+    """Whether equal values of the type make equal names of partitions."""
+    match kind:
+        case PrimitiveType(name):
+            return name in INTEGER_BITS or name in ("string", "date")
+        case CharType(name):
+            return name == "varchar"
+    return False

@@ -36,6 +36,7 @@ BY_HIVE_3 = {
         7: "two c2: WriteConflictError: Aborting [txnid:N] due to a write conflict on "
         "default/t committed by [txnid:N] u/u",
     },
+    ("partitions", "b1 b2 u1 c1 same2 r3"): {4: "two same2: ok"},
     ("compaction", "b1 u2 minor2 major2 r1 u1 c1 r2"): {
         5: "one u1: ok",
         6: "one c1: WriteConflictError: Aborting [txnid:N] due to a write conflict on default/t"
