@@ -7,7 +7,7 @@ from itertools import count
 
 from acidsql.commit import write, write_result
 from acidsql.errors import AcidSqlError, AnalysisError
-from acidsql.model.ids import NO_WRITE_ID, WriteId
+from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import write_accesses
 from acidsql.planner.names import SeenNames
@@ -17,7 +17,7 @@ from acidsql.plans.plan import WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result
 from acidsql.scope import Scope
-from acidsql.services.overtaking import is_overtaken, overtaken
+from acidsql.services.overtaking import overtaken, overtaker
 from acidsql.services.snapshots import read_context
 from acidsql.statements import WriteStatement
 from acidsql.transaction_block import TransactionBlock
@@ -127,9 +127,8 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
     read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted, plan)
     context = WriteContext(read, write_id, block.take_statement_ids(plan))
-    if not txn.was_first and is_overtaken(plan, context, scope.store, scope.storage):
-        reason = "a later write id was committed before locks were acquired"
-        raise OutdatedError(reason, overtaken(plan.table, txn.txn_id), lost=True)
+    if not txn.was_first:
+        _require_ahead(plan, context, txn.txn_id, scope)
     job = _write(plan, context, block, scope, engine)
     block.wrote(plan, write_id)
     return Written(plan, job, write_id)
@@ -164,6 +163,14 @@ def _require_current(
     if winner is not None:
         reason = "snapshot was outdated when locks were acquired"
         raise OutdatedError(reason, winner.error(txn_id, table), lost=True)
+
+
+def _require_ahead(plan: WritePlan, context: WriteContext, txn_id: TxnId, scope: Scope) -> None:
+    """Bases hide what has a lower write id than theirs."""
+    by = overtaker(plan, context, scope.store, scope.storage)
+    if by is not None:
+        reason = "a later write id was committed before locks were acquired"
+        raise OutdatedError(reason, overtaken(plan.table, txn_id, by, scope.store), lost=True)
 
 
 def _write(

@@ -6,10 +6,12 @@ committed. Its own rows could then be hidden by a base, or its base fail to hide
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from acidsql.errors import WriteConflictError
 from acidsql.layout.dir_names import parse_base
 from acidsql.model.ids import TxnId, WriteId
-from acidsql.model.names import TableName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import Range, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.plans.engine import WriteContext
@@ -18,46 +20,61 @@ from acidsql.storage import Storage
 from acidsql.txn.manager import TxnManager
 
 
-def is_overtaken(
-    plan: WritePlan, context: WriteContext, txns: TxnManager, storage: Storage
-) -> bool:
-    """Whether the statement, which has its locks, must start anew under a higher write id.
+@dataclass(frozen=True, slots=True)
+class Overtaker:
+    """The write that came first; ``partition`` if it is known."""
 
-    An overwrite has to, if anything is committed that its snapshot does not see: its base would
-    hide it, or stand below it. Other writes have to, if a base has a higher write id. The
+    write_id: WriteId
+    partition: PartitionName | None = None
+
+
+def overtaker(
+    plan: WritePlan, context: WriteContext, txns: TxnManager, storage: Storage
+) -> Overtaker | None:
+    """Why the statement, which has its locks, must start anew under a higher write id, if it must.
+
+    An overwrite must, if anything is committed that its snapshot does not see: its base would
+    hide it, or stand below it. Other writes must, if a base has a higher write id. The
     statement's own snapshot does not tell: it never sees a later transaction.
     """
     snapshot, own = context.read.tables[plan.table], context.write_id
     if snapshot.table.kind is TableKind.PLAIN:
-        return False
+        return None
     now = txns.valid_write_ids([plan.table], txns.valid_txns())[plan.table]
     if replaces(plan):
-        return _has_unseen(now, snapshot.write_ids)
+        unseen = _unseen(now, snapshot.write_ids)
+        return Overtaker(unseen) if unseen is not None else None
     above = WriteId(own + 1), WriteId(max(own + 1, now.high_watermark))
     if now.range_valid(*above) is Range.NONE:
-        return False
-    return any(
-        base.write_id > own
-        for partition in snapshot.partitions
-        for name in storage.list_directories(partition.location)
-        if (base := parse_base(name)) is not None
-    )
+        return None
+    for partition in snapshot.partitions:
+        for name in storage.list_directories(partition.location):
+            base = parse_base(name)
+            if base is not None and base.write_id > own:
+                return Overtaker(base.write_id, partition.name)
+    return None
 
 
-def _has_unseen(now: ValidWriteIdList, seen: ValidWriteIdList) -> bool:
-    """Whether a write id is committed now that the snapshot counts as open or does not reach."""
-    if any(now.is_valid(write_id) for write_id in seen.open):
-        return True
-    if now.high_watermark <= seen.high_watermark:
-        return False
-    later = WriteId(seen.high_watermark + 1), now.high_watermark
-    return now.range_valid(*later) is not Range.NONE
+def _unseen(now: ValidWriteIdList, seen: ValidWriteIdList) -> WriteId | None:
+    """The first write id committed now that the snapshot counts as open or does not reach."""
+    later = map(WriteId, range(seen.high_watermark + 1, now.high_watermark + 1))
+    return next((w for w in (*sorted(seen.open), *later) if now.is_valid(w)), None)
 
 
-def overtaken(table: TableName, txn_id: TxnId) -> WriteConflictError:
-    """What a statement is told that was overtaken too often."""
+def overtaken(
+    table: TableName, txn_id: TxnId, by: Overtaker, txns: TxnManager
+) -> WriteConflictError:
+    """What a statement is told that was overtaken, in a transaction of its own too often."""
+    writer = txns.writer_of(table, by.write_id)
+    place = f"{table}/{by.partition}" if by.partition is not None else str(table)
+    who = f"Transaction {writer.txn_id} by {writer.user}@{writer.host}" if writer else "Another one"
     return WriteConflictError(
         f"transaction {txn_id} was overtaken by later writes of table {table}",
         table=str(table),
+        partition=str(by.partition) if by.partition is not None else None,
         txn_id=txn_id,
+        other_txn_id=writer.txn_id if writer else None,
+        other_user=writer.user if writer else None,
+        other_host=writer.host if writer else None,
+        detail=f"{who} committed write id {by.write_id} of {place} first.",
     )

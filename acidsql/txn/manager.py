@@ -156,6 +156,10 @@ class TxnManager(Protocol):
         """The snapshot per table that belongs to a valid txn list. Read-only."""
         ...
 
+    def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
+        """The transaction a write id belongs to, if the store knows it still. Read-only."""
+        ...
+
     def add_dynamic_partitions(
         self,
         txn_id: TxnId,

@@ -11,7 +11,7 @@ import pytest
 
 from acidsql.backends.memory.store import MemoryStore
 from acidsql.engines.spark.runner import SparkEngine
-from acidsql.errors import LockTimeoutError
+from acidsql.errors import LockTimeoutError, WriteConflictError
 from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
 from acidsql.session import Session
@@ -91,6 +91,22 @@ def test_an_insert_is_not_hidden_by_an_overwrite_that_came_before_its_lock(
     result = warehouse.session().execute("INSERT INTO t VALUES (3, 3)")
     assert warehouse.rows() == [(3, 3), (7, 7)]
     assert result.write_ids == {"default.t": 4}
+
+
+def test_in_a_transaction_the_error_says_whose_base_it_is(warehouse: Warehouse) -> None:
+    warehouse.session().execute(
+        "CREATE TABLE p (id int) PARTITIONED BY (d int) TBLPROPERTIES ('transactional' = 'true')"
+    )
+    warehouse.session().execute("INSERT INTO p VALUES (1, 5), (2, 6)")
+    with warehouse.session() as session:
+        begun = session.execute("BEGIN")
+        warehouse.race("INSERT OVERWRITE TABLE p PARTITION (d = 5) VALUES (7)")
+        with pytest.raises(WriteConflictError, match="was overtaken") as caught:
+            session.execute("INSERT INTO p VALUES (3, 5)")
+    error = caught.value
+    assert (error.table, error.partition, error.txn_id) == ("default.p", "d=5", begun.txn_id)
+    assert (error.other_user, error.other_host) == ("u", "h")
+    assert error.other_txn_id == int(begun.txn_id or 0) + 1
 
 
 def test_an_insert_is_not_hidden_by_a_truncate(warehouse: Warehouse) -> None:

@@ -69,6 +69,22 @@ def test_who_has_lost_is_told_to_whom_and_where(
     )
 
 
+@pytest.mark.parametrize("table", ["t", "p"])
+def test_who_would_hide_rows_is_told_whose(stage: Stage, table: str) -> None:
+    begun = stage.ann.execute("BEGIN")
+    row = "(2, 20)" if table == "t" else "(2, 20, 6)"
+    winner = stage.bob.execute(f"INSERT INTO {table} VALUES {row}")
+    with pytest.raises(WriteConflictError, match="overtaken by later writes") as caught:
+        stage.ann.execute(f"TRUNCATE TABLE {table}")
+    error = caught.value
+    assert (error.table, error.partition) == (f"default.{table}", None)
+    assert (error.txn_id, error.other_txn_id) == (begun.txn_id, winner.txn_id)
+    assert (error.other_user, error.other_host) == ("bob", "bobs")
+    assert error.detail == (
+        f"Transaction {winner.txn_id} by bob@bobs committed write id 2 of default.{table} first."
+    )
+
+
 @pytest.mark.parametrize("stage", [{"hive.txn.write.xlock": "false"}], indirect=True)
 def test_the_table_of_an_earlier_statement_is_the_one_named(stage: Stage) -> None:
     stage.ann.execute("BEGIN")

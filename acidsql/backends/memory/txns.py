@@ -204,6 +204,11 @@ class MemoryTxns(MemoryState):
                 for table in tables
             }
 
+    def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
+        with self.guard:
+            owners = (t for t, w in self.write_ids.get(table, {}).items() if w == write_id)
+            return next((self.txns.get(txn_id) for txn_id in owners), None)
+
     def add_dynamic_partitions(
         self,
         txn_id: TxnId,

@@ -339,6 +339,10 @@ class MetastoreTxns:
         self._pin(valid, txns)
         return valid
 
+    def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
+        """None: a metastore does not tell."""
+        return None
+
     def _pin(self, valid: dict[TableName, ValidWriteIdList], txns: ValidTxnList) -> None:
         """Tell the metastore's cleaner what the transaction reads, where it wants to know that."""
         txn_id = next((t for t, view in list(self._views.items()) if view is txns), None)

@@ -281,6 +281,12 @@ class RelationalTxns(OverSql):
             for table in tables
         }
 
+    @reading
+    def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
+        place = {"database": table.database, "table": table.table}
+        row = self._sql.row("txn_of_write_id", write_id=write_id, **place)
+        return _txn(row) if row is not None else None
+
     @unsynced
     def add_dynamic_partitions(
         self,

@@ -40,6 +40,19 @@ def test_an_aborted_txn_leaves_a_hole(store):
     assert store.allocate_write_id(begin(store), T) == 2
 
 
+def test_a_write_id_tells_its_txn(store):
+    first, second = begin(store), store.open_txn("bob", "host2")
+    write_ids = [store.allocate_write_id(txn, T) for txn in (second, first)]
+    store.commit_txn(second)
+    found = [store.writer_of(T, write_id) for write_id in write_ids]
+    assert [(t.txn_id, t.user, t.host) for t in found] == [
+        (second, "bob", "host2"),
+        (first, "ann", "host1"),
+    ]
+    assert store.writer_of(T, WriteId(3)) is None
+    assert store.writer_of(U, write_ids[0]) is None
+
+
 def test_only_open_txns_that_may_write_get_ids(store):
     ended = begin(store)
     store.abort_txn(ended)
