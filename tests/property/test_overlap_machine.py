@@ -81,7 +81,8 @@ class Reader:
 class Statement:
     """SQL, how the session is prepared for it, and what it does to the rows; None for the rest.
 
-    ``exclusive`` statements wait for everybody, ``changes`` for one another.
+    ``exclusive`` statements wait for everybody, ``changes`` for one another, but for those of other
+    partitions than ``place``, if that is known.
     """
 
     sql: str
@@ -90,6 +91,11 @@ class Statement:
     effect: Callable[[], object] | None = None
     exclusive: bool = False
     changes: bool = False
+    place: str | None = None
+
+    def meets(self, other: Statement) -> bool:
+        """Whether both may be at work in the same partition."""
+        return self.place is None or other.place is None or self.place == other.place
 
 
 keys = st.integers(0, 4)
@@ -167,12 +173,16 @@ class OverlapMachine(RuleBasedStateMachine):
         if kind == "truncate":
             return self.truncation(data)
         key, value = data.draw(keys), data.draw(st.integers(100, 199))
-        chosen = [row for row in self.rows if row[0] == key]
+        place = data.draw(places, label="only in") if self.partitioned else None
+        chosen = [row for row in self.rows if row[0] == key and place in (None, row[-1])]
+        where = f"k = {key}" + (f" AND p = '{place}'" if place else "")
         if kind == "update":
-            sql = f"UPDATE t SET v = {value} WHERE k = {key}"
-            return Statement(sql, key, value, lambda: self.set_values(chosen, value), changes=True)
-        sql = f"DELETE FROM t WHERE k = {key}"
-        return Statement(sql, key, value, lambda: self.remove(chosen), changes=True)
+            sql = f"UPDATE t SET v = {value} WHERE {where}"
+            effect = lambda: self.set_values(chosen, value)  # noqa: E731
+        else:
+            sql = f"DELETE FROM t WHERE {where}"
+            effect = lambda: self.remove(chosen)  # noqa: E731
+        return Statement(sql, key, value, effect, changes=True, place=place)
 
     def insertion(self, data: st.DataObject, overwrite: bool) -> Statement:
         width = 3 if self.partitioned else 2
@@ -203,6 +213,7 @@ class OverlapMachine(RuleBasedStateMachine):
             effect=lambda: self.remove([r for r in self.rows if any(r is g for g in gone)]),
             exclusive=True,
             changes=True,
+            place=value,
         )
 
     def clause(self, data: st.DataObject) -> tuple[str, str | None]:
@@ -274,7 +285,7 @@ class OverlapMachine(RuleBasedStateMachine):
         self.history.append(f"  {inner} within:")
 
         def happens() -> None:
-            self.meanwhile(inner, data, other)
+            self.meanwhile(inner, data, other, statement)
             self.look()
 
         process.store.before_commit(happens)
@@ -308,7 +319,7 @@ class OverlapMachine(RuleBasedStateMachine):
 
         def happens() -> None:
             if inner == "write":
-                self.write_in(data, other, beside_writer=False)
+                self.write_in(data, other)
             else:
                 self.meanwhile(inner, data, other)
             self.look()
@@ -317,10 +328,12 @@ class OverlapMachine(RuleBasedStateMachine):
         self.compact_in(data, process)
         process.store.before = None
 
-    def meanwhile(self, inner: str, data: st.DataObject, process: Process) -> None:
+    def meanwhile(
+        self, inner: str, data: st.DataObject, process: Process, writer: Statement | None = None
+    ) -> None:
         match inner:
             case "write":
-                self.write_in(data, process)
+                self.write_in(data, process, writer)
             case "compact":
                 self.compact_in(data, process)
             case "clean":
@@ -333,7 +346,7 @@ class OverlapMachine(RuleBasedStateMachine):
                 process.session.run_housekeeper()
 
     def write_in(
-        self, data: st.DataObject, process: Process, *, beside_writer: bool = True
+        self, data: st.DataObject, process: Process, writer: Statement | None = None
     ) -> None:
         statement = self.statement(data)
         try:
@@ -341,7 +354,9 @@ class OverlapMachine(RuleBasedStateMachine):
         except LockTimeoutError:
             self.history.append("  (lock)")
             return
-        assert not (statement.exclusive and beside_writer), "nobody else was to write"
+        if writer is not None and writer.meets(statement):
+            assert not statement.exclusive, "nobody else was to write"
+            assert not (statement.changes and writer.changes), "the two should have waited"
         assert statement.effect is not None
         statement.effect()
 
