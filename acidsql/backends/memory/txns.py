@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -24,7 +25,7 @@ from acidsql.txn.state import TIMED_OUT, batch_size, require_room, write_id_refu
 from acidsql.txn.write_ids import write_id_list
 
 
-class MemoryTxns(MemoryState):
+class MemoryTxns(MemoryState, ABC):
     """The verbs of `TxnManager` about transactions and write ids."""
 
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
@@ -145,9 +146,9 @@ class MemoryTxns(MemoryState):
     def _last_ms(self, txn_id: TxnId) -> int:
         return self.txns[txn_id].last_heartbeat_ms
 
+    @abstractmethod
     def give_back_compactions(self, oldest_ms: int) -> None:
         """Implemented beside the other compaction verbs."""
-        raise NotImplementedError
 
     def trim(self) -> None:
         with self.guard:

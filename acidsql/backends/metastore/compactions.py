@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from abc import ABC, abstractmethod
 from copy import copy
 from typing import Any
 
@@ -32,7 +33,7 @@ _UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
 _NO_REBALANCE = "acidsql does not rebalance tables; ask for a major compaction"
 
 
-class MetastoreCompactions(MetastoreLocks):
+class MetastoreCompactions(MetastoreLocks, ABC):
     """The verbs of `TxnManager` about compaction. Cleaning is the metastore's own."""
 
     def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
@@ -105,9 +106,9 @@ class MetastoreCompactions(MetastoreLocks):
         self._taken[compaction_id] = info
         self._workers[compaction_id] = txn_id
 
+    @abstractmethod
     def owner_of(self, table: TableName) -> str:
-        """Implemented beside the catalog's verbs."""
-        raise NotImplementedError
+        """As whom to clean up; implemented beside the catalog's verbs."""
 
     def mark_compacted(self, compaction_id: CompactionId) -> None:
         """As the port says; should the client end between the two steps, the transaction times
