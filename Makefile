@@ -54,10 +54,10 @@ interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built bui
 
 # One beside the other: each has one statement at work at a time, in its Hive or its Spark.
 interop-hive3:
-	$(BIN)/python -m pytest -q -m "hive and not thorough" -k hive3 $(HIVE)
+	$(BIN)/python -m pytest -q -m "hive and not thorough" -k hive3 --durations 12 $(HIVE)
 
 interop-hive4:
-	$(BIN)/python -m pytest -q -m "hive and not thorough" -k "not hive3" $(HIVE)
+	$(BIN)/python -m pytest -q -m "hive and not thorough" -k "not hive3" --durations 12 $(HIVE)
 
 interop-trino: java .venv/.installed $(HIVE_BUILD)/4/.built build/trino/.built
 	$(BIN)/python -m pytest -q -m trino $(HIVE)

@@ -269,9 +269,10 @@ class OpenTxn:
         except TxnError as error:
             self._error = error
             return False
-        except AcidSqlError:
+        except AcidSqlError as error:
             # A store out of reach may come back before the time-out.
-            _log.warning("heartbeat failed", extra={"txn_id": self.txn_id}, exc_info=True)
+            failed = error_line(error)
+            _log.warning("heartbeat failed: %s", failed, extra={"txn_id": self.txn_id})
         return True
 
 
