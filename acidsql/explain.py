@@ -15,6 +15,7 @@ from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result, text_rows
 from acidsql.scope import Scope
+from acidsql.services.snapshots import changed_partition
 from acidsql.statements import Compact, CreateTableAs, Definition, Explain
 from acidsql.statements.explain import Planned
 from acidsql.txn.entities import LockComponent
@@ -31,7 +32,7 @@ def explain(statement: Explain, scope: Scope, policy: TxnPolicy) -> Result:
     plan = make_plan(explained, seen, scope.arguments)
     if not statement.locks:
         return text_rows("explain", ["plan"], [(line,) for line in plan_text(plan).splitlines()])
-    return _lock_rows(lock_components(_accesses(plan, seen), policy))
+    return _lock_rows(lock_components(_accesses(plan, seen, scope), policy))
 
 
 def _unplanned_locks(
@@ -43,12 +44,12 @@ def _unplanned_locks(
     return definition_locks(statement, scope)
 
 
-def _accesses(plan: WritePlan | QueryPlan, seen: SeenNames) -> Sequence[Access]:
+def _accesses(plan: WritePlan | QueryPlan, seen: SeenNames, scope: Scope) -> Sequence[Access]:
     if isinstance(plan, QueryPlan):
         return query_accesses(plan)
     target = seen.find_table(plan.table)
     assert target is not None
-    return write_accesses(plan, target)
+    return write_accesses(plan, target, changed_partition(scope.store, plan, target))
 
 
 def _lock_rows(locks: Sequence[LockComponent]) -> Result:

@@ -8,17 +8,19 @@ from itertools import count
 from acidsql.commit import write, write_result
 from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
+from acidsql.model.names import PartitionName
+from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import write_accesses
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
-from acidsql.plans.engine import Engine, JobResult, WriteContext
-from acidsql.plans.plan import WritePlan, tables_read
+from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
+from acidsql.plans.plan import ChangePlan, WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.services.overtaking import overtaken, overtaker
-from acidsql.services.snapshots import read_context
+from acidsql.services.snapshots import changed_partition, read_context
 from acidsql.statements import WriteStatement
 from acidsql.transaction_block import TransactionBlock
 from acidsql.txn.entities import LockComponent, LockType
@@ -49,6 +51,8 @@ class _Planned:
     plan: WritePlan
     target: Table
     seen: SeenNames
+    changed: PartitionName | None
+    """The one partition of the target that is locked, as a place of changes."""
     locks: list[LockComponent]
 
 
@@ -74,7 +78,7 @@ def run_write(
     gone, or the whole block is lost.
     """
     for attempt in count(1):
-        planned = _plan(statement, scope, open_txn.policy)
+        planned = _plan(statement, scope, open_txn.policy, block)
         own = block or _open(planned, open_txn, scope)
         try:
             written = _attempt(planned, own, scope, engine)
@@ -94,13 +98,18 @@ def run_write(
     raise AssertionError("the loop ends by returning or raising")
 
 
-def _plan(statement: WriteStatement, scope: Scope, policy: TxnPolicy) -> _Planned:
+def _plan(
+    statement: WriteStatement, scope: Scope, policy: TxnPolicy, block: TransactionBlock | None
+) -> _Planned:
     seen = SeenNames(scope.names)
     plan = make_plan(statement, seen, scope.arguments)
     assert not isinstance(plan, QueryPlan)
     target = seen.tables[plan.table]
     assert target is not None
-    return _Planned(plan, target, seen, lock_components(write_accesses(plan, target), policy))
+    uncommitted = block.uncommitted if block is not None else None
+    changed = changed_partition(scope.store, plan, target, uncommitted)
+    locks = lock_components(write_accesses(plan, target, changed), policy)
+    return _Planned(plan, target, seen, changed, locks)
 
 
 def _open(planned: _Planned, open_txn: TxnOpener, scope: Scope) -> TransactionBlock:
@@ -126,6 +135,7 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     _require_current(planned, write_id, block, scope)
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
     read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted, plan)
+    _require_locked(planned, read)
     context = WriteContext(read, write_id, block.take_statement_ids(plan))
     if not txn.was_first:
         _require_ahead(plan, context, txn.txn_id, scope)
@@ -163,6 +173,16 @@ def _require_current(
     if winner is not None:
         reason = "snapshot was outdated when locks were acquired"
         raise OutdatedError(reason, winner.error(txn_id, table), lost=True)
+
+
+def _require_locked(planned: _Planned, read: ReadContext) -> None:
+    """Meanwhile there may be another partition that the statement would change."""
+    plan, changed = planned.plan, planned.changed
+    if changed is None or not isinstance(plan, ChangePlan):
+        return
+    places = prune_partitions(planned.target, read.tables[plan.table].partitions, plan.predicates)
+    if any(place.name != changed for place in places):
+        raise OutdatedError("a partition came that is not locked", altered(), lost=False)
 
 
 def _require_ahead(plan: WritePlan, context: WriteContext, txn_id: TxnId, scope: Scope) -> None:

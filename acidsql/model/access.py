@@ -29,8 +29,8 @@ class Operation(Enum):
 class Access:
     """What one statement does to one table, or to a whole database when ``table`` is None.
 
-    ``partition`` None means the whole table. ``dynamic`` says that the partitions are known only
-    after the job (Hive's isDynamicPartitionWrite).
+    ``partition`` None means the whole table. ``dynamic`` says that the partitions which have rows
+    written are known only after the job (Hive's isDynamicPartitionWrite).
     """
 
     database: str

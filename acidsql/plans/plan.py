@@ -21,7 +21,8 @@ from acidsql.plans.sql_text import SqlText, TableSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 
-WritePlan = InsertPlan | UpdatePlan | DeletePlan | MergePlan | TruncatePlan | LoadPlan
+ChangePlan = UpdatePlan | DeletePlan | MergePlan
+WritePlan = InsertPlan | ChangePlan | TruncatePlan | LoadPlan
 Plan = Annotated[WritePlan | QueryPlan | CompactPlan | CheckPlan, Field(discriminator="kind")]
 
 PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan] = TypeAdapter(Plan)

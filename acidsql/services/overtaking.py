@@ -50,7 +50,7 @@ def overtaker(
     for partition in snapshot.partitions:
         for name in storage.list_directories(partition.location):
             base = parse_base(name)
-            if base is not None and base.write_id > own:
+            if base is not None and base.write_id > own and now.is_valid(base.write_id):
                 return Overtaker(base.write_id, partition.name)
     return None
 

@@ -9,9 +9,10 @@ from acidsql.catalog import Catalog
 from acidsql.commit import Uncommitted
 from acidsql.model.names import PartitionName
 from acidsql.model.predicate import Predicate, membership
+from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table
 from acidsql.plans.engine import PartitionLocation, ReadContext, TableSnapshot
-from acidsql.plans.plan import WritePlan, partition_predicates
+from acidsql.plans.plan import ChangePlan, WritePlan, partition_predicates
 from acidsql.plans.query import QueryPlan
 from acidsql.txn.transaction import OpenTxn
 
@@ -51,6 +52,31 @@ def table_directories(
         return [PartitionLocation(None, table.location)]
     found = catalog.partitions_for(table, predicates)
     return [PartitionLocation(p.name, p.location) for p in found]
+
+
+def changed_partition(
+    catalog: Catalog, plan: WritePlan, target: Table, uncommitted: Uncommitted | None = None
+) -> PartitionName | None:
+    """The one partition whose rows an UPDATE, DELETE or MERGE can change.
+
+    None if there are others, or none now, or if its text does not give one value for each of the
+    partition columns. The name is the catalog's: another writer may have spelled it otherwise
+    (``k=01``), and a value may be of no name at all.
+    """
+    if not isinstance(plan, ChangePlan):
+        return None
+    fixed = {p.column for p in plan.predicates if p.operator in ("=", "in") and len(p.values) == 1}
+    if not target.partition_columns or not fixed.issuperset(
+        c.name for c in target.partition_columns
+    ):
+        return None
+    own = uncommitted.new_partitions(target.name) if uncommitted is not None else []
+    places = [
+        *table_directories(catalog, target, plan.predicates),
+        *prune_partitions(target, own, plan.predicates),
+    ]
+    names = {place.name for place in places}
+    return names.pop() if len(names) == 1 else None
 
 
 def partition_directory(

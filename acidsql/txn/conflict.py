@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from acidsql.errors import WriteConflictError
@@ -10,6 +10,9 @@ from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.entities import Txn, WriteSetEntry
+
+Place = tuple[str, str | None, str | None]
+"""Database, table, partition; None is all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +121,22 @@ class Winner:
 
 
 def latest_conflict(
-    txn_id: TxnId, own: Iterable[TxnComponent], committed: Iterable[WriteSetEntry]
+    txn_id: TxnId,
+    own: Iterable[TxnComponent],
+    locked: Collection[Place],
+    committed: Iterable[WriteSetEntry],
 ) -> Winner | None:
     """The latest transaction an open one would lose to, going by the locks it asked for.
 
-    Unlike at commit, a change whose partitions are not known yet meets every partition.
+    Unlike at commit, a change whose partitions are not known yet meets every partition that it may
+    be in: ``locked`` is what the transaction has locked against other changes.
     """
-    places = {(c.database, c.table, c.partition) for c in own if c.operation in CHANGES}
+    places = {
+        place
+        for c in own
+        if c.operation in CHANGES
+        for place in _reachable((c.database, c.table, c.partition), locked)
+    }
     winners = [
         entry
         for entry in committed
@@ -142,3 +154,11 @@ def latest_conflict(
     latest = max(e.txn_id for e in winners)
     entry = min((e for e in winners if e.txn_id == latest), key=_order)
     return Winner(latest, TableName(entry.database, entry.table), entry.partition)
+
+
+def _reachable(place: Place, locked: Collection[Place]) -> Collection[Place]:
+    """Where a change may be that is recorded for a place."""
+    database, table, partition = place
+    if partition is not None:
+        return [place]
+    return [at for at in locked if at[:2] == (database, table)] or [place]

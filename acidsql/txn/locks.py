@@ -116,9 +116,7 @@ def write_operation(operation: Operation) -> WriteOperation:
 
 
 def _partition(access: Access) -> str | None:
-    if access.partition is None or access.dynamic:
-        return None
-    return str(access.partition)
+    return str(access.partition) if access.partition is not None else None
 
 
 def requested_locks(
@@ -228,7 +226,8 @@ def withdrawn_components(
     """Of a transaction's components those that only a request recorded which was never granted.
 
     Who commits after it has waited in vain has changed nothing, and must not win a conflict over
-    the one it waited for. What a granted lock may have recorded stays.
+    the one it waited for. What a granted lock may have recorded stays; but of one on a partition
+    what has no partition yet does not: a write that reached any has named them by now.
     """
     granted = [
         lock
@@ -239,10 +238,13 @@ def withdrawn_components(
         c
         for c in components
         for asked in request
-        if (c.database, c.table, c.partition) == (asked.database, asked.table, asked.partition)
+        if (c.database, c.table) == (asked.database, asked.table)
+        and c.partition in (asked.partition, None)
         and (c.operation in CHANGES or c.operation is WriteOperation.INSERT)
         and not any(
-            same_resource(lock, asked)
+            lock.database == c.database
+            and lock.table in (None, c.table)
+            and lock.partition in (None, c.partition)
             and (lock.type is not LockType.SHARED_READ or c.operation is WriteOperation.INSERT)
             for lock in granted
         )

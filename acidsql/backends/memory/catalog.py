@@ -133,6 +133,14 @@ class MemoryCatalog(MemoryState):
         entries = _moved(self.compactions.values(), change)
         self.compactions = {c.compaction_id: c for c in entries}
 
+    def _replace_partition(self, change: Callable[[_Place], _Place | None]) -> None:
+        """Open transactions wait for their locks: they will write into the partition that comes."""
+        waiting = set(self.open_txn_ids())
+        kept = [c for c in self.components if c.txn_id in waiting]
+        self._replace_places(change)
+        moved = [c for c in self.components if c.txn_id not in waiting]
+        self.components = dict.fromkeys([*kept, *moved])
+
     def table(self, name: TableName) -> Table:
         table = self.find_table(name)
         if table is None:
@@ -172,7 +180,7 @@ class MemoryCatalog(MemoryState):
             gone = {str(p) for p in partitions}
             for text in gone:
                 known.pop(text, None)
-            self._replace_places(lambda p: None if p.of(name) and p.partition in gone else p)
+            self._replace_partition(lambda p: None if p.of(name) and p.partition in gone else p)
 
     def rename_partition(
         self, name: TableName, partition: PartitionName, renamed: Partition
@@ -187,7 +195,7 @@ class MemoryCatalog(MemoryState):
                 raise partition_exists(name, renamed.name)
             del known[old]
             known[new] = renamed
-            self._replace_places(
+            self._replace_partition(
                 lambda p: replace(p, partition=new) if p.of(name) and p.partition == old else p
             )
 

@@ -13,6 +13,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
+    LockType,
     Reached,
     Txn,
     TxnRangeResponse,
@@ -131,7 +132,14 @@ class MemoryTxns(MemoryState, ABC):
     def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
         with self.guard:
             self.require_open(txn_id)
-            winner = latest_conflict(txn_id, self.components_of(txn_id), self.write_set)
+            locked = {
+                (lock.database, lock.table, lock.partition)
+                for rows in self.locks.values()
+                for lock in rows
+                if lock.txn_id == txn_id and lock.type is not LockType.SHARED_READ
+            }
+            own = self.components_of(txn_id)
+            winner = latest_conflict(txn_id, own, locked, self.write_set)
             return winner and winner.known_as(self.txns.get(winner.txn_id))
 
     def time_out_txns(self) -> list[TxnId]:

@@ -209,8 +209,10 @@ def _covers(held: LockComponent, wanted: LockComponent) -> bool:
         return False
     if not wanted.transactional or wanted.operation not in (*CHANGES, WriteOperation.INSERT):
         return True
-    same = (held.table, held.partition, held.transactional, held.dynamic)
-    if same != (wanted.table, wanted.partition, wanted.transactional, wanted.dynamic):
+    same = (held.table, held.transactional, held.dynamic)
+    if same != (wanted.table, wanted.transactional, wanted.dynamic):
+        return False
+    if held.partition != wanted.partition and not wanted.dynamic:
         return False
     return held.operation in CHANGES or held.operation is wanted.operation
 

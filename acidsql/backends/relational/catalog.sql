@@ -155,12 +155,15 @@ UPDATE COMPLETED_COMPACTIONS SET CC_DATABASE = :new_database, CC_TABLE = :new_ta
 WHERE CC_DATABASE = :database AND CC_TABLE = :table;
 
 -- name: forget_partition_components
+-- Open ones wait for their lock: they will write into the partition that comes.
 DELETE FROM TXN_COMPONENTS
-WHERE TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION = :partition;
+WHERE TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION = :partition
+  AND TC_TXNID NOT IN (SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'o');
 
 -- name: rename_partition_components
 UPDATE TXN_COMPONENTS SET TC_PARTITION = :new_partition
-WHERE TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION = :partition;
+WHERE TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION = :partition
+  AND TC_TXNID NOT IN (SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'o');
 
 -- name: forget_partition_completed_components
 DELETE FROM COMPLETED_TXN_COMPONENTS

@@ -21,6 +21,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
+    LockType,
     Reached,
     Txn,
     TxnRangeResponse,
@@ -205,7 +206,14 @@ class RelationalTxns(OverSql):
     def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
         _open(txn_id, self._txn("txn", txn_id))
         since = self._sql.ask("write_set_since", txn_id=txn_id)
-        winner = latest_conflict(txn_id, self._components(txn_id), self._rivals(since))
+        shared = LockType.SHARED_READ.value
+        locked = {
+            (database, table, partition)
+            for database, table, partition in self._sql.rows(
+                "locked_places", txn_id=txn_id, shared=shared
+            )
+        }
+        winner = latest_conflict(txn_id, self._components(txn_id), locked, self._rivals(since))
         return winner and winner.known_as(self._txn("txn", winner.txn_id))
 
     def time_out_txns(self) -> list[TxnId]:

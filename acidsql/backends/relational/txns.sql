@@ -110,6 +110,11 @@ WHERE NOT EXISTS (
 DELETE FROM TXN_COMPONENTS
 WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION IS NULL;
 
+-- name: locked_places
+-- What a transaction has locked against other changes.
+SELECT HL_DB, HL_TABLE, HL_PARTITION FROM HIVE_LOCKS
+WHERE HL_TXNID = :txn_id AND HL_LOCK_TYPE <> :shared;
+
 -- name: delete_component
 DELETE FROM TXN_COMPONENTS
 WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table

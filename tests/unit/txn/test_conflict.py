@@ -100,4 +100,4 @@ def test_latest_conflict(own, winner):
         entry(9, 9, "u"),
         entry(5, 9, partition="p=1"),
     ]
-    assert latest_conflict(TxnId(5), own, committed) == winner
+    assert latest_conflict(TxnId(5), own, (), committed) == winner
