@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from acidsql.backends.memory import MemoryStore
+from acidsql.catalog import Partition
 from acidsql.errors import LockTimeoutError, WriteConflictError
 from acidsql.filesystems import LocalStorage
+from acidsql.model.names import PartitionName, TableName
 from acidsql.session import Session
 from acidsql.settings import Settings
+from acidsql.txn.entities import Opened
 from tests.python_engine import PythonEngine
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -93,6 +97,57 @@ def test_the_table_of_an_earlier_statement_is_the_one_named(stage: Stage) -> Non
     with pytest.raises(WriteConflictError, match=r"cannot write to table default\.p") as caught:
         stage.ann.execute("INSERT INTO p VALUES (2, 20, 6)")
     assert (caught.value.table, caught.value.partition) == ("default.t", None)
+
+
+def test_a_partition_is_locked_by_its_name_however_its_value_is_written(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("UPDATE p SET v = v + 1 WHERE k = 1 AND d = 05")
+    for statement in (
+        "UPDATE p SET v = v + 1 WHERE k = 1 AND d = 5",
+        "ALTER TABLE p DROP PARTITION (d = 5)",
+    ):
+        with pytest.raises(LockTimeoutError):
+            stage.bob.execute(statement)
+    stage.bob.execute("INSERT INTO p VALUES (2, 20, 6)")
+    stage.bob.execute("UPDATE p SET v = v + 1 WHERE k = 1 AND d = 6")
+    stage.ann.execute("COMMIT")
+    assert sorted(stage.ann.execute("SELECT * FROM p").fetchall()) == [(1, 11, "5"), (2, 20, "6")]
+
+
+def test_a_partition_that_comes_before_the_lock_is_locked_too(stage: Stage) -> None:
+    """Of two names of one value: d=05, which an older Hive has left, and d=5."""
+    table, locks = TableName("default", "p"), []
+    place = Path(stage.store.table(table).location) / "d=05"
+    place.mkdir()
+    again = Partition(PartitionName.of({"d": "05"}), str(place))
+    asked = stage.store.open_locked
+
+    def open_locked(*args: Any, **kwargs: Any) -> Opened:
+        stage.store.add_partitions(table, [again])
+        return asked(*args, **kwargs)
+
+    def change(value: int) -> int:
+        locks.extend(lock.partition for lock in stage.store.show_locks())
+        return value + 1
+
+    stage.store.open_locked = open_locked  # type: ignore[method-assign]
+    stage.ann._engine.change = change  # type: ignore[attr-defined]
+    stage.ann.execute("UPDATE p SET v = v + 1 WHERE k = 1 AND d = 5")
+    assert locks == [None]
+
+
+def test_an_aborted_base_is_in_nobodys_way(stage: Stage) -> None:
+    table = TableName("default", "p")
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("INSERT INTO p VALUES (2, 20, 5)")
+    dead = stage.store.open_txn("dan", "there")
+    write_id = stage.store.allocate_write_id(dead, table)
+    (Path(stage.store.table(table).location) / "d=5" / f"base_{write_id:07d}").mkdir()
+    stage.store.abort_txn(dead)
+    stage.bob.execute("INSERT INTO p VALUES (3, 30, 7)")
+    stage.ann.execute("INSERT INTO p VALUES (4, 40, 5)")
+    stage.ann.execute("COMMIT")
+    assert len(stage.ann.execute("SELECT * FROM p").fetchall()) == 4
 
 
 def test_who_waited_in_vain_wins_over_nobody(stage: Stage) -> None:

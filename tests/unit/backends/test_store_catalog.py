@@ -293,6 +293,35 @@ def test_a_renamed_partition_moves_with_its_transaction_rows(store):
     assert [c.partition for c in store.show_compactions()] == [str(other.name)]
 
 
+OTHER = Partition(PartitionName.of({"d": "2026-01-02", "k": "x"}), "/warehouse/t/x")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: store.drop_partitions(T, [P[0]]),
+        lambda store: store.rename_partition(T, P[0], OTHER),
+    ],
+    ids=["drop", "rename"],
+)
+def test_who_waits_for_a_partition_writes_into_the_one_that_comes(store, change):
+    """What an open transaction may write there is not forgotten with what was there before."""
+    store.create_table(WHOLE)
+    store.add_partitions(T, PLACES)
+    waiting = store.open_txn("ann", "host1")
+    place = ("default", "t", str(P[0]))
+    mine = LockComponent(LockType.SHARED_WRITE, *place, WriteOperation.UPDATE)
+    store.lock(waiting, [mine], "ann", "host1")
+    change(store)
+    store.add_partitions(T, [PLACES[0]])
+    fast = store.open_txn("bob", "host1")
+    store.lock(fast, [mine], "bob", "host1")
+    write_id = store.allocate_write_id(fast, T)
+    store.add_dynamic_partitions(fast, write_id, T, [str(P[0])], WriteOperation.UPDATE)
+    store.commit_txn(fast)
+    assert store.latest_txn_in_conflict(waiting).txn_id == fast
+
+
 def drop_and_fail(store, txn):
     with store.committing(txn):
         store.drop_partitions(T, P)

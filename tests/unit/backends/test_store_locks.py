@@ -204,6 +204,36 @@ def test_what_was_granted_before_counts_still(store, earlier, later):
     assert store.latest_txn_in_conflict(slow).partition == (later.partition or None)
 
 
+def test_a_change_of_one_partition_and_one_of_all_that_was_withdrawn(store):
+    """The first has named its partition; what the second recorded goes, whatever is locked."""
+    slow, holder = store.open_txn("ann", "host1"), store.open_txn("cat", "host1")
+    ask(store, changing("p=2", dynamic=True), txn=holder)
+    fast = store.open_txn("bob", "host2")
+    ask(store, changing("p=1", dynamic=True), txn=fast)
+    store.add_dynamic_partitions(fast, 1, T, ["p=1"], WriteOperation.UPDATE)
+    store.unlock(ask(store, changing(dynamic=True), txn=fast).lock_id)
+    store.commit_txn(fast)
+    store.abort_txn(holder)
+    ask(store, changing("p=2"), txn=slow)
+    assert store.latest_txn_in_conflict(slow) is None
+
+
+def test_a_change_meets_what_it_has_locked(store):
+    """Its partitions are not named before it has rows: those that are not locked do not count."""
+    slow, table = store.open_txn("ann", "host1"), store.open_txn("ann", "host1")
+    fast = store.open_txn("bob", "host2")
+    ask(store, changing("p=1", type=W, dynamic=True), txn=fast)
+    store.add_dynamic_partitions(fast, 1, T, ["p=1"], WriteOperation.UPDATE)
+    store.commit_txn(fast)
+    ask(store, changing("p=2", dynamic=True), txn=slow)
+    assert store.latest_txn_in_conflict(slow) is None
+    ask(store, changing("p=1", dynamic=True), txn=slow)
+    assert store.latest_txn_in_conflict(slow).partition == "p=1"
+    store.abort_txn(slow)
+    ask(store, changing(dynamic=True), txn=table)
+    assert store.latest_txn_in_conflict(table).partition == "p=1"
+
+
 def test_an_insert_stays_when_a_change_is_withdrawn(store, clock):
     """What is recorded keeps an aborted transaction in mind, as it may have left files."""
     holder, inserter, other = (store.open_txn("ann", "host1") for _ in range(3))

@@ -6,6 +6,7 @@ Built from what is known of servers of versions and vendors that cannot all be r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -437,6 +438,24 @@ def test_what_is_held_is_not_asked_for_again(metastore: Open) -> None:
     assert server.names.count("heartbeat") == 5, "the transaction may have been lost meanwhile"
     store.lock(TxnId(10), [read], "ann", "here")
     assert len(requests) == 5, "another one's do not count"
+
+
+def test_who_changes_a_table_needs_no_lock_on_its_partitions(metastore: Open) -> None:
+    requests: list[Any] = []
+    _, store = metastore(
+        lock=answers_lock(requests, hms.LockState.ACQUIRED),
+        get_latest_txnid_in_conflict=lambda _: 0,
+        heartbeat=lambda _: None,
+    )
+    table = replace(UPDATE, dynamic=True)
+    partition = replace(table, partition="d=1")
+    for component in (table, partition, replace(partition, dynamic=False)):
+        store.lock(TxnId(9), [component], "ann", "here")
+    # What is recorded for a partition alone has to be asked for.
+    found = [
+        (r.component[0].partitionname, r.component[0].isDynamicPartitionWrite) for r in requests
+    ]
+    assert found == [(None, True), ("d=1", False)]
 
 
 def test_a_lock_that_was_waited_for_is_held(metastore: Open) -> None:
