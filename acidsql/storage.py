@@ -7,11 +7,16 @@ Paths are URIs or absolute paths as the catalog stores them; the implementations
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import BinaryIO, Protocol
 from urllib.parse import unquote, urlsplit
 
+from acidsql.errors import MissingFileError
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.listing import ListedFile
+
+_LISTINGS_MAX = 10
+"""How often a directory is listed in which one thing after the other goes."""
 
 
 class Storage(Protocol):
@@ -76,8 +81,23 @@ def local_path_of(location: str) -> str | None:
     return location if "://" not in location else None
 
 
-def read_markers(files: Sequence[ListedFile], location: str, storage: Storage) -> Mapping[str, str]:
-    """The text of each ``_metadata_acid`` of a listing, by its directory."""
+def list_marked_files(
+    directory: str, storage: Storage
+) -> tuple[list[ListedFile], Mapping[str, str]]:
+    """Every file below the directory, and the text of each ``_metadata_acid`` by its directory.
+
+    What is listed and gone when it is read is of a directory that a compaction publishes or that
+    the cleaner removes, and the rest of the listing is as old: then all is listed again.
+    """
+    for _ in range(_LISTINGS_MAX - 1):
+        files = storage.list_files(directory)
+        with suppress(MissingFileError):
+            return files, _markers(files, directory, storage)
+    files = storage.list_files(directory)
+    return files, _markers(files, directory, storage)
+
+
+def _markers(files: Sequence[ListedFile], location: str, storage: Storage) -> Mapping[str, str]:
     markers = {}
     for file in files:
         directory, _, name = file.path.rpartition("/")

@@ -14,7 +14,7 @@ from acidsql.catalog import Partition
 from acidsql.layout.obsolete import aborted
 from acidsql.model.table import Table, TableKind
 from acidsql.scope import Scope
-from acidsql.storage import read_markers
+from acidsql.storage import list_marked_files
 
 
 def remove_leftovers(table: Table, locations: Sequence[str], scope: Scope) -> None:
@@ -29,8 +29,7 @@ def remove_leftovers(table: Table, locations: Sequence[str], scope: Scope) -> No
     if not write_ids.aborted:
         return
     for location in locations:
-        files = scope.storage.list_files(location)
-        markers = read_markers(files, location, scope.storage)
+        files, markers = list_marked_files(location, scope.storage)
         for path in aborted(files, write_ids, txns, markers, table.kind):
             scope.storage.remove(f"{location}/{path}")
 

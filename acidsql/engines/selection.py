@@ -22,7 +22,7 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import valid_length
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.storage import Storage, read_markers
+from acidsql.storage import Storage, list_marked_files
 
 _THREADS = 16
 _ORIGINAL = WriteId(0)
@@ -90,8 +90,7 @@ def directory_state(
     snapshot: TableSnapshot, partition: PartitionLocation, txns: ValidTxnList, storage: Storage
 ) -> AcidState:
     """The layout's decision about one directory."""
-    files = storage.list_files(partition.location)
-    markers = read_markers(files, partition.location, storage)
+    files, markers = list_marked_files(partition.location, storage)
     state, has_history = acid_state_and_history(
         files, snapshot.write_ids, txns, markers, snapshot.table.kind
     )

@@ -14,7 +14,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.services.snapshots import partition_directory
-from acidsql.storage import Storage, read_markers
+from acidsql.storage import Storage, list_marked_files
 from acidsql.txn.entities import Compaction, CompactionType
 from acidsql.txn.manager import TxnManager
 
@@ -60,8 +60,8 @@ def _remove_obsolete(
     *,
     minor: bool,
 ) -> None:
-    files, directories = storage.list_files(location), storage.list_directories(location)
-    markers = read_markers(files, location, storage)
+    files, markers = list_marked_files(location, storage)
+    directories = storage.list_directories(location)
     for path in obsolete(files, write_ids, txns, markers, directories=directories, minor=minor):
         storage.remove(f"{location}/{path}")
 
