@@ -110,6 +110,7 @@ class Play:
             client = Client(session, journal, next(self.names))
             client.read_all()
             before = self.rows(session._store, LEFT_BEHIND)
+            session.run_worker()  # what killed ones had asked for
             for place in ["a", *(f"b PARTITION (p = {p})" for p in range(3))]:
                 session.execute(f"ALTER TABLE {place} COMPACT 'major'")
             session.run_worker()
