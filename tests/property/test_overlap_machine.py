@@ -82,7 +82,7 @@ class Statement:
     """SQL, how the session is prepared for it, and what it does to the rows; None for the rest.
 
     ``exclusive`` statements wait for everybody, ``changes`` for one another, but for those of other
-    partitions than ``place``, if that is known.
+    partitions than ``place``, which is one partition's value or None for the whole table.
     """
 
     sql: str
@@ -182,7 +182,9 @@ class OverlapMachine(RuleBasedStateMachine):
         else:
             sql = f"DELETE FROM t WHERE {where}"
             effect = lambda: self.remove(chosen)  # noqa: E731
-        return Statement(sql, key, value, effect, changes=True, place=place)
+        return Statement(
+            sql, key, value, effect, changes=True, place=repr(place) if place else None
+        )
 
     def insertion(self, data: st.DataObject, overwrite: bool) -> Statement:
         width = 3 if self.partitioned else 2
@@ -213,7 +215,7 @@ class OverlapMachine(RuleBasedStateMachine):
             effect=lambda: self.remove([r for r in self.rows if any(r is g for g in gone)]),
             exclusive=True,
             changes=True,
-            place=value,
+            place=repr(value) if self.partitioned else None,
         )
 
     def clause(self, data: st.DataObject) -> tuple[str, str | None]:
