@@ -40,13 +40,13 @@ unit: .venv/.installed ## Run the tests that need no Spark, no Java and no datab
 
 # One beside the other: about as long as each other.
 UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres and not sqlite"
-LANGUAGE_AND_DATA := $(addprefix tests/unit/,engines grammar layout orc planner)
+FIRST := $(addprefix tests/unit/,backends/metastore engines grammar layout orc planner)
 
 unit-first:
-	$(UNIT) acidsql grammar_tests $(LANGUAGE_AND_DATA)
+	$(UNIT) acidsql grammar_tests $(FIRST)
 
 unit-second:
-	$(UNIT) tests/unit $(addprefix --ignore ,$(LANGUAGE_AND_DATA))
+	$(UNIT) tests/unit $(addprefix --ignore ,$(FIRST))
 
 interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built build/trino/.built ## Share tables with Hive 4.0.1, Hive 3.1.3 and Trino 476; needs Maven
 	$(MAKE) -j 2 interop-hive3 interop-hive4
