@@ -43,10 +43,10 @@ UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres an
 FIRST := $(addprefix tests/unit/,backends/metastore engines grammar layout orc planner)
 
 unit-first:
-	$(UNIT) acidsql grammar_tests $(FIRST)
+	$(UNIT) acidsql $(FIRST)
 
 unit-second:
-	$(UNIT) tests/unit $(addprefix --ignore ,$(FIRST))
+	$(UNIT) grammar_tests tests/unit $(addprefix --ignore ,$(FIRST))
 
 interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built build/trino/.built ## Share tables with Hive 4.0.1, Hive 3.1.3 and Trino 476; needs Maven
 	$(MAKE) -j 2 interop-hive3 interop-hive4
