@@ -7,6 +7,7 @@ committed. Its own rows could then be hidden by a base, or its base fail to hide
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from acidsql.errors import WriteConflictError
 from acidsql.layout.dir_names import parse_base
@@ -58,7 +59,7 @@ def overtaker(
 def _unseen(now: ValidWriteIdList, seen: ValidWriteIdList) -> WriteId | None:
     """The first write id committed now that the snapshot counts as open or does not reach."""
     later = map(WriteId, range(seen.high_watermark + 1, now.high_watermark + 1))
-    return next((w for w in (*sorted(seen.open), *later) if now.is_valid(w)), None)
+    return next(filter(now.is_valid, chain(sorted(seen.open), later)), None)
 
 
 def overtaken(
