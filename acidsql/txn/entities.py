@@ -84,7 +84,7 @@ class LockResponse:
 class Opened:
     """A transaction with its write ids and the answer to its first lock request.
 
-    ``in_one_step``: nobody else came in between.
+    ``in_one_step``: nobody else came in between. A store may not know that it is so.
     """
 
     txn_id: TxnId

@@ -157,6 +157,15 @@ def compatible(requested: LockType, existing: LockType) -> bool:
     return existing not in _WAITS_FOR[requested]
 
 
+def waits_for(requested: LockType) -> list[LockType]:
+    """The types of earlier locks that a request has to wait for, where they meet.
+
+    >>> [kind.name for kind in waits_for(LockType.SHARED_WRITE)]
+    ['EXCL_WRITE', 'EXCLUSIVE']
+    """
+    return [kind for kind in LockType if kind in _WAITS_FOR[requested]]
+
+
 def as_strong(held: LockType, wanted: LockType) -> bool:
     """Whether who has the one needs not ask for the other on the same resource.
 

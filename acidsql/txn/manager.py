@@ -62,7 +62,8 @@ class TxnManager(Protocol):
         """Open a transaction, allocate its write ids in some tables, ask for its locks.
 
         What `open_txn`, `allocate_write_id` and `lock` do, in one step where the store can. Not
-        retryable: what an answer that was lost has locked stays so until it times out.
+        retryable: what an answer that was lost has locked stays so until it times out. A store
+        that tries again by itself finds it by ``agent_info``, if that is nobody else's.
         """
         ...
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+import uuid
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -51,10 +52,12 @@ class OpenTxn:
         components: Sequence[LockComponent] = (),
     ) -> None:
         """Open it; with ``components``, ask for these locks and for write ids in ``tables`` in the
-        same step of the store. Then `lock` takes the answer.
+        same step of the store. Then `lock` takes the answer. ``agent_info`` is an id of its own if
+        none is given, by which the store knows its requests again.
         """
         self._manager = manager
-        self._user, self._host, self._agent_info = user, host, agent_info
+        self._user, self._host = user, host
+        self._agent_info = agent_info or uuid.uuid4().hex
         self.type = type
         self.policy = policy or TxnPolicy()
         self._sleep = sleep

@@ -66,6 +66,8 @@ class _Running:
     begun: bool = False
     """Whether anything was sent."""
     in_block: bool = False
+    ends: bool = False
+    """Whether its commit is on the way, or next."""
 
 
 class _Asked:
@@ -155,7 +157,7 @@ class PostgresServer:
             try:
                 running.pipeline.send(unsent)
             except psycopg.OperationalError:
-                replaceable = running.reused and not running.begun
+                replaceable = running.reused and not running.begun and not running.ends
                 if not (replaceable and running.pipeline.connection.broken):
                     raise
                 running.pipeline, running.reused = self._connection()
@@ -229,12 +231,9 @@ class PostgresServer:
                 self._give_back(running.pipeline)
 
     def _commit(self, running: _Running, attempt: _Attempt) -> None:
-        if not running.begun:
-            # On a connection that is known to be there: what follows cannot be sent twice.
-            self._flush()
         end = [Statement(q) for q in (_COMMIT_EARLY if running.mode is Mode.EARLY else _COMMIT)]
         running.unsent.extend(end)
-        attempt.commit_sent = True
+        running.ends = attempt.commit_sent = True
         self._flush()
         if not any(statement.tag == b"COMMIT" for statement in end):
             # Some statement failed and nobody told: the server has rolled back.
@@ -266,18 +265,26 @@ class PostgresServer:
         with self._guard:
             if self._closed:
                 raise StorageError(f"the transaction store {self.place.name} is closed")
-            if self._idle:
-                return self._idle.pop(), True
+            while self._idle:
+                pipeline = self._idle.pop()
+                if not pipeline.is_gone():
+                    return pipeline, True
+                pipeline.connection.close()
         return Pipeline(self._connect()), False
 
     def _give_back(self, pipeline: Pipeline) -> None:
         connection = pipeline.connection
+        useless = [pipeline]
         with self._guard:
-            usable = not connection.closed and not self._closed
-            if usable and connection.info.transaction_status is TransactionStatus.IDLE:
+            if connection.broken:
+                # The others, idle for longer, are as likely to be.
+                useless += self._idle
+                self._idle.clear()
+            elif connection.info.transaction_status is TransactionStatus.IDLE and not self._closed:
                 self._idle.append(pipeline)
                 return
-        connection.close()
+        for one in useless:
+            one.connection.close()
 
     def _connect(self) -> Connection[Row]:
         parameters = {**_DEFAULTS, **self.place.parameters, "client_encoding": "utf8"}

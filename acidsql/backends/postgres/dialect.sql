@@ -4,12 +4,16 @@
 
 -- name: prepare_session
 -- A commit that was answered survives the loss of power, and a client that vanished is noticed
--- while others wait for its locks.
+-- while others wait for its locks. Statements are planned once, mostly while tables are empty: so
+-- that they go by indexes, and are not compiled for what the others seem to cost.
 SELECT set_config('search_path', quote_ident(CAST(:schema AS TEXT)), false),
   set_config('lock_timeout', CAST(:lock_timeout AS TEXT), false),
   set_config('tcp_keepalives_idle', '30', false),
   set_config('tcp_keepalives_interval', '10', false),
   set_config('tcp_keepalives_count', '3', false),
+  set_config('enable_seqscan', 'off', false),
+  set_config('plan_cache_mode', 'force_generic_plan', false),
+  set_config('jit', 'off', false),
   CASE current_setting('synchronous_commit')
     WHEN 'off' THEN set_config('synchronous_commit', 'on', false)
   END;

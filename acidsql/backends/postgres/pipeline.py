@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -41,6 +42,17 @@ class Pipeline:
     def __init__(self, connection: Connection[Row]) -> None:
         self.connection = connection
         self._prepared: set[str] = set()
+
+    def is_gone(self) -> bool:
+        """Whether the server has closed an idle connection, as far as is known here.
+
+        It says nothing on its own but that.
+        """
+        if self.connection.closed:
+            return True
+        poll = select.poll()
+        poll.register(self.connection.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
 
     def send(self, statements: Sequence[Statement]) -> None:
         """Carry them out in their order.

@@ -29,4 +29,4 @@ class PostgresStore(RelationalStore):
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         server = PostgresServer(url, lock_timeout_s, clock_ms, sleep)
-        super().__init__(server, warehouse=warehouse, policy=policy)
+        super().__init__(server, warehouse=warehouse, policy=policy, clock_ms=clock_ms)

@@ -37,7 +37,10 @@ class Mode(Enum):
 
 
 class Answer(Protocol):
-    """What a query answers. It may be asked for while its store transaction lasts."""
+    """What a query answers, from the end of its store transaction on at the latest.
+
+    Whoever looks while it lasts waits for the answer.
+    """
 
     def rows(self) -> list[Row]:
         """All rows."""

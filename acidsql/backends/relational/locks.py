@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from acidsql.backends.relational.connection import (
@@ -15,7 +16,8 @@ from acidsql.backends.relational.connection import (
     unsynced,
     writing,
 )
-from acidsql.backends.relational.txns import RelationalTxns, require_txn
+from acidsql.backends.relational.txns import RelationalTxns, place_of, require_txn
+from acidsql.errors import StorageError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import recorded_components
@@ -27,13 +29,12 @@ from acidsql.txn.entities import (
     LockState,
     LockType,
     Opened,
-    Txn,
     TxnType,
 )
 from acidsql.txn.locks import (
     describe_lock,
     first_blocker,
-    requested_locks,
+    waits_for,
     withdrawn_components,
 )
 from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
@@ -47,8 +48,12 @@ class _Request:
     user: str
     host: str
     agent_info: str
-    tried: Txn | None = None
-    """What an earlier attempt has opened for it, if that was committed."""
+    was_tried: bool = False
+    """Whether an earlier attempt may have been committed, and its answer lost."""
+
+
+_Answers = tuple[Answer, dict[TableName, Answer]]
+"""What was opened and asked for, and the write ids."""
 
 
 class RelationalLocks(RelationalTxns):
@@ -71,38 +76,49 @@ class RelationalLocks(RelationalTxns):
         request = _Request(components, user, host, agent_info)
         # What files rest on has to be known for as long as there are files.
         if tables or recorded_components(TxnId(0), components, {}):
-            return self._open_locked(type, tables, request)
-        return self._open_locked_unsynced(type, request)
+            answer, write_ids = self._open_locked(type, tables, request)
+        else:
+            answer, write_ids = self._open_locked_unsynced(type, request)
+        [(txn_id, lock_id, state)] = answer.rows()
+        written = {table: WriteId(asked.value()) for table, asked in write_ids.items()}
+        response = self._response(lock_id, state)
+        at_once = state == LockState.ACQUIRED.value
+        return Opened(TxnId(txn_id), written, response, in_one_step=at_once)
 
     @unsynced
-    def _open_locked_unsynced(self, type: TxnType, request: _Request) -> Opened:
-        return self._open_now(type, (), request)
+    def _open_locked_unsynced(self, type: TxnType, request: _Request) -> _Answers:
+        return self._open_and_ask(type, (), request)
 
     @early
-    def _open_locked(self, type: TxnType, tables: Sequence[TableName], request: _Request) -> Opened:
-        return self._open_now(type, tables, request)
+    def _open_locked(
+        self, type: TxnType, tables: Sequence[TableName], request: _Request
+    ) -> _Answers:
+        return self._open_and_ask(type, tables, request)
 
-    def _open_now(self, type: TxnType, tables: Sequence[TableName], request: _Request) -> Opened:
-        if request.tried is not None:
-            self._give_up(request.tried)
+    def _open_and_ask(
+        self, type: TxnType, tables: Sequence[TableName], request: _Request
+    ) -> _Answers:
+        if request.was_tried:
+            self._give_up(request)
         # Counters in one order everywhere: transactions, write ids by table, locks.
-        counted = self._count_txns(1)
-        asked = {table: self._count_write_ids(table) for table in sorted(set(tables), key=str)}
-        known = self._count_locks()
-        [txn] = self._open(counted, 1, request.user, request.host, type)
-        request.tried = txn
-        write_ids = {table: WriteId(answer.value() - 1) for table, answer in asked.items()}
-        for table, write_id in write_ids.items():
-            self._insert_write_id(txn.txn_id, table, write_id)
-        response = self._record(txn.txn_id, request, write_ids, known)
-        return Opened(txn.txn_id, write_ids, response)
+        self._open(1, request.user, request.host, type)
+        write_ids = {t: self._new_write_id(t, None) for t in sorted(set(tables), key=str)}
+        self._ask_for(request, None)
+        written = {(table.database, table.table) for table in tables}
+        for c in recorded_components(TxnId(0), request.components, {}):
+            table = c.table if (c.database, c.table) in written else None
+            self._sql.run("insert_component_of_newest", written=table, **place_of(c))
+        request.was_tried = bool(request.agent_info)
+        return self._sql.ask("opened"), write_ids
 
-    def _give_up(self, tried: Txn) -> None:
+    def _give_up(self, request: _Request) -> None:
         """Abort what an attempt whose answer was lost has opened: its locks would be in the way."""
         # Whoever has the counter locked may be just that attempt.
         self._sql.run("next_txn_id_to_change")
-        if self._txn("txn_to_change", tried.txn_id) == tried:
-            self._abort(tried.txn_id, "the answer was lost")
+        who = {"user": request.user, "host": request.host, "agent_info": request.agent_info}
+        for (txn_id,) in self._sql.rows("txns_of_agent", **who):
+            self._sql.run("txn_to_change", txn_id=txn_id)
+            self._abort(TxnId(txn_id), "the answer was lost")
 
     def lock(
         self,
@@ -115,64 +131,63 @@ class RelationalLocks(RelationalTxns):
         request = _Request(components, user, host, agent_info)
         # What is recorded has to be known for as long as there are files.
         if recorded_components(txn_id, components, {}):
-            return self._request(txn_id, request)
-        return self._request_unrecorded(txn_id, request)
+            lock_id, state = self._request(txn_id, request)
+        else:
+            lock_id, state = self._request_unrecorded(txn_id, request)
+        return self._response(lock_id, state)
 
     @unsynced
-    def _request_unrecorded(self, txn_id: TxnId, request: _Request) -> LockResponse:
+    def _request_unrecorded(self, txn_id: TxnId, request: _Request) -> Row:
         return self._request(txn_id, request)
 
     @writing
-    def _request(self, txn_id: TxnId, request: _Request) -> LockResponse:
+    def _request(self, txn_id: TxnId, request: _Request) -> Row:
         txn = self._sql.ask("txn_to_change", txn_id=txn_id)
         write_ids = self._sql.ask("write_ids_of_txn", txn_id=txn_id)
-        known = self._count_locks()
+        self._ask_for(request, txn_id)
+        asked = self._sql.ask("asked")
         require_txn(txn_id, txn.row())
         require_request(TxnType.DEFAULT, (), request.components)
         ids = {TableName(database, table): WriteId(w) for database, table, w in write_ids.rows()}
-        return self._record(txn_id, request, ids, known)
+        for component in recorded_components(txn_id, request.components, ids):
+            self._add_component(component)
+        [row] = asked.rows()
+        return row
 
-    def _count_locks(self) -> tuple[Answer, Answer]:
-        """A new lock id's successor, and all locks: the counter is locked, so none is missing."""
+    def _response(self, lock_id: int, state: str) -> LockResponse:
+        """Whoever does not obviously get it is told by the rule whether and why."""
+        response = LockResponse(LockId(lock_id), LockState(state))
+        if response.state is LockState.WAITING:
+            # It is in the queue. Who waits asks again, and only he can withdraw it if that fails.
+            with suppress(StorageError):
+                return self.check_lock(response.lock_id)
+        return response
+
+    def _ask_for(self, request: _Request, txn_id: TxnId | None) -> None:
+        """Record a request of a transaction, None is the newest one, and grant it if nobody is in
+        the way. The counter stays locked: so no earlier request is missing.
+        """
         self._sql.run("bump_next_lock_id")
-        return self._sql.ask("next_lock_id"), self._sql.ask("locks", up_to=None)
+        for number, component in enumerate(request.components, 1):
+            self._insert(number, component, request, txn_id)
+        if len(request.components) > 1:
+            self._sql.run("hold_back")
 
-    def _record(
-        self,
-        txn_id: TxnId,
-        request: _Request,
-        write_ids: Mapping[TableName, WriteId],
-        counted: tuple[Answer, Answer],
-    ) -> LockResponse:
-        next_lock_id, known = counted
-        lock_id = LockId(next_lock_id.value() - 1)
-        wanted = requested_locks(
-            txn_id, lock_id, request.components, request.user, request.host, request.agent_info
-        )
-        found = first_blocker(wanted, [*map(_lock, known.rows()), *wanted])
-        for lock in wanted:
-            self._insert(lock, found)
-        for row in recorded_components(txn_id, request.components, write_ids):
-            self._add_component(row)
-        return _response(lock_id, found)
-
-    def _insert(self, lock: Lock, found: tuple[Lock, Lock] | None) -> None:
-        blocker = found[1] if found is not None and found[0] is lock else None
+    def _insert(
+        self, number: int, component: LockComponent, request: _Request, txn_id: TxnId | None
+    ) -> None:
         self._sql.run(
             "insert_lock",
-            lock_id=lock.lock_id,
-            internal_id=lock.internal_id,
-            txn_id=lock.txn_id,
-            database=lock.database,
-            table=lock.table,
-            partition=lock.partition,
-            state=(LockState.ACQUIRED if found is None else LockState.WAITING).value,
-            type=lock.type.value,
-            user=lock.user,
-            host=lock.host,
-            agent_info=lock.agent_info,
-            by_lock_id=blocker.lock_id if blocker is not None else None,
-            by_internal_id=blocker.internal_id if blocker is not None else None,
+            internal_id=number,
+            txn_id=txn_id,
+            database=component.database,
+            table=component.table,
+            partition=component.partition,
+            type=component.type.value,
+            waits_for="".join(kind.value for kind in waits_for(component.type)),
+            user=request.user,
+            host=request.host,
+            agent_info=request.agent_info,
         )
 
     def _try(self, lock_id: LockId) -> LockResponse:

@@ -3,18 +3,44 @@
 -- name: bump_next_lock_id
 UPDATE NEXT_LOCK_ID SET NL_NEXT = NL_NEXT + 1;
 
--- name: next_lock_id
-SELECT NL_NEXT FROM NEXT_LOCK_ID;
-
 -- name: insert_lock
+-- Of the newest request, and of the newest transaction without an id. It waits if it may have to:
+-- for the earlier locks of the types that its own waits for, where they meet.
 INSERT INTO HIVE_LOCKS
   (HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
-   HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_ACQUIRED_AT, HL_USER, HL_HOST, HL_AGENT_INFO,
-   HL_BLOCKEDBY_EXT_ID, HL_BLOCKEDBY_INT_ID)
-VALUES
-  (:lock_id, :internal_id, :txn_id, :database, :table, :partition, :state,
-   :type, 0, CASE CAST(:state AS TEXT) WHEN 'a' THEN :now_ms END, :user, :host, :agent_info,
-   :by_lock_id, :by_internal_id);
+   HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_ACQUIRED_AT, HL_USER, HL_HOST, HL_AGENT_INFO)
+SELECT NL_NEXT - 1, CAST(:internal_id AS BIGINT), OWNER, CAST(:database AS TEXT),
+  CAST(:table AS TEXT), CAST(:partition AS TEXT),
+  CASE WHEN EXISTS (
+    SELECT 1 FROM HIVE_LOCKS
+    WHERE HL_DB = :database AND HL_TXNID <> OWNER
+      AND COALESCE(HL_TABLE = CAST(:table AS TEXT), TRUE)
+      AND COALESCE(HL_PARTITION = CAST(:partition AS TEXT), TRUE)
+      AND CAST(:waits_for AS TEXT) LIKE '%' || HL_LOCK_TYPE || '%'
+  ) THEN 'w' ELSE 'a' END,
+  CAST(:type AS TEXT), 0, :now_ms, CAST(:user AS TEXT), CAST(:host AS TEXT),
+  CAST(:agent_info AS TEXT)
+FROM NEXT_LOCK_ID, (
+  SELECT COALESCE(CAST(:txn_id AS BIGINT), (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)) AS OWNER
+) AS OWNER;
+
+-- name: hold_back
+-- A request is granted as a whole.
+UPDATE HIVE_LOCKS SET HL_LOCK_STATE = 'w', HL_ACQUIRED_AT = NULL
+WHERE HL_LOCK_EXT_ID = (SELECT NL_NEXT - 1 FROM NEXT_LOCK_ID) AND EXISTS (
+  SELECT 1 FROM HIVE_LOCKS
+  WHERE HL_LOCK_EXT_ID = (SELECT NL_NEXT - 1 FROM NEXT_LOCK_ID) AND HL_LOCK_STATE = 'w'
+);
+
+-- name: asked
+-- The newest request.
+SELECT NL_NEXT - 1,
+  (SELECT MAX(HL_LOCK_STATE) FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = NL_NEXT - 1)
+FROM NEXT_LOCK_ID;
+
+-- name: txns_of_agent
+SELECT DISTINCT HL_TXNID FROM HIVE_LOCKS
+WHERE HL_AGENT_INFO = :agent_info AND HL_USER = :user AND HL_HOST = :host;
 
 -- name: locks
 SELECT HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
@@ -36,7 +62,8 @@ WHERE HL_LOCK_EXT_ID = :lock_id;
 -- name: block_lock
 -- One component names its blocker; the others forget theirs.
 UPDATE HIVE_LOCKS
-SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_lock_id AS BIGINT) END,
+SET HL_ACQUIRED_AT = NULL,
+  HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_lock_id AS BIGINT) END,
   HL_BLOCKEDBY_INT_ID =
     CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_internal_id AS BIGINT) END
 WHERE HL_LOCK_EXT_ID = :lock_id;

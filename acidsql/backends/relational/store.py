@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from acidsql.backends.relational.catalog import RelationalCatalog
@@ -23,10 +23,15 @@ class RelationalStore(RelationalCompactions, RelationalCatalog):
     """
 
     def __init__(
-        self, sql: SqlConnection, *, warehouse: str = "", policy: TxnPolicy | None = None
+        self,
+        sql: SqlConnection,
+        *,
+        warehouse: str = "",
+        policy: TxnPolicy | None = None,
+        clock_ms: Callable[[], int] | None = None,
     ) -> None:
         self._policy = policy or TxnPolicy()
-        self._open_count = OpenTxnCount(self._policy)
+        self._open_count = OpenTxnCount(self._policy, clock_ms)
         try:
             RelationalCatalog.__init__(self, sql, warehouse)
         except BaseException:

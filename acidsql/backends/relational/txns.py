@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from acidsql.backends.relational.connection import (
     Answer,
@@ -55,38 +55,27 @@ class RelationalTxns(OverSql):
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
 
-    @unsynced
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
         count = batch_size(count, self._policy.max_open_batch)
-        counted = self._count_txns(count)
-        return [txn.txn_id for txn in self._open(counted, count, user, host, type)]
+        after = self._open_now(count, user, host, type).value()
+        return [TxnId(i) for i in range(after - count, after)]
 
-    def _count_txns(self, count: int) -> Answer:
-        """Numbers for new ones. The counter stays locked."""
+    @unsynced
+    def _open_now(self, count: int, user: str, host: str, type: TxnType) -> Answer:
+        self._open(count, user, host, type)
+        return self._sql.ask("next_txn_id")
+
+    def _open(self, count: int, user: str, host: str, type: TxnType) -> None:
+        """New ones, of which nobody knows the ids yet. The counter stays locked."""
+        self._open_count.require_room(count, lambda: self._sql.value("count_open"))
         self._sql.run("bump_next_txn_id", count=count)
-        return self._sql.ask("newest_txn")
-
-    def _open(self, counted: Answer, count: int, user: str, host: str, type: TxnType) -> list[Txn]:
-        next_txn_id, min_open, now_ms = counted.rows()[0]
-        self._open_count.require_room(count, now_ms, lambda: self._sql.value("count_open"))
-        first = next_txn_id - count
-        opened = [
-            Txn(TxnId(i), TxnState.OPEN, type, now_ms, now_ms, user, host)
-            for i in range(first, next_txn_id)
-        ]
-        for txn in opened:
-            self._sql.run(
-                "insert_txn",
-                txn_id=txn.txn_id,
-                now_ms=now_ms,
-                user=user,
-                host=host,
-                type=type.value,
-            )
-            self._sql.run("insert_min_history", txn_id=txn.txn_id, min_open=min_open or first)
-        return opened
+        who = {"user": user, "host": host, "type": type.value}
+        for back in range(count, 0, -1):
+            self._sql.run("insert_txn", back=back, **who)
+        for back in range(count, 0, -1):
+            self._sql.run("insert_min_history", back=back)
 
     @unsynced
     def heartbeat(self, txn_id: TxnId) -> None:
@@ -100,7 +89,9 @@ class RelationalTxns(OverSql):
         return TxnRangeResponse.of(first, last, {TxnId(i): TxnState(s) for i, s in rows})
 
     def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
-        conflict = self._commit(txn_id, reached)
+        if self._commit_unrivalled(txn_id, reached).value() == TxnState.COMMITTED.value:
+            return
+        conflict = self._commit(txn_id)
         # Raised outside, so that the abort it tells of is kept.
         if conflict is not None:
             raise conflict.error(self._winner(conflict))
@@ -110,49 +101,52 @@ class RelationalTxns(OverSql):
         return self._txn("txn", conflict.other.txn_id)
 
     @writing_once
-    def _commit(self, txn_id: TxnId, reached: Sequence[Reached]) -> Conflict | None:
-        known = self._sql.ask("txn_to_change", txn_id=txn_id)
+    def _commit_unrivalled(self, txn_id: TxnId, reached: Sequence[Reached]) -> Answer:
+        """Commit if that is all there is to it; the state then. Everything goes in one go."""
+        if reached:
+            self._sql.run("txn_to_change", txn_id=txn_id)
         for r in reached:
             self._reach(txn_id, r.write_id, r.table, r.partitions, r.operation)
-        components = self._sql.ask("components", txn_id=txn_id)
         # Locked to the end, if anything is changed: such commits are numbered and compared one
         # after the other, and who opens later begins after this one.
+        self._sql.run("next_txn_id_of_change", txn_id=txn_id)
+        self._sql.run("commit_unrivalled", txn_id=txn_id, writing=TxnType.DEFAULT.value)
+        self._complete(txn_id)
+        return self._sql.ask("txn_state", txn_id=txn_id)
+
+    @writing_once
+    def _commit(self, txn_id: TxnId) -> Conflict | None:
+        """Commit one that may have lost. Its components are recorded."""
+        known = self._sql.ask("txn_to_change", txn_id=txn_id)
+        components = self._sql.ask("components", txn_id=txn_id)
         next_txn_id = self._sql.ask("next_txn_id_of_change", txn_id=txn_id)
         since = self._sql.ask("write_set_since", txn_id=txn_id)
         row = known.row()
         if row is not None and _txn(row).state is TxnState.COMMITTED:
             return None
-        txn = require_txn(txn_id, row)
-        if txn.type is TxnType.DEFAULT:
-            changes = [c for c in map(_component, components.rows()) if c.operation in CHANGES]
-            commit_id = TxnId(next_txn_id.value() - 1) if changes else txn_id
-            # Several write ids may stand for one place after a drop; the write set knows places.
-            own = {
-                WriteSetEntry(c.database, c.table, c.partition, txn_id, commit_id, c.operation)
-                for c in changes
-            }
-            conflict = first_conflict(own, self._rivals(since))
-            if conflict is not None:
-                self._abort(txn_id, str(conflict))
-                return conflict
-            self._record_write_set(own)
-            self._sql.run("complete_components", txn_id=txn_id)
-        self._sql.run("delete_components", txn_id=txn_id)
+        is_writing = require_txn(txn_id, row).type is TxnType.DEFAULT
+        found = map(_component, components.rows())
+        changes = [c for c in found if is_writing and c.operation in CHANGES]
+        commit_id = TxnId(next_txn_id.value() - 1) if changes else txn_id
+        own = {
+            WriteSetEntry(c.database, c.table, c.partition, txn_id, commit_id, c.operation)
+            for c in changes
+        }
+        conflict = first_conflict(own, self._rivals(since))
+        if conflict is not None:
+            self._abort(txn_id, str(conflict))
+            return conflict
         self._sql.run("commit_txn", txn_id=txn_id)
-        self._release(txn_id)
+        self._complete(txn_id)
         return None
 
-    def _record_write_set(self, own: Iterable[WriteSetEntry]) -> None:
-        for entry in own:
-            self._sql.run(
-                "insert_write_set",
-                database=entry.database,
-                table=entry.table,
-                partition=entry.partition,
-                txn_id=entry.txn_id,
-                commit_id=entry.commit_id,
-                operation=entry.operation.value,
-            )
+    def _complete(self, txn_id: TxnId) -> None:
+        """Record what a transaction has written, if it is committed by now."""
+        writing = TxnType.DEFAULT.value
+        self._sql.run("insert_write_set", txn_id=txn_id, writing=writing)
+        self._sql.run("complete_components", txn_id=txn_id, writing=writing)
+        self._sql.run("delete_components_of_committed", txn_id=txn_id)
+        self._release(txn_id)
 
     @writing
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
@@ -179,8 +173,8 @@ class RelationalTxns(OverSql):
         self._release(txn_id)
 
     def _release(self, txn_id: TxnId) -> None:
-        self._sql.run("delete_locks_of_txn", txn_id=txn_id)
-        self._sql.run("delete_min_history", txn_id=txn_id)
+        self._sql.run("delete_locks_of_ended", txn_id=txn_id)
+        self._sql.run("delete_min_history_of_ended", txn_id=txn_id)
 
     @reading
     def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
@@ -253,24 +247,14 @@ class RelationalTxns(OverSql):
             raise write_id_refused(table)
         if known is not None:
             return WriteId(known)
-        write_id = WriteId(self._count_write_ids(table).value() - 1)
-        self._insert_write_id(txn_id, table, write_id)
-        return write_id
+        return WriteId(self._new_write_id(table, txn_id).value())
 
-    def _count_write_ids(self, table: TableName) -> Answer:
-        """The write id after a new one. Counted first: that locks the row, be it new."""
+    def _new_write_id(self, table: TableName, txn_id: TxnId | None) -> Answer:
+        """Counted first: that locks the row, be it new."""
         place = {"database": table.database, "table": table.table}
         self._sql.run("bump_next_write_id", **place)
-        return self._sql.ask("next_write_id", **place)
-
-    def _insert_write_id(self, txn_id: TxnId, table: TableName, write_id: WriteId) -> None:
-        self._sql.run(
-            "insert_write_id",
-            txn_id=txn_id,
-            write_id=write_id,
-            database=table.database,
-            table=table.table,
-        )
+        self._sql.run("insert_write_id", txn_id=txn_id, **place)
+        return self._sql.ask("newest_write_id", **place)
 
     @writing
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
@@ -327,6 +311,14 @@ class RelationalTxns(OverSql):
                 TxnComponent(txn_id, table.database, table.table, name, operation, write_id)
             )
 
+    def _add_component(self, component: TxnComponent) -> None:
+        self._sql.run(
+            "insert_component",
+            txn_id=component.txn_id,
+            write_id=component.write_id,
+            **place_of(component),
+        )
+
     def _next_write_id(self, table: TableName) -> WriteId:
         next_id = self._sql.value("next_write_id", database=table.database, table=table.table)
         return WriteId(next_id or 1)
@@ -347,17 +339,6 @@ class RelationalTxns(OverSql):
 
     def _components(self, txn_id: TxnId) -> list[TxnComponent]:
         return [_component(row) for row in self._sql.rows("components", txn_id=txn_id)]
-
-    def _add_component(self, component: TxnComponent) -> None:
-        self._sql.run(
-            "insert_component",
-            txn_id=component.txn_id,
-            database=component.database,
-            table=component.table,
-            partition=component.partition,
-            operation=component.operation.value,
-            write_id=component.write_id,
-        )
 
     @staticmethod
     def _rivals(since: Answer) -> list[WriteSetEntry]:
@@ -381,6 +362,16 @@ def _component(row: Row) -> TxnComponent:
     return TxnComponent(
         TxnId(txn_id), database, table, partition, WriteOperation(operation), write_id
     )
+
+
+def place_of(component: TxnComponent) -> dict[str, str | None]:
+    """What a statement binds of a component, besides its ids."""
+    return {
+        "database": component.database,
+        "table": component.table,
+        "partition": component.partition,
+        "operation": component.operation.value,
+    }
 
 
 def _write_set_entry(row: Row) -> WriteSetEntry:

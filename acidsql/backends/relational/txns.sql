@@ -20,19 +20,28 @@ UPDATE NEXT_TXN_ID SET NTXN_NEXT = :next WHERE NTXN_NEXT < :next;
 -- name: count_open
 SELECT COUNT(*) FROM TXNS WHERE TXN_STATE = 'o';
 
--- name: newest_txn
--- Behind what has just been counted: the next one, the least that is open, the time.
-SELECT NTXN_NEXT, (SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o'), :now_ms FROM NEXT_TXN_ID;
-
 -- name: min_open
 SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o';
 
 -- name: insert_txn
+-- The one that many before the next one; the counter is locked.
 INSERT INTO TXNS (TXN_ID, TXN_STATE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_TYPE)
-VALUES (:txn_id, 'o', :now_ms, :now_ms, :user, :host, :type);
+SELECT NTXN_NEXT - CAST(:back AS BIGINT), 'o', NOW_MS, NOW_MS, CAST(:user AS TEXT),
+  CAST(:host AS TEXT), CAST(:type AS BIGINT)
+FROM NEXT_TXN_ID, (SELECT :now_ms AS NOW_MS) AS CLOCK;
 
 -- name: insert_min_history
-INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID) VALUES (:txn_id, :min_open);
+-- For a transaction that is open, so there is one.
+INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID)
+SELECT NTXN_NEXT - CAST(:back AS BIGINT), (SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o')
+FROM NEXT_TXN_ID;
+
+-- name: opened
+-- The newest transaction and lock request, which are one's own while the counters are locked.
+SELECT NTXN_NEXT - 1, (SELECT NL_NEXT - 1 FROM NEXT_LOCK_ID),
+  (SELECT MAX(HL_LOCK_STATE) FROM HIVE_LOCKS
+   WHERE HL_LOCK_EXT_ID = (SELECT NL_NEXT - 1 FROM NEXT_LOCK_ID))
+FROM NEXT_TXN_ID;
 
 -- name: txn
 SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
@@ -58,11 +67,28 @@ UPDATE TXNS SET TXN_STATE = 'a', TXN_META_INFO = :reason WHERE TXN_ID = :txn_id 
 UPDATE TXNS SET TXN_STATE = 'c', TXN_LAST_HEARTBEAT = :now_ms
 WHERE TXN_ID = :txn_id AND TXN_STATE = 'o';
 
--- name: delete_locks_of_txn
-DELETE FROM HIVE_LOCKS WHERE HL_TXNID = :txn_id;
+-- name: commit_unrivalled
+-- Unless somebody has changed one of the places meanwhile.
+UPDATE TXNS SET TXN_STATE = 'c', TXN_LAST_HEARTBEAT = :now_ms
+WHERE TXN_ID = :txn_id AND TXN_STATE = 'o' AND NOT EXISTS (
+  SELECT 1 FROM TXN_COMPONENTS JOIN WRITE_SET ON WS_COMMIT_ID >= :txn_id AND WS_TXNID <> :txn_id
+    AND WS_DATABASE = TC_DATABASE AND WS_TABLE = TC_TABLE
+    AND COALESCE(WS_PARTITION, '') = COALESCE(TC_PARTITION, '')
+  WHERE TXN_TYPE = :writing AND TC_TXNID = :txn_id AND TC_OPERATION_TYPE IN ('u', 'd')
+);
 
--- name: delete_min_history
-DELETE FROM MIN_HISTORY_LEVEL WHERE MHL_TXNID = :txn_id;
+-- name: txn_state
+SELECT TXN_STATE FROM TXNS WHERE TXN_ID = :txn_id;
+
+-- name: delete_locks_of_ended
+DELETE FROM HIVE_LOCKS
+WHERE HL_TXNID = :txn_id
+  AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
+
+-- name: delete_min_history_of_ended
+DELETE FROM MIN_HISTORY_LEVEL
+WHERE MHL_TXNID = :txn_id
+  AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
 -- name: listed_txns
 -- Read-only transactions write nothing that a snapshot would have to hide.
@@ -106,9 +132,20 @@ WHERE NOT EXISTS (
     AND COALESCE(TC_WRITEID, 0) = COALESCE(CAST(:write_id AS BIGINT), 0)
 ) AND EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
+-- name: insert_component_of_newest
+-- With its write id in the table that it has one in.
+INSERT INTO TXN_COMPONENTS
+  (TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID)
+VALUES (
+  (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID), :database, :table, :partition, :operation,
+  (SELECT NWI_NEXT - 1 FROM NEXT_WRITE_ID
+   WHERE NWI_DATABASE = :database AND NWI_TABLE = CAST(:written AS TEXT))
+);
+
 -- name: delete_unknown_partition
 DELETE FROM TXN_COMPONENTS
-WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION IS NULL;
+WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION IS NULL
+  AND EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
 -- name: locked_places
 -- What a transaction has locked against other changes.
@@ -128,10 +165,16 @@ SELECT TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, CAST(:now_ms AS BIGINT), T
   CASE WHEN EXISTS (
     SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE IN ('u', 'd')
   ) THEN 'Y' ELSE 'N' END
-FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE <> 'c' ORDER BY INV_ID;
+FROM TXN_COMPONENTS
+WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE <> 'c' AND EXISTS (
+  SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'c' AND TXN_TYPE = :writing
+)
+ORDER BY INV_ID;
 
--- name: delete_components
-DELETE FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id;
+-- name: delete_components_of_committed
+DELETE FROM TXN_COMPONENTS
+WHERE TC_TXNID = :txn_id
+  AND EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'c');
 
 -- name: write_set_since
 -- What committed after a transaction had opened.
@@ -139,9 +182,15 @@ SELECT WS_DATABASE, WS_TABLE, WS_PARTITION, WS_TXNID, WS_COMMIT_ID, WS_OPERATION
 FROM WRITE_SET WHERE WS_COMMIT_ID >= :txn_id AND WS_TXNID <> :txn_id;
 
 -- name: insert_write_set
+-- Several write ids may stand for one place after a drop; the write set knows places.
 INSERT INTO WRITE_SET
   (WS_DATABASE, WS_TABLE, WS_PARTITION, WS_TXNID, WS_COMMIT_ID, WS_OPERATION_TYPE)
-VALUES (:database, :table, :partition, :txn_id, :commit_id, :operation);
+SELECT DISTINCT TC_DATABASE, TC_TABLE, TC_PARTITION, TC_TXNID,
+  (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID), TC_OPERATION_TYPE
+FROM TXN_COMPONENTS
+WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE IN ('u', 'd') AND EXISTS (
+  SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'c' AND TXN_TYPE = :writing
+);
 
 -- trimming ------------------------------------------------------------------------------------
 
@@ -180,6 +229,10 @@ WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID = :txn_id;
 -- name: write_ids_of_txn
 SELECT T2W_DATABASE, T2W_TABLE, T2W_WRITEID FROM TXN_TO_WRITE_ID WHERE T2W_TXNID = :txn_id;
 
+-- name: newest_write_id
+-- Of a table; one's own while its counter is locked.
+SELECT NWI_NEXT - 1 FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
+
 -- name: write_ids_of_table
 SELECT T2W_TXNID, T2W_WRITEID FROM TXN_TO_WRITE_ID
 WHERE T2W_DATABASE = :database AND T2W_TABLE = :table;
@@ -204,5 +257,8 @@ ON CONFLICT (NWI_DATABASE, NWI_TABLE) DO UPDATE SET NWI_NEXT = :next
 WHERE NEXT_WRITE_ID.NWI_NEXT < :next;
 
 -- name: insert_write_id
+-- The last one counted, of the newest transaction without an id.
 INSERT INTO TXN_TO_WRITE_ID (T2W_DATABASE, T2W_TABLE, T2W_TXNID, T2W_WRITEID)
-VALUES (:database, :table, :txn_id, :write_id);
+SELECT NWI_DATABASE, NWI_TABLE,
+  COALESCE(CAST(:txn_id AS BIGINT), (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)), NWI_NEXT - 1
+FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;

@@ -25,4 +25,4 @@ class SqliteStore(RelationalStore):
         busy_timeout_s: float = 30.0,
     ) -> None:
         file = SqliteFile(path, busy_timeout_s, clock_ms)
-        super().__init__(file, warehouse=warehouse, policy=policy)
+        super().__init__(file, warehouse=warehouse, policy=policy, clock_ms=clock_ms)

@@ -1,5 +1,6 @@
 """What only the PostgreSQL store has: connections that break, processes, a schema, a clock."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -12,12 +13,19 @@ import pytest
 
 import acidsql
 from acidsql.backends.postgres import PostgresStore
-from acidsql.backends.postgres.queries import to_server
+from acidsql.backends.postgres.pipeline import Pipeline
+from acidsql.backends.postgres.queries import queries, to_server
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode
 from acidsql.backends.relational.queries import load_migrations, load_queries
 from acidsql.catalog import Database
-from acidsql.errors import ConfigError, DependencyError, NoSuchTxnError, StorageError
+from acidsql.errors import (
+    ConfigError,
+    DependencyError,
+    NoSuchTxnError,
+    StorageError,
+    WriteConflictError,
+)
 from acidsql.model.names import TableName
 from acidsql.settings import Settings
 from acidsql.txn.entities import (
@@ -25,6 +33,7 @@ from acidsql.txn.entities import (
     LockComponent,
     LockState,
     LockType,
+    Reached,
     TxnType,
     WriteOperation,
 )
@@ -35,6 +44,8 @@ pytestmark = pytest.mark.postgres
 DIALECT = "acidsql.backends.postgres"
 T = TableName("default", "t")
 UPDATE_T = [LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)]
+U = TableName("default", "u")
+READ_U = [LockComponent(LockType.SHARED_READ, "default", "u", None, WriteOperation.SELECT)]
 OPEN = """
 import sys
 from acidsql.backends.postgres import PostgresStore
@@ -149,11 +160,106 @@ def test_what_was_idle_and_is_gone_is_replaced(store, kill):
     assert store.waits == []
 
 
+def test_what_is_gone_is_noticed_before_anything_is_sent(store, kill):
+    """A commit goes with all that comes before it: on which connection must not be in question."""
+    with store.committing(store.open_txn("ann", "host1")):
+        store.show_txns()
+    kill()
+    opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T, "query 1")
+    kill()
+    store.commit_txn(opened.txn_id)
+    assert [t.txn_id for t in store.show_txns()] == []
+    assert (store.valid_txns().high_watermark, store.waits) == (opened.txn_id, [])
+
+
 def test_a_verb_goes_on_after_a_restart(store, postgres):
     txn = store.open_txn("ann", "host1")
     postgres.restart()
     assert store.allocate_write_id(txn, T) == 1
     store.commit_txn(txn)
+
+
+# -- round trips and plans ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trips(store, monkeypatch):
+    """The statements of each round trip."""
+    trips, send = [], Pipeline.send
+
+    def counted(self, statements):
+        trips.append([s.query for s in statements])
+        send(self, statements)
+
+    monkeypatch.setattr(Pipeline, "send", counted)
+    return trips
+
+
+def test_a_transaction_takes_two_round_trips(store, trips):
+    store.commit_txn(store.open_txn("ann", "host1"))  # the open ones are counted once
+    trips.clear()
+    opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T, "query 1")
+    reached = [Reached(opened.write_ids[T], T, ["p=1"], WriteOperation.UPDATE)]
+    store.commit_txn(opened.txn_id, reached)
+    assert [trip[0] for trip in trips] == ["begin_writing", "begin_writing"]
+    assert ["commit" in trip for trip in trips] == [True, True]
+
+
+GROWING = {
+    "txns", "txn_components", "completed_txn_components", "txn_to_write_id", "write_set",
+    "hive_locks", "min_history_level",
+}  # fmt: skip
+
+
+def plan_of(store, query):
+    """The lines of a plan that does not know what is bound."""
+    with store._sql.transaction(Mode.WRITING):
+        connection = store._sql._running().pipeline.connection
+        return [line for (line,) in connection.execute(b"EXPLAIN (GENERIC_PLAN) " + query.text)]
+
+
+def live(store):
+    """Everything that statements ask a store for: one that wins, one that loses, one that waits."""
+    winner, loser, waiting = (
+        store.open_locked("ann", "host1", TxnType.DEFAULT, [T], lock, "")
+        for lock in ([*UPDATE_T, *READ_U], READ_U, UPDATE_T)
+    )
+    txn_id = loser.txn_id
+    write_id = store.allocate_write_id(txn_id, U)
+    store.add_dynamic_partitions(txn_id, write_id, U, ["p=1"], WriteOperation.UPDATE)
+    store.valid_write_ids([T, U], store.valid_txns(txn_id))
+    rival = store.open_txn("ann", "host1")
+    reached = Reached(store.allocate_write_id(rival, U), U, ["p=1"], WriteOperation.UPDATE)
+    store.commit_txn(rival, [reached])
+    assert store.latest_txn_in_conflict(txn_id) is not None
+    with pytest.raises(WriteConflictError):
+        store.commit_txn(txn_id)
+    store.abort_txn(winner.txn_id)
+    assert store.time_out_txns() == store.resolve_deadlocks() == []
+    assert store.check_lock(waiting.response.lock_id).state is LockState.ACQUIRED
+    store.heartbeat_txn_range(1, 9)
+    store.commit_txn(waiting.txn_id)
+
+
+def test_no_statement_reads_a_whole_table_that_grows(store, trips):
+    """Plans are made when a store is new, and must be good when it is not."""
+    live(store)
+    asked = {name for trip in trips for name in trip}
+    assert asked > {"insert_lock", "commit_unrivalled", "write_set_since", "locks", "listed_txns"}
+    scanned = {
+        (name, line.split(" on ")[1].split()[0])
+        for name in asked
+        if re.match(rb"\s*(SELECT|INSERT|UPDATE|DELETE)", queries()[name].text)
+        for line in plan_of(store, queries()[name])
+        if "Seq Scan on" in line
+    }
+    assert ("bump_next_txn_id", "next_txn_id") in scanned
+    assert {(name, table) for name, table in scanned if table in GROWING} == set()
+
+
+def test_a_write_id_is_looked_for_by_one_index(store):
+    (line,) = (line for line in plan_of(store, queries()["write_id"]) if "Index Cond" in line)
+    assert all(column in line for column in ("t2w_txnid", "t2w_database", "t2w_table"))
 
 
 def break_once(store, kill, after):
@@ -170,20 +276,23 @@ def break_once(store, kill, after):
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments", "statement"),
+    ("verb", "arguments", "statement", "waits"),
     [
-        ("open_txn", ("ann", "host1"), "insert_txn"),
-        ("allocate_write_id", (1, T), "bump_next_write_id"),
-        ("lock", (1, UPDATE_T, "ann", "host1"), "insert_lock"),
-        ("abort_txn", (1,), "abort_txn"),
+        ("open_txn", ("ann", "host1"), "insert_txn", 1),
+        ("allocate_write_id", (1, T), "bump_next_write_id", 1),
+        ("lock", (1, UPDATE_T, "ann", "host1"), "insert_lock", 0),
+        ("abort_txn", (1,), "abort_txn", 1),
     ],
 )
-def test_a_verb_that_breaks_off_is_carried_out_once(store, kill, verb, arguments, statement):
-    """Whether its commit arrived is not asked by the ids: it had not been sent, or does no harm."""
+def test_a_verb_that_breaks_off_is_carried_out_once(store, kill, verb, arguments, statement, waits):
+    """Whether its commit arrived is not asked by the ids: it had not been sent, or does no harm.
+
+    A connection that was idle is replaced at once, as long as only questions go there.
+    """
     store.open_txn("ann", "host1")
     break_once(store, kill, statement)
     getattr(store, verb)(*arguments)
-    assert len(store.waits) == 1
+    assert len(store.waits) == waits
     state = (len(store.show_txns()), store.valid_write_ids([T], store.valid_txns())[T])
     assert len(store.show_locks()) == (verb == "lock")
     assert state[0] == (2 if verb == "open_txn" else 1)
@@ -252,7 +361,7 @@ def test_an_idempotent_verb_whose_answer_is_lost_is_repeated(store, arrives):
 @pytest.mark.parametrize("arrives", [True, False])
 def test_locks_whose_answer_is_lost_are_in_nobodys_way(store, arrives):
     lose_answer(store, arrives)
-    opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T)
+    opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T, "query 1")
     assert opened.response.state is LockState.ACQUIRED
     assert (opened.txn_id, opened.write_ids) == ((2, {T: 2}) if arrives else (1, {T: 1}))
     shown = {t.txn_id: (t.state.name, t.meta_info) for t in store.show_txns()}

@@ -1,13 +1,22 @@
 """Locks: who waits for whom, in which order, and what becomes of requests."""
 
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
-from acidsql.errors import DeadlockError, NoSuchLockError, NoSuchTxnError, TxnAbortedError, TxnError
+from acidsql.errors import (
+    DeadlockError,
+    NoSuchLockError,
+    NoSuchTxnError,
+    StorageError,
+    TxnAbortedError,
+    TxnError,
+)
 from acidsql.model.ids import LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockState, LockType, TxnType, WriteOperation
+from acidsql.txn.locks import blocks
 
 T = TableName("default", "t")
 
@@ -66,6 +75,40 @@ def test_the_compatibility_matrix(store, requested, row):
 def test_which_resources_meet(store, first, second, answer):
     ask(store, first)
     assert granted(ask(store, second)) is (answer == "ok")
+
+
+def test_every_pair_is_as_the_rule_has_it(store):
+    """What a store asks its database first may be stricter than the rule, never more lenient."""
+    places = [on(R, None), on(R), on(R, partition="p=1"), on(R, partition="p=2"), on(R, "other")]
+    asked = [replace(place, type=kind) for place in places for kind in (R, W, X, E)]
+    for first, second in product(asked, asked):
+        one = store.open_locked("ann", "host1", TxnType.DEFAULT, [], [first])
+        request = [second, on(R, "third")]
+        other = store.open_locked("bob", "host2", TxnType.DEFAULT, [T], request)
+        waits = any(blocks(first, component) for component in request)
+        assert (granted(one.response), granted(other.response)) == (True, not waits), (
+            first,
+            second,
+        )
+        shown = {
+            (k.state is LockState.ACQUIRED, k.acquired_at_ms is None) for k in store.show_locks()
+        }
+        assert shown == ({(True, False), (False, True)} if waits else {(True, False)})
+        store.abort_txns([one.txn_id, other.txn_id])
+
+
+def test_who_cannot_be_told_why_it_waits_is_in_the_queue(store, monkeypatch):
+    """The transaction is open and its id must not be lost."""
+    ask(store, on(E))
+
+    def check_lock(lock_id):
+        raise StorageError("the transaction store went away")
+
+    monkeypatch.setattr(store, "check_lock", check_lock)
+    opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], [on(E)])
+    assert (opened.response.state, opened.write_ids) == (LockState.WAITING, {T: 1})
+    monkeypatch.undo()
+    assert store.check_lock(opened.response.lock_id).state is LockState.WAITING
 
 
 def test_nobody_overtakes_a_waiting_request(store):

@@ -19,27 +19,42 @@ class Counted:
         return self.number
 
 
-def test_it_is_counted_once_in_an_interval():
-    count, found = OpenTxnCount(TxnPolicy(count_interval_s=2)), Counted(10)
-    for now_ms in (0, 1, 1999, 2000, 2001, 3999, 4000):
-        count.require_room(1, now_ms, found)
+class Clock:
+    """Says what it was set to, in milliseconds."""
+
+    def __init__(self):
+        self.now_ms = 0
+
+    def __call__(self):
+        return self.now_ms
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_it_is_counted_once_in_an_interval(clock):
+    count, found = OpenTxnCount(TxnPolicy(count_interval_s=2), clock), Counted(10)
+    for clock.now_ms in (0, 1, 1999, 2000, 2001, 3999, 4000):
+        count.require_room(1, found)
     assert found.times == 3
 
 
-def test_a_clock_that_was_set_back():
-    count, found = OpenTxnCount(TxnPolicy()), Counted(10)
-    count.require_room(1, 5000, found)
-    count.require_room(1, 100, found)
+def test_a_clock_that_was_set_back(clock):
+    count, found = OpenTxnCount(TxnPolicy(), clock), Counted(10)
+    for clock.now_ms in (5000, 100):
+        count.require_room(1, found)
     assert found.times == 2
 
 
 def test_nobody_is_turned_away_for_an_old_count():
     count, found = OpenTxnCount(TxnPolicy(max_open_txns=3, count_interval_s=60)), Counted(0)
-    count.require_room(3, 0, found)
-    count.require_room(3, 1, found)  # those of before have ended
+    count.require_room(3, found)
+    count.require_room(3, found)  # those of before have ended
     found.number = 3
     with pytest.raises(TooManyOpenTxnsError):
-        count.require_room(1, 2, found)
+        count.require_room(1, found)
     assert found.times == 3
 
 
