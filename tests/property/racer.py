@@ -125,7 +125,7 @@ class Racer:
         opened = self.store.open_locked("ann", "host1", TxnType.DEFAULT, tables, request(locks))
         self.txn = opened.txn_id
         alone = all(kind is not LockType.SHARED_WRITE for _, kind in locks)
-        if alone and opened.response.state is LockState.ACQUIRED:
+        if alone and opened.in_one_step and opened.response.state is LockState.ACQUIRED:
             assert self.store.latest_txn_in_conflict(self.txn) is None
         self.wait(opened.response)
         write_ids = {table.table: write_id for table, write_id in opened.write_ids.items()}

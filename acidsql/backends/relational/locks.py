@@ -160,7 +160,7 @@ class RelationalLocks(RelationalTxns):
         if response.state is LockState.WAITING:
             # It is in the queue. Who waits asks again, and only he can withdraw it if that fails.
             with suppress(StorageError):
-                return self.check_lock(response.lock_id)
+                return self._look_at_once(response.lock_id)
         return response
 
     def _ask_for(self, request: _Request, txn_id: TxnId | None) -> None:
@@ -208,12 +208,22 @@ class RelationalLocks(RelationalTxns):
 
     @unsynced
     def check_lock(self, lock_id: LockId) -> LockResponse:
+        self.heartbeat(self._owner(lock_id))
+        return self._look(lock_id)
+
+    @unsynced
+    def _look_at_once(self, lock_id: LockId) -> LockResponse:
+        self._require_open(self._owner(lock_id))
+        return self._look(lock_id)
+
+    def _owner(self, lock_id: LockId) -> TxnId:
         head = self._sql.row("lock_head", lock_id=lock_id)
         if head is None:
             raise no_such_lock(lock_id)
-        txn_id, _ = head
-        self.heartbeat(TxnId(txn_id))
-        # Asked again under the transaction's lock: another thread may have tried as well.
+        return TxnId(head[0])
+
+    def _look(self, lock_id: LockId) -> LockResponse:
+        """Go by the rule. Under the transaction's lock: another thread may have tried as well."""
         head = self._sql.row("lock_to_change", lock_id=lock_id)
         if head is None:
             raise no_such_lock(lock_id)

@@ -14,8 +14,9 @@ SELECT NL_NEXT - 1, CAST(:internal_id AS BIGINT), OWNER, CAST(:database AS TEXT)
   CASE WHEN EXISTS (
     SELECT 1 FROM HIVE_LOCKS
     WHERE HL_DB = :database AND HL_TXNID <> OWNER
-      AND COALESCE(HL_TABLE = CAST(:table AS TEXT), TRUE)
-      AND COALESCE(HL_PARTITION = CAST(:partition AS TEXT), TRUE)
+      AND (HL_TABLE IS NULL OR CAST(:table AS TEXT) IS NULL OR (
+        HL_TABLE = :table AND COALESCE(HL_PARTITION = CAST(:partition AS TEXT), TRUE)
+      ))
       AND CAST(:waits_for AS TEXT) LIKE '%' || HL_LOCK_TYPE || '%'
   ) THEN 'w' ELSE 'a' END,
   CAST(:type AS TEXT), 0, :now_ms, CAST(:user AS TEXT), CAST(:host AS TEXT),

@@ -79,7 +79,14 @@ def test_which_resources_meet(store, first, second, answer):
 
 def test_every_pair_is_as_the_rule_has_it(store):
     """What a store asks its database first may be stricter than the rule, never more lenient."""
-    places = [on(R, None), on(R), on(R, partition="p=1"), on(R, partition="p=2"), on(R, "other")]
+    places = [
+        on(R, None),
+        on(R, None, "p=1"),
+        on(R),
+        on(R, partition="p=1"),
+        on(R, partition="p=2"),
+        on(R, "other"),
+    ]
     asked = [replace(place, type=kind) for place in places for kind in (R, W, X, E)]
     for first, second in product(asked, asked):
         one = store.open_locked("ann", "host1", TxnType.DEFAULT, [], [first])
@@ -101,10 +108,10 @@ def test_who_cannot_be_told_why_it_waits_is_in_the_queue(store, monkeypatch):
     """The transaction is open and its id must not be lost."""
     ask(store, on(E))
 
-    def check_lock(lock_id):
+    def look(lock_id):
         raise StorageError("the transaction store went away")
 
-    monkeypatch.setattr(store, "check_lock", check_lock)
+    monkeypatch.setattr(store, "_look_at_once", look, raising=False)
     opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], [on(E)])
     assert (opened.response.state, opened.write_ids) == (LockState.WAITING, {T: 1})
     monkeypatch.undo()
