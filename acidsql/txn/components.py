@@ -51,7 +51,7 @@ def recorded_components(
         row = _row(txn_id, table, component.partition, component.operation, write_ids)
         rows[(row.database, row.table, row.partition, row.operation)] = row
     late = [_row(txn_id, table, None, op, write_ids) for table, op in dynamic.items()]
-    return [*rows.values(), *late]
+    return list(dict.fromkeys([*rows.values(), *late]))
 
 
 def _row(

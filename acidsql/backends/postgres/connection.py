@@ -118,10 +118,7 @@ class PostgresServer:
         self._closed = False
         connection = self._connect()
         try:
-            migrate(connection, self.place)
-        except psycopg.Error as error:
-            raise storage_error(error, self.place, lost_commit=False) from error
-        else:
+            self._migrate(connection)
             self._idle.append(Pipeline(connection))
         finally:
             if not self._idle:
@@ -286,6 +283,20 @@ class PostgresServer:
         for one in useless:
             one.connection.close()
 
+    def _migrate(self, connection: Connection[Row]) -> None:
+        waits = iter(_WAITS_S)
+        while True:
+            try:
+                migrate(connection, self.place)
+            except psycopg.Error as error:
+                # Others may be reading in the tables that it changes.
+                wait_s = next(waits, None)
+                if wait_s is None or not is_undone(error):
+                    raise storage_error(error, self.place, lost_commit=False) from error
+                self._sleep(wait_s)
+            else:
+                return
+
     def _connect(self) -> Connection[Row]:
         parameters = {**_DEFAULTS, **self.place.parameters, "client_encoding": "utf8"}
         try:
@@ -296,8 +307,10 @@ class PostgresServer:
             timeout = f"{round(self._lock_timeout_s * 1000)}ms"
             session = {"schema": self.place.schema, "lock_timeout": timeout}
             execute(connection, "prepare_session", session)
-        except BaseException:
+        except BaseException as error:
             connection.close()
+            if isinstance(error, psycopg.Error):
+                raise no_connection(error, self.place) from error
             raise
         return connection
 

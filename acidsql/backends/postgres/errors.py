@@ -14,6 +14,7 @@ _CONNECT_HINTS = {
     "does not exist": "Create the database, or the user, or correct the URL.",
     "password": "The password may stand in the URL, in PGPASSWORD or in ~/.pgpass.",
     "Connection refused": "A server must be listening there.",
+    "unrecognized configuration parameter": "The server must be PostgreSQL 12 or later.",
 }
 
 

@@ -17,7 +17,7 @@ from acidsql.backends.relational.connection import (
     writing,
 )
 from acidsql.backends.relational.txns import RelationalTxns, place_of, require_txn
-from acidsql.errors import StorageError
+from acidsql.errors import AcidSqlError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import recorded_components
@@ -131,35 +131,34 @@ class RelationalLocks(RelationalTxns):
         request = _Request(components, user, host, agent_info)
         # What is recorded has to be known for as long as there are files.
         if recorded_components(txn_id, components, {}):
-            lock_id, state = self._request(txn_id, request)
+            [(lock_id, state)] = self._request(txn_id, request).rows()
         else:
-            lock_id, state = self._request_unrecorded(txn_id, request)
+            [(lock_id, state)] = self._request_unrecorded(txn_id, request).rows()
         return self._response(lock_id, state)
 
     @unsynced
-    def _request_unrecorded(self, txn_id: TxnId, request: _Request) -> Row:
+    def _request_unrecorded(self, txn_id: TxnId, request: _Request) -> Answer:
         return self._request(txn_id, request)
 
     @writing
-    def _request(self, txn_id: TxnId, request: _Request) -> Row:
+    def _request(self, txn_id: TxnId, request: _Request) -> Answer:
         txn = self._sql.ask("txn_to_change", txn_id=txn_id)
         write_ids = self._sql.ask("write_ids_of_txn", txn_id=txn_id)
-        self._ask_for(request, txn_id)
-        asked = self._sql.ask("asked")
         require_txn(txn_id, txn.row())
         require_request(TxnType.DEFAULT, (), request.components)
+        self._ask_for(request, txn_id)
         ids = {TableName(database, table): WriteId(w) for database, table, w in write_ids.rows()}
         for component in recorded_components(txn_id, request.components, ids):
             self._add_component(component)
-        [row] = asked.rows()
-        return row
+        return self._sql.ask("asked")
 
     def _response(self, lock_id: int, state: str) -> LockResponse:
         """Whoever does not obviously get it is told by the rule whether and why."""
         response = LockResponse(LockId(lock_id), LockState(state))
         if response.state is LockState.WAITING:
-            # It is in the queue. Who waits asks again, and only he can withdraw it if that fails.
-            with suppress(StorageError):
+            # It is in the queue. Who waits asks again, is told what has become of it meanwhile, and
+            # is the only one who can withdraw it.
+            with suppress(AcidSqlError):
                 return self._look_at_once(response.lock_id)
         return response
 

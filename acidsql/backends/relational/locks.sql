@@ -5,25 +5,29 @@ UPDATE NEXT_LOCK_ID SET NL_NEXT = NL_NEXT + 1;
 
 -- name: insert_lock
 -- Of the newest request, and of the newest transaction without an id. It waits if it may have to:
--- for the earlier locks of the types that its own waits for, where they meet.
+-- for the earlier locks of the types that its own waits for, where they meet. LIMIT has things
+-- looked at once that are used twice.
 INSERT INTO HIVE_LOCKS
   (HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
    HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_ACQUIRED_AT, HL_USER, HL_HOST, HL_AGENT_INFO)
 SELECT NL_NEXT - 1, CAST(:internal_id AS BIGINT), OWNER, CAST(:database AS TEXT),
-  CAST(:table AS TEXT), CAST(:partition AS TEXT),
-  CASE WHEN EXISTS (
+  CAST(:table AS TEXT), CAST(:partition AS TEXT), STATE, CAST(:type AS TEXT), 0,
+  CASE STATE WHEN 'a' THEN :now_ms END, CAST(:user AS TEXT), CAST(:host AS TEXT),
+  CAST(:agent_info AS TEXT)
+FROM NEXT_LOCK_ID, (
+  SELECT OWNER, CASE WHEN EXISTS (
     SELECT 1 FROM HIVE_LOCKS
     WHERE HL_DB = :database AND HL_TXNID <> OWNER
       AND (HL_TABLE IS NULL OR CAST(:table AS TEXT) IS NULL OR (
         HL_TABLE = :table AND COALESCE(HL_PARTITION = CAST(:partition AS TEXT), TRUE)
       ))
       AND CAST(:waits_for AS TEXT) LIKE '%' || HL_LOCK_TYPE || '%'
-  ) THEN 'w' ELSE 'a' END,
-  CAST(:type AS TEXT), 0, :now_ms, CAST(:user AS TEXT), CAST(:host AS TEXT),
-  CAST(:agent_info AS TEXT)
-FROM NEXT_LOCK_ID, (
-  SELECT COALESCE(CAST(:txn_id AS BIGINT), (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)) AS OWNER
-) AS OWNER;
+  ) THEN 'w' ELSE 'a' END AS STATE
+  FROM (
+    SELECT COALESCE(CAST(:txn_id AS BIGINT), (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)) AS OWNER
+  ) AS OWNERS
+  LIMIT 1
+) AS REQUEST;
 
 -- name: hold_back
 -- A request is granted as a whole.
@@ -63,8 +67,7 @@ WHERE HL_LOCK_EXT_ID = :lock_id;
 -- name: block_lock
 -- One component names its blocker; the others forget theirs.
 UPDATE HIVE_LOCKS
-SET HL_ACQUIRED_AT = NULL,
-  HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_lock_id AS BIGINT) END,
+SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_lock_id AS BIGINT) END,
   HL_BLOCKEDBY_INT_ID =
     CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_internal_id AS BIGINT) END
 WHERE HL_LOCK_EXT_ID = :lock_id;

@@ -103,8 +103,8 @@ class RelationalTxns(OverSql):
     @writing_once
     def _commit_unrivalled(self, txn_id: TxnId, reached: Sequence[Reached]) -> Answer:
         """Commit if that is all there is to it; the state then. Everything goes in one go."""
-        if reached:
-            self._sql.run("txn_to_change", txn_id=txn_id)
+        # First of all: what others add to the transaction is there by then, or comes too late.
+        self._sql.run("txn_to_change", txn_id=txn_id)
         for r in reached:
             self._reach(txn_id, r.write_id, r.table, r.partitions, r.operation)
         # Locked to the end, if anything is changed: such commits are numbered and compared one

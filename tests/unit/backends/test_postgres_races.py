@@ -31,6 +31,7 @@ from acidsql.txn.entities import (
     LockComponent,
     LockState,
     LockType,
+    Reached,
     TxnType,
     WriteOperation,
 )
@@ -92,8 +93,8 @@ def begin(store, type=TxnType.DEFAULT):
     return store.open_txn("ann", "host1", type)
 
 
-def lock(store, txn, kind=LockType.SHARED_WRITE, table=T):
-    component = LockComponent(kind, "default", table.table, None, WriteOperation.UPDATE)
+def lock(store, txn, kind=LockType.SHARED_WRITE, table=T, partition=None):
+    component = LockComponent(kind, "default", table.table, partition, WriteOperation.UPDATE)
     return store.lock(txn, [component], "ann", "host1")
 
 
@@ -128,6 +129,32 @@ def test_of_two_commits_in_conflict_one_wins(store, meet):
         lock(store, txn)
     done = meet(lambda: store.commit_txn(b), lambda: store.commit_txn(a))
     assert done == (None, WriteConflictError, True)
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda store, txn: store.add_dynamic_partitions(txn, 1, T, ["p=1"], WriteOperation.UPDATE),
+        lambda store, txn: lock(store, txn, partition="p=1"),
+    ],
+    ids=["add_dynamic_partitions", "lock"],
+)
+def test_what_is_recorded_as_a_commit_begins_counts(store, meet, verb):
+    loser, winner = begin(store), begin(store)
+    for txn in (loser, winner):
+        store.allocate_write_id(txn, T)
+    lock(store, winner, partition="p=1")
+    store.commit_txn(winner)
+    _, answered, waited = meet(lambda: verb(store, loser), lambda: store.commit_txn(loser))
+    assert (answered, waited) == (WriteConflictError, True)
+
+
+def test_commits_of_one_txn_with_and_without_partitions(store, meet):
+    """Both take the same locks in the same order."""
+    txn = begin(store)
+    reached = [Reached(store.allocate_write_id(txn, T), T, ["p=1"], WriteOperation.UPDATE)]
+    done = meet(lambda: store.commit_txn(txn, reached), lambda: store.commit_txn(txn))
+    assert done == (None, None, True)
 
 
 def test_commits_of_inserts_do_not_wait(store, meet):

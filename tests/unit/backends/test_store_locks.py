@@ -17,6 +17,7 @@ from acidsql.model.ids import LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockState, LockType, TxnType, WriteOperation
 from acidsql.txn.locks import blocks
+from acidsql.txn.policy import TxnPolicy
 
 T = TableName("default", "t")
 
@@ -104,18 +105,44 @@ def test_every_pair_is_as_the_rule_has_it(store):
         store.abort_txns([one.txn_id, other.txn_id])
 
 
-def test_who_cannot_be_told_why_it_waits_is_in_the_queue(store, monkeypatch):
-    """The transaction is open and its id must not be lost."""
+@pytest.mark.parametrize(
+    "error",
+    [StorageError("the transaction store went away"), NoSuchLockError("it was aborted")],
+    ids=["store", "lock"],
+)
+def test_who_cannot_be_told_why_it_waits_is_in_the_queue(store, monkeypatch, error):
+    """The transaction is open and its id must not be lost. The next look tells more."""
     ask(store, on(E))
 
     def look(lock_id):
-        raise StorageError("the transaction store went away")
+        raise error
 
     monkeypatch.setattr(store, "_look_at_once", look, raising=False)
     opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], [on(E)])
     assert (opened.response.state, opened.write_ids) == (LockState.WAITING, {T: 1})
+    (shown,) = (lock for lock in store.show_locks() if lock.txn_id == opened.txn_id)
+    assert (shown.state, shown.acquired_at_ms) == (LockState.WAITING, None)
     monkeypatch.undo()
     assert store.check_lock(opened.response.lock_id).state is LockState.WAITING
+
+
+def test_waiting_is_no_sign_of_life(make_store, clock):
+    store = make_store(TxnPolicy(timeout_s=10))
+    ask(store, on(E))
+    txn = store.open_txn("bob", "host2")
+    clock.pass_s(6)
+    ask(store, on(E), txn=txn)
+    assert [t.last_heartbeat_ms for t in store.show_txns()] == [clock() - 6000] * 2
+
+
+def test_who_is_refused_in_a_block_leaves_nothing(store):
+    aborted, defining = (store.open_txn("ann", "host1") for _ in range(2))
+    store.abort_txn(aborted)
+    with store.committing(defining):
+        for txn in (aborted, 999):
+            with pytest.raises((TxnAbortedError, NoSuchTxnError)):
+                ask(store, on(E), txn=txn)
+    assert store.show_locks() == []
 
 
 def test_nobody_overtakes_a_waiting_request(store):

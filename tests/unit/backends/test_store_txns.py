@@ -432,3 +432,8 @@ def test_trim_does_not_change_what_an_open_txn_sees(store, clock):
     store.trim()
     assert store.valid_write_ids([T], txns) == before
     assert not before[T].is_valid(WriteId(1))
+
+
+def test_who_opens_is_alive_at_that_moment(store):
+    store.open_txns(3, "ann", "host1")
+    assert all(t.started_ms == t.last_heartbeat_ms for t in store.show_txns())

@@ -41,3 +41,7 @@ def test_a_dynamic_write_has_one_row_for_its_table():
 def test_a_dynamic_row_is_an_update_if_anything_changes_rows():
     for request in (["i", "d"], ["d", "i"], ["u"], ["d"]):
         assert recorded(*(component(o, dynamic=True) for o in request)) == [("t", None, "u", 7)]
+
+
+def test_a_static_and_a_dynamic_update_of_a_table_are_one_row():
+    assert recorded(component("u"), component("u", "p=1", dynamic=True)) == [("t", None, "u", 7)]

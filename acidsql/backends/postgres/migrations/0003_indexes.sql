@@ -1,3 +1,6 @@
+-- Who writes meanwhile, with a release that knows the second version, comes first or afterwards.
+LOCK TABLE TXN_LOCK_TBL IN EXCLUSIVE MODE;
+
 -- Who asks for a lock looks for those of the same database, and one index page at a time is rid of
 -- what has gone.
 CREATE INDEX HL_DB_INDEX ON HIVE_LOCKS (HL_DB, HL_TABLE);
