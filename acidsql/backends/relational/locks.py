@@ -59,8 +59,8 @@ _Answers = tuple[Answer, dict[TableName, Answer]]
 class RelationalLocks(RelationalTxns):
     """The verbs of `TxnManager` about locks.
 
-    The counter stays locked until a request is recorded and was tried. So whoever tries sees every
-    request with a smaller id, which is all it may have to wait for.
+    The counter stays locked until a request is recorded. So whoever tries sees every request with a
+    smaller id, which is all it may have to wait for.
     """
 
     def open_locked(

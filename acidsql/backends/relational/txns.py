@@ -269,7 +269,9 @@ class RelationalTxns(OverSql):
         self, tables: Sequence[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:
         return {
-            table: write_id_list(table, txns, self._write_ids(table), self._next_write_id(table))
+            table: write_id_list(
+                table, txns, self._write_ids(table, txns), self._next_write_id(table)
+            )
             for table in tables
         }
 
@@ -323,8 +325,20 @@ class RelationalTxns(OverSql):
         next_id = self._sql.value("next_write_id", database=table.database, table=table.table)
         return WriteId(next_id or 1)
 
-    def _write_ids(self, table: TableName) -> dict[TxnId, WriteId]:
-        rows = self._sql.rows("write_ids_of_table", database=table.database, table=table.table)
+    def _write_ids(self, table: TableName, txns: ValidTxnList) -> dict[TxnId, WriteId]:
+        """Those of a table that a snapshot depends on: the highest one, and what it may hide."""
+        place = {"database": table.database, "table": table.table}
+        mark = txns.high_watermark
+        found = [
+            self._sql.ask(query, high_watermark=mark, **place)
+            for query in ("highest_write_id", "write_ids_above")
+        ]
+        hidden = {
+            txn_id: self._sql.ask("write_id", txn_id=txn_id, **place)
+            for txn_id in txns.open | txns.aborted
+        }
+        rows = [row for answer in found for row in answer.rows()]
+        rows += [(txn_id, w) for txn_id, answer in hidden.items() for (w,) in answer.rows()]
         return {TxnId(txn_id): WriteId(write_id) for txn_id, write_id in rows}
 
     # -- what several verbs need ----------------------------------------------------------------

@@ -213,11 +213,13 @@ SELECT MIN(LEAST_ID) FROM (
 -- name: trim_write_ids
 -- Write ids are not in the order of transactions. A committed one above a kept one stays, because
 -- the high watermark of a snapshot is the greatest write id that has a mapping.
-DELETE FROM TXN_TO_WRITE_ID AS OLD
+DELETE FROM TXN_TO_WRITE_ID
 WHERE T2W_TXNID < :floor AND NOT EXISTS (
-  SELECT 1 FROM TXN_TO_WRITE_ID AS KEPT
-  WHERE KEPT.T2W_DATABASE = OLD.T2W_DATABASE AND KEPT.T2W_TABLE = OLD.T2W_TABLE
-    AND KEPT.T2W_TXNID >= :floor AND KEPT.T2W_WRITEID < OLD.T2W_WRITEID
+  SELECT 1 FROM (
+    SELECT T2W_DATABASE AS KEPT_DATABASE, T2W_TABLE AS KEPT_TABLE, MIN(T2W_WRITEID) AS LEAST_ID
+    FROM TXN_TO_WRITE_ID WHERE T2W_TXNID >= :floor GROUP BY T2W_DATABASE, T2W_TABLE
+  ) AS KEPT
+  WHERE KEPT_DATABASE = T2W_DATABASE AND KEPT_TABLE = T2W_TABLE AND LEAST_ID < T2W_WRITEID
 );
 
 -- write ids -----------------------------------------------------------------------------------
@@ -233,9 +235,15 @@ SELECT T2W_DATABASE, T2W_TABLE, T2W_WRITEID FROM TXN_TO_WRITE_ID WHERE T2W_TXNID
 -- Of a table; one's own while its counter is locked.
 SELECT NWI_NEXT - 1 FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
 
--- name: write_ids_of_table
+-- name: write_ids_above
 SELECT T2W_TXNID, T2W_WRITEID FROM TXN_TO_WRITE_ID
-WHERE T2W_DATABASE = :database AND T2W_TABLE = :table;
+WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID > :high_watermark;
+
+-- name: highest_write_id
+-- From the highest one on, until one is found: the plus keeps databases from going by transactions.
+SELECT T2W_TXNID, T2W_WRITEID FROM TXN_TO_WRITE_ID
+WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND +T2W_TXNID <= :high_watermark
+ORDER BY T2W_DATABASE DESC, T2W_TABLE DESC, T2W_WRITEID DESC LIMIT 1;
 
 -- name: txn_of_write_id
 SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,

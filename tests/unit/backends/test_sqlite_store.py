@@ -251,6 +251,42 @@ def test_migrations_are_numbered_from_one_without_gaps():
     assert numbers == list(range(1, len(numbers) + 1))
 
 
+def many(path, count):
+    """A store with so many transactions that have written, one in the middle of them still open."""
+    store = SqliteStore(str(path))
+    for number in range(1, count + 1):
+        txn = store.open_txn("ann", "host1")
+        store.allocate_write_id(txn, T)
+        if number != count // 2:
+            store.commit_txn(txn)
+    return store
+
+
+def steps_of(store, verb):
+    """How many instructions SQLite carries out for a verb, in hundreds."""
+    ticks = []
+    connection = store._sql._connection
+    connection.set_progress_handler(lambda: ticks.append(1), 100)
+    verb(store)
+    connection.set_progress_handler(None, 100)
+    return len(ticks)
+
+
+@pytest.mark.parametrize(
+    ("verb", "times"),
+    [
+        (lambda store: store.trim(), 2),
+        (lambda store: store.valid_write_ids([T], store.valid_txns()), 1),
+        (lambda store: store.commit_txn(store.open_txn("ann", "host1")), 1),
+    ],
+    ids=["trim", "valid_write_ids", "open and commit"],
+)
+def test_twice_the_transactions_take_no_more_than_twice_the_work(tmp_path, verb, times):
+    few, lot = many(tmp_path / "few.db", 400), many(tmp_path / "lot.db", 800)
+    with closing(few), closing(lot):
+        assert steps_of(lot, verb) <= 1.2 * times * steps_of(few, verb) + 2
+
+
 class Disk:
     """What the loss of power would leave: the files as they were at the last sync of the log."""
 
