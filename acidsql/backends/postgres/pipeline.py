@@ -46,7 +46,8 @@ class Pipeline:
     def is_gone(self) -> bool:
         """Whether the server has closed an idle connection, as far as is known here.
 
-        It says nothing on its own but that.
+        What comes unasked is taken for that: it hardly ever is anything else, and a connection is
+        soon made anew.
         """
         if self.connection.closed:
             return True
