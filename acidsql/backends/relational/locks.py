@@ -80,7 +80,7 @@ class RelationalLocks(RelationalTxns):
         else:
             answer, write_ids = self._open_locked_unsynced(type, request)
         [(txn_id, lock_id, state)] = answer.rows()
-        written = {table: WriteId(asked.value()) for table, asked in write_ids.items()}
+        written = {table: WriteId(asked.value() - 1) for table, asked in write_ids.items()}
         response = self._response(lock_id, state)
         at_once = state == LockState.ACQUIRED.value
         return Opened(TxnId(txn_id), written, response, in_one_step=at_once)

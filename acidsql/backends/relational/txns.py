@@ -247,14 +247,14 @@ class RelationalTxns(OverSql):
             raise write_id_refused(table)
         if known is not None:
             return WriteId(known)
-        return WriteId(self._new_write_id(table, txn_id).value())
+        return WriteId(self._new_write_id(table, txn_id).value() - 1)
 
     def _new_write_id(self, table: TableName, txn_id: TxnId | None) -> Answer:
-        """Counted first: that locks the row, be it new."""
+        """The one after it. Counted first: that locks the row, be it new."""
         place = {"database": table.database, "table": table.table}
         self._sql.run("bump_next_write_id", **place)
         self._sql.run("insert_write_id", txn_id=txn_id, **place)
-        return self._sql.ask("newest_write_id", **place)
+        return self._sql.ask("next_write_id", **place)
 
     @writing
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:

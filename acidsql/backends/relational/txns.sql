@@ -230,10 +230,6 @@ WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID = :txn_id;
 -- name: write_ids_of_txn
 SELECT T2W_DATABASE, T2W_TABLE, T2W_WRITEID FROM TXN_TO_WRITE_ID WHERE T2W_TXNID = :txn_id;
 
--- name: newest_write_id
--- Of a table; one's own while its counter is locked.
-SELECT NWI_NEXT - 1 FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
-
 -- name: write_ids_above
 SELECT T2W_TXNID, T2W_WRITEID FROM TXN_TO_WRITE_ID
 WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID > :high_watermark;
