@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 
@@ -38,9 +39,8 @@ class SparkFrame:
             return [tuple(row) for row in self.data_frame.collect()]
 
     def arrow(self) -> pa.Table:
-        with clear_errors():
-            return self.data_frame.toArrow()
+        return to_arrow(self.data_frame)
 
     def pandas(self) -> pd.DataFrame:
         with clear_errors():
-            return self.data_frame.toPandas()
+            return relaxed(self.data_frame).toPandas()

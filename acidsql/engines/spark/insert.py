@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, write_rows
+from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.job import Job, collect_rows, files_batch, map_in_arrow, run_writers
 from acidsql.engines.spark.sql import ansi, literal
 from acidsql.engines.spark.values import stored
@@ -186,6 +187,7 @@ def _by_bucket(
     """The rows with their bucket number, all of one bucket of a partition in one task."""
     from pyspark.sql.types import IntegerType, StructField, StructType  # noqa: PLC0415
 
+    rows = relaxed(rows)
     schema = StructType([*rows.schema.fields, StructField(_BUCKET, IntegerType())])
 
     def number(batches: Any) -> Any:

@@ -13,6 +13,7 @@ from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
+from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.plain import scan_rows
@@ -124,8 +125,7 @@ def _expected_bytes(frame: DataFrame) -> int | None:
 def _collect_up_to(frame: DataFrame, limit: int) -> pa.Table | None:
     number = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
     numbered = frame.selectExpr("*", f"{number} as {_NUMBER}").where(f"{_NUMBER} <= {limit}")
-    with clear_errors():
-        table = numbered.toArrow()
+    table = to_arrow(numbered)
     numbers = table.column(_NUMBER).to_numpy()
     if len(numbers) and int(numbers.max()) >= limit:
         return None
@@ -206,7 +206,7 @@ def run_writers(frame: DataFrame, write: ArrowWork) -> list[OutputFile]:
 
 def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) -> DataFrame:
     """DataFrame.mapInArrow, which takes a dot in a column's name for the way to a field."""
-    names = frame.columns
+    frame, names = relaxed(frame), frame.columns
     if not any("." in name for name in names):
         return frame.mapInArrow(work, schema)
 

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, stretches
-from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.insert import placed_rows, write_collected_rows, write_inserted_rows
 from acidsql.engines.spark.job import (
     Job,
@@ -59,7 +59,7 @@ _DEDUPLICATE = (
 def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
     """The legs' deltas, not yet published."""
     with ansi(job.spark):
-        source = job.sql(plan.source)
+        source = relaxed(job.sql(plan.source))
         rows = collect_rows(source, len(source.columns)) if _collectable(source) else None
         merge = _Merge(plan, job, target)
         return merge.with_collected(source, rows) if rows is not None else merge.with_large(source)
@@ -143,8 +143,7 @@ class _Merge:
         kept = changes.persist()
         try:
             files = self._write_distributed(kept, scan, width)
-            with clear_errors():
-                hits = kept.select(_NUMBER).distinct().toArrow().column(0).to_numpy()
+            hits = to_arrow(kept.select(_NUMBER).distinct()).column(0).to_numpy()
         finally:
             kept.unpersist()
         return files, hits
@@ -191,8 +190,7 @@ class _Merge:
         deletes = [i for i, leg in enumerate(self.legs) if not leg.is_update]
         ambiguous = several.where(f"last not in ({', '.join(map(str, deletes)) or '-1'})")
         if self.updates:
-            with clear_errors():
-                sample = ambiguous.limit(_SAMPLES).toArrow()
+            sample = to_arrow(ambiguous.limit(_SAMPLES))
             if sample.num_rows:
                 raise _ambiguous(sample, sample.column("hits").to_pylist(), self, None)
         acting = acting.dropDuplicates(ids)
@@ -265,8 +263,7 @@ class _Merge:
     def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
         """Write the few source rows without a match."""
         placed = self._placed(leg, left)
-        with clear_errors():
-            table = placed.toArrow()
+        table = to_arrow(placed)
         if not table.num_rows:
             return []
         return write_collected_rows(table, self.table, self.target, leg.statement_id)

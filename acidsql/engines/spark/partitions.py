@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.selection import SelectedFile
+from acidsql.engines.spark.arrow import to_arrow
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.sql import literal
 from acidsql.errors import StorageError
@@ -52,7 +53,7 @@ def _joined_with_paths(
     numbers = pa.array(list(paths.values()), pa.int32())
     known = local_frame(spark, pa.table({_PATH: pa.array(list(paths)), "__known": numbers}))
     hashed = known.selectExpr(f"xxhash64({_PATH}) as __hash", "__known")
-    if len(set(hashed.toArrow().column(0).to_pylist())) == len(paths):
+    if len(set(to_arrow(hashed).column(0).to_pylist())) == len(paths):
         frame = frame.selectExpr("*", f"xxhash64({_PATH}) as __hash")
         return _numbered(frame.join(F.broadcast(hashed), "__hash", "left"), "__known")
     return _numbered(frame.join(F.broadcast(known), _PATH, "left"), "__known")

@@ -1,0 +1,69 @@
+"""DataFrames → Arrow, whatever Spark believes can never be null.
+
+Where a struct is null so are the fields below it, also those that Spark calls not nullable: of
+`if(c, named_struct('x', 1), null)` it says that x is never null. PyArrow refuses such an array as
+contradictory ("nulls in input cannot be viewed as non-nullable").
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.errors import clear_errors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType
+
+
+def to_arrow(frame: DataFrame) -> pa.Table:
+    """The rows as one Arrow table; every `toArrow` of ours goes this way.
+
+    ExecutionError, or another AcidSqlError, if the job fails.
+    """
+    with clear_errors():
+        return relaxed(frame).toArrow()
+
+
+def relaxed(frame: DataFrame) -> DataFrame:
+    """The same rows and names, where every field of a struct may be null.
+
+    The frame itself where nothing has to change, so a frame of plain columns costs nothing.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
+
+    with clear_errors():
+        kinds = [field.dataType for field in frame.schema.fields]
+        wanted = [relaxed_type(kind) for kind in kinds]
+        if kinds == wanted:
+            return frame
+        # By place: names may be there twice, and a dot in one would be the way to a field.
+        places = [f"__c{index}" for index in range(len(kinds))]
+        columns = [
+            F.col(place) if kind == new else F.col(place).cast(new)
+            for place, kind, new in zip(places, kinds, wanted, strict=True)
+        ]
+        return frame.toDF(*places).select(*columns).toDF(*frame.columns)
+
+
+def relaxed_type(kind: DataType) -> DataType:
+    """The type where every field of a struct may be null, at any depth.
+
+    Elements of an array and values of a map stay what they are: where the array is null there are
+    none of them.
+    """
+    from pyspark.sql.types import ArrayType, MapType, StructField, StructType  # noqa: PLC0415
+
+    match kind:
+        case StructType():
+            return StructType(
+                [StructField(f.name, relaxed_type(f.dataType), True, f.metadata) for f in kind]
+            )
+        case ArrayType():
+            return ArrayType(relaxed_type(kind.elementType), kind.containsNull)
+        case MapType():
+            value = relaxed_type(kind.valueType)
+            return MapType(relaxed_type(kind.keyType), value, kind.valueContainsNull)
+        case _:
+            return kind
