@@ -7,30 +7,37 @@ of its own does it.
 
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from queue import SimpleQueue
 
-from acidsql.errors import AcidSqlError
 from acidsql.model.names import TableName
+from acidsql.txn.supervisor import Supervisor, start_thread
 from acidsql.txn.transaction import OpenTxn
 
-_log = logging.getLogger(__name__)
+_NAME = "lease"
+_LOOK_S = 0.1
+"""How often who waits for the thread looks whether it is there."""
 
 Work = Callable[[], object]
 
 
 class Leases:
-    """The open read transactions of one session and the tables each of them pins."""
+    """The open read transactions of one session and the tables each of them pins.
 
-    def __init__(self) -> None:
+    A release that fails is told and counted by the ``supervisor``; its transaction times out.
+    """
+
+    def __init__(self, supervisor: Supervisor | None = None) -> None:
+        self._supervisor = supervisor or Supervisor()
         self._held: dict[OpenTxn, frozenset[TableName]] = {}
         self._guard = threading.Lock()
         # Its put may be called from a finalizer (its documentation says so).
         self._queue: SimpleQueue[Work | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
+        self._closed = False
 
     def keep(self, txn: OpenTxn, names: Sequence[TableName]) -> None:
         """Hold a transaction until it is released."""
@@ -39,13 +46,16 @@ class Leases:
             self._held[txn] = frozenset(names)
 
     def start(self) -> None:
-        """Start the thread, which no finalizer could; needed before `soon`. Idempotent."""
+        """Start the thread, which no finalizer could; needed before `soon`. Idempotent.
+
+        ExecutionError if the system starts no more.
+        """
         with self._guard:
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=_work_off, args=(self._queue,), name="acidsql leases", daemon=True
-                )
-                self._thread.start()
+            if self._closed or (self._thread is not None and self._thread.is_alive()):
+                return
+            # Not a method: the thread must not hold what may have to be collected.
+            work_off = partial(_work_off, self._queue, self._supervisor)
+            self._thread = start_thread("leases", work_off)
 
     def release_with(self, owner: object, txn: OpenTxn) -> None:
         """Release the transaction soon after the owner is collected."""
@@ -66,10 +76,13 @@ class Leases:
 
     def settle(self) -> None:
         """Wait until what was collected before this call is released."""
-        if self._thread is not None:
-            done = threading.Event()
-            self._queue.put(done.set)
-            done.wait()
+        if self._thread is None:
+            return
+        done = threading.Event()
+        self._queue.put(done.set)
+        while not done.wait(_LOOK_S) and not self._closed:
+            # SystemExit may have ended it.
+            self.start()
 
     def soon(self, work: Work) -> None:
         """Do something in the thread of the leases. May be called from a finalizer."""
@@ -77,20 +90,16 @@ class Leases:
 
     def close(self) -> None:
         """End every transaction, and the thread with what it has begun. Idempotent."""
-        self.release_table(lambda name: True)
         with self._guard:
-            rest = list(self._held)
-        for txn in rest:  # those that read no table at all
-            self.release(txn)
+            held = list(self._held)
+            self._closed = True
+        for txn in held:
+            self._supervisor.attempt(_NAME, partial(self.release, txn), None)
         self._queue.put(None)
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()  # a transaction it is about to end still needs the store
 
 
-def _work_off(queue: SimpleQueue[Work | None]) -> None:
+def _work_off(queue: SimpleQueue[Work | None], supervisor: Supervisor) -> None:
     while (work := queue.get()) is not None:
-        try:
-            work()
-        except AcidSqlError:
-            # The others must still be released, and whoever settles must not wait for ever.
-            _log.warning("a lease was not released, it ends by its time-out", exc_info=True)
+        supervisor.attempt(_NAME, work, None)

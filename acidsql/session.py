@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
@@ -104,7 +104,8 @@ class Session:
         # No method: what is held for the session's sake must not hold the session.
         open_txn = TxnOpener(store, user, host, policy, heartbeats)
         self._open_txn = open_txn
-        self._leases = Leases()
+        self._supervisor = heartbeats.supervisor
+        self._leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         self._closed = False
         weakref.finalize(self, _abandoned, self._transactions, self._leases)
@@ -220,7 +221,7 @@ class Session:
         """Carry out the queued compactions; how many were done."""
         self._check_open()
         return run_worker(
-            self._store, self._store, self._engine,
+            self._store, self._store, self._engine, self._supervisor,
             user=self._user, host=self._host, policy=self._policy,
         )  # fmt: skip
 
@@ -228,12 +229,21 @@ class Session:
         """Remove what no open reader can need any more; how many compactions were cleaned."""
         self._check_open()
         self._leases.settle()
-        return run_cleaner(self._store, self._store, self._storage)
+        return run_cleaner(self._store, self._store, self._storage, self._supervisor)
 
     def run_housekeeper(self) -> list[int]:
         """Abort transactions without a heartbeat, trim the transaction tables; the ids aborted."""
         self._check_open()
         return list(map(int, run_housekeeper(self._store)))
+
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """How often work in the background has failed since the session began.
+
+        By its name: ``heartbeat``, ``lease``, ``worker``, ``cleaner``. The log has told each time;
+        ``log`` counts where it could not.
+        """
+        return self._supervisor.failures
 
     def close(self) -> None:
         """Let go of every snapshot, the engine and the store. Idempotent."""

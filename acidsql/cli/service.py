@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal
 import time
+import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event
@@ -18,11 +20,11 @@ from acidsql.cli.connection import (
     connected,
     connection_options,
     error_text,
-    fail,
     property_option,
 )
 from acidsql.errors import AcidSqlError
 from acidsql.result import count_text
+from acidsql.txn.supervisor import Supervisor
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -52,7 +54,8 @@ def service_command(
 
     Runs until SIGINT or SIGTERM, and finishes the round it is in. What has timed out is ended at
     times of its own: hive.timedout.txn.reaper.start (100s) after the start, then every
-    hive.timedout.txn.reaper.interval (180s).
+    hive.timedout.txn.reaper.interval (180s). What fails is told on standard error and tried again
+    when it is due; with --once the exit status is 3 then.
     """
     config = config_of(properties)
     with connected(warehouse, metastore, config) as session:
@@ -64,11 +67,11 @@ def service_command(
             with stop_signals() as stop:
                 serve(session, stop, Timetable(0, interval_s), housekeeping)
             return
-        try:
-            session.run_housekeeper()
-            run_round(session, click.echo)
-        except AcidSqlError as error:
-            fail(error, status=FAILED_STATUS)
+        supervisor = Supervisor(tell)
+        supervisor.attempt("housekeeper", session.run_housekeeper, None)
+        run_round(session, click.echo, supervisor)
+        if supervisor.failures or session.failures:
+            click.get_current_context().exit(FAILED_STATUS)
 
 
 class Timetable:
@@ -104,26 +107,38 @@ def serve(
     housekeeping: Timetable,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """What is due, until ``stop`` is set. What fails is told and tried again when it is due."""
+    """What is due, until ``stop`` is set. What fails, in whatever way, is told and tried again
+    when it is due; how often that was is told at the end.
+    """
+    supervisor = Supervisor(tell)
     while not stop.is_set():
         now_s = clock()
-        try:
-            if housekeeping.is_due(now_s):
-                session.run_housekeeper()
-            if rounds.is_due(now_s):
-                run_round(session, click.echo)
-        except AcidSqlError as error:
-            click.echo(error_text(error), err=True)
+        if housekeeping.is_due(now_s):
+            supervisor.attempt("housekeeper", session.run_housekeeper, None)
+        if rounds.is_due(now_s):
+            run_round(session, click.echo, supervisor)
         due_s = min(rounds.next_s(now_s), housekeeping.next_s(now_s))
         stop.wait(max(0.0, due_s - clock()))
+    if failures := Counter(supervisor.failures) + Counter(session.failures):
+        counts = ", ".join(f"{name} {count}" for name, count in sorted(failures.items()))
+        click.echo(f"acidsql: failures since the start: {counts}", err=True)
 
 
-def run_round(session: Session, report: Callable[[str], object]) -> None:
-    """The queue once, one line for each thing done."""
-    if compacted := session.run_worker():
+def run_round(session: Session, report: Callable[[str], object], supervisor: Supervisor) -> None:
+    """The queue once, one line for each thing done. The cleaner works if the worker fails, too."""
+    if compacted := supervisor.attempt("worker", session.run_worker, otherwise=0):
         report(f"worker: {count_text(compacted, 'compaction')} carried out")
-    if cleaned := session.run_cleaner():
+    if cleaned := supervisor.attempt("cleaner", session.run_cleaner, otherwise=0):
         report(f"cleaner: {count_text(cleaned, 'compaction')} cleaned")
+
+
+def tell(name: str, error: BaseException) -> None:
+    """An error of ours as commands tell them; of others the trace, too."""
+    if isinstance(error, AcidSqlError):
+        click.echo(error_text(error), err=True)
+        return
+    click.echo(f"acidsql: error: the {name} failed", err=True)
+    click.echo("".join(traceback.format_exception(error)).rstrip(), err=True)
 
 
 @contextmanager

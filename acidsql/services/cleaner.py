@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import uuid
 from dataclasses import replace
+from functools import partial
 
 from acidsql.catalog import Catalog
-from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
@@ -17,27 +16,24 @@ from acidsql.services.snapshots import partition_directory
 from acidsql.storage import Storage, list_marked_files
 from acidsql.txn.entities import Compaction, CompactionType
 from acidsql.txn.manager import TxnManager
+from acidsql.txn.supervisor import Supervisor
 
-_log = logging.getLogger(__name__)
 
-
-def run_cleaner(txns: TxnManager, catalog: Catalog, storage: Storage) -> int:
+def run_cleaner(
+    txns: TxnManager, catalog: Catalog, storage: Storage, supervisor: Supervisor
+) -> int:
     """Clean up after every compaction that is due; how many were cleaned.
 
-    One that fails stays ready for cleaning and is tried again in the next round.
+    One that fails, in whatever way, stays ready for cleaning and is tried again in the next round.
     """
     cleaned = 0
     for compaction in txns.ready_to_clean():
-        try:
-            _clean(compaction, txns, catalog, storage)
-        except AcidSqlError:
-            _log.warning("cleaning %s failed", compaction.compaction_id, exc_info=True)
-            continue
-        cleaned += 1
+        clean = partial(_clean, compaction, txns, catalog, storage)
+        cleaned += supervisor.attempt("cleaner", clean, otherwise=0, about=compaction.label)
     return cleaned
 
 
-def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: Storage) -> None:
+def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: Storage) -> int:
     name = TableName(compaction.database, compaction.table)
     table = catalog.find_table(name)
     if table is not None:
@@ -50,6 +46,7 @@ def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: 
             _remove_obsolete(directory.location, write_ids, settled, storage, minor=minor)
             _remove_unfinished(directory.location, valid_txns, storage)
     txns.mark_cleaned(compaction.compaction_id)
+    return 1
 
 
 def _remove_obsolete(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from acidsql.catalog import Catalog
@@ -18,6 +20,7 @@ from acidsql.txn.entities import Compaction, CompactionState, CompactionType, Tx
 from acidsql.txn.locks import lock_components
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.supervisor import Supervisor
 from acidsql.txn.transaction import OpenTxn, error_line
 
 _log = logging.getLogger(__name__)
@@ -27,35 +30,63 @@ NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refus
 
 
 def run_worker(
-    txns: TxnManager, catalog: Catalog, engine: Engine, *, user: str, host: str, policy: TxnPolicy
+    txns: TxnManager,
+    catalog: Catalog,
+    engine: Engine,
+    supervisor: Supervisor,
+    *,
+    user: str,
+    host: str,
+    policy: TxnPolicy,
 ) -> int:
     """Carry out what is queued, one after the other; how many compactions were done.
 
-    A compaction that fails is marked with its reason and does not stop the others.
+    A compaction that fails, in whatever way, is marked with its reason and does not stop the
+    others.
     """
     done = 0
     while (compaction := txns.next_compaction(f"{host}-acidsql")) is not None:
-        txn = OpenTxn(txns, user=user, host=host, type=TxnType.COMPACTION, policy=policy)
-        try:
-            done += _compact(compaction, txn, txns, catalog, engine)
-        except AcidSqlError as error:
-            _log.debug("compaction %s failed", compaction.compaction_id, exc_info=True)
-            _fail(compaction, txn, txns, error)
-        except BaseException as error:
-            _fail(compaction, txn, txns, error)
-            raise
+        open_txn = partial(
+            OpenTxn, txns, user=user, host=host, type=TxnType.COMPACTION, policy=policy
+        )
+        work = partial(_carry_out, compaction, open_txn, txns, catalog, engine)
+        done += supervisor.attempt("worker", work, otherwise=0, about=compaction.label)
     return done
 
 
-def _fail(compaction: Compaction, txn: OpenTxn, txns: TxnManager, error: BaseException) -> None:
+def _carry_out(
+    compaction: Compaction,
+    open_txn: Callable[[], OpenTxn],
+    txns: TxnManager,
+    catalog: Catalog,
+    engine: Engine,
+) -> bool:
+    txn = None
+    try:
+        txn = open_txn()
+        return _compact(compaction, txn, txns, catalog, engine)
+    except BaseException as error:
+        if txn is not None:
+            txn.abort_after(error)
+        try:
+            _fail(compaction, txn, txns, error)
+        except AcidSqlError:
+            # Its entry is taken back from a worker that seems to be dead.
+            _log.warning("%s cannot be marked as failed", compaction.label, exc_info=True)
+        raise
+
+
+def _fail(
+    compaction: Compaction, txn: OpenTxn | None, txns: TxnManager, error: BaseException
+) -> None:
     """Mark it failed, unless the entry was taken from a worker that seemed to be dead."""
-    txn.abort_after(error)
     reason = error_line(error)
     if not isinstance(error, AcidSqlError):
         reason = f"{type(error).__name__}: {error}"
+    own = None if txn is None else txn.txn_id
     for entry in txns.show_compactions():
         ours = entry.compaction_id == compaction.compaction_id
-        ours = ours and entry.txn_id in (None, txn.txn_id)
+        ours = ours and entry.txn_id in (None, own)
         if ours and entry.state is CompactionState.WORKING:
             txns.mark_failed(entry.compaction_id, reason)
 

@@ -230,3 +230,10 @@ class Compaction:
     def partition_name(self) -> PartitionName | None:
         """The partition to compact; None for a table without."""
         return PartitionName.parse(self.partition) if self.partition else None
+
+    @property
+    def label(self) -> str:
+        """What logs say."""
+        place = f"{self.database}.{self.table}"
+        place += f" {self.partition}" if self.partition else ""
+        return f"compaction {self.compaction_id} ({place})"

@@ -10,6 +10,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from acidsql.txn.supervisor import Supervisor, no_thread, start_thread
+
 
 class Heartbeat:
     """One transaction's heartbeat, until it is stopped or its ``beat`` says False."""
@@ -41,11 +43,21 @@ class Heartbeats:
     """Up to ``size`` threads (hive.txn.heartbeat.threadpool.size) that live while there is work.
 
     The first beat of a transaction comes after a random part of its interval, as Hive's do, so that
-    transactions that begin together do not beat together.
+    transactions that begin together do not beat together. A beat that raises something is told and
+    counted by the ``supervisor``, and comes again after its interval. ``clock`` is in seconds;
+    ``chance`` gives a number between two.
     """
 
-    def __init__(self, size: int = 5) -> None:
+    def __init__(
+        self,
+        size: int = 5,
+        supervisor: Supervisor | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        chance: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        self.supervisor = supervisor or Supervisor()
         self._size = size
+        self._clock, self._chance = clock, chance
         self._numbers = itertools.count()
         self._forget()
 
@@ -56,9 +68,15 @@ class Heartbeats:
         self._threads = self._waiting = 0
 
     def start(self, beat: Callable[[], bool], interval_s: float) -> Heartbeat:
-        """Begin to beat; ``beat`` is called from another thread until it returns False."""
+        """Begin to beat; ``beat`` is called from another thread until it returns False.
+
+        ExecutionError if there is no thread for it, and none can be started.
+        """
         heartbeat = Heartbeat(beat, interval_s)
-        self._schedule(heartbeat, random.uniform(0.25, 1.0) * interval_s)  # noqa: S311 - no secret
+        self._schedule(heartbeat, self._chance(0.25, 1.0) * interval_s)
+        if not self._threads:
+            heartbeat.stop()
+            raise no_thread(_NAME)
         return heartbeat
 
     def _schedule(self, heartbeat: Heartbeat, wait_s: float) -> None:
@@ -66,25 +84,49 @@ class Heartbeats:
             # Threads do not live on in a forked process, and its parent's transactions are not its.
             self._forget()
         with self._wake:
-            entry = (time.monotonic() + wait_s, next(self._numbers), heartbeat)
+            entry = (self._clock() + wait_s, next(self._numbers), heartbeat)
             heapq.heappush(self._due, entry)
             if not self._waiting and self._threads < self._size:
-                self._start_thread()
+                self._add_thread()
             elif self._due[0] is entry:
                 self._wake.notify()
 
+    def _add_thread(self) -> None:
+        """One more, if the system lets us; those that are there beat in any case."""
+        self.supervisor.attempt(_NAME, self._start_thread, None)
+
     def _start_thread(self) -> None:
-        self._threads += 1
-        threading.Thread(target=self._run, name="acidsql heartbeat", daemon=True).start()
+        with self._wake:
+            start_thread(_NAME, self._run)
+            # It has to wait for the lock before it can end.
+            self._threads += 1
 
     def _run(self) -> None:
-        while (heartbeat := self._next()) is not None:
+        try:
+            while self.supervisor.attempt(_NAME, self._round, otherwise=True):
+                pass
+        except BaseException:
+            with self._wake:
+                self._threads -= 1
+                if self._due and not self._waiting:
+                    # What ends this thread must not end the beats of others.
+                    self._add_thread()
+            raise
+
+    def _round(self) -> bool:
+        """Wait for what is due next and beat; False, and the thread ends, if there is nothing."""
+        heartbeat = self._next()
+        if heartbeat is None:
+            return False
+        try:
             heartbeat.beat()
+        finally:
             if not heartbeat.stopped:
                 self._schedule(heartbeat, heartbeat.interval_s)
+        return True
 
     def _next(self) -> Heartbeat | None:
-        """The next heartbeat when it is due; None, and the thread ends, if there is none."""
+        """The next heartbeat when it is due; None, and the thread is not counted, without one."""
         in_time = True
         with self._wake:
             while True:
@@ -93,21 +135,24 @@ class Heartbeats:
                 if not self._due and not in_time:
                     self._threads -= 1
                     return None
-                wait_s = self._due[0][0] - time.monotonic() if self._due else _IDLE_S
+                wait_s = self._due[0][0] - self._clock() if self._due else _IDLE_S
                 if wait_s <= 0:
                     return self._take()
                 self._waiting += 1
-                in_time = self._wake.wait(min(wait_s, _IDLE_S))
-                self._waiting -= 1
+                try:
+                    in_time = self._wake.wait(min(wait_s, _IDLE_S))
+                finally:
+                    self._waiting -= 1
 
     def _take(self) -> Heartbeat:
         _, _, heartbeat = heapq.heappop(self._due)
         # A beat may take its time, and the next one may be due.
         if self._due and not self._waiting and self._threads < self._size:
-            self._start_thread()
+            self._add_thread()
         return heartbeat
 
 
+_NAME = "heartbeat"
 _IDLE_S = 1.0
 """The longest wait: nobody wakes a thread when a heartbeat is stopped. Who waits in vain ends."""
 

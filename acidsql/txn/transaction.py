@@ -71,7 +71,12 @@ class OpenTxn:
         self.was_first = False
         """Whether it had its locks and write ids at once, with its id: nobody has overtaken it."""
         self.txn_id: TxnId = self._open(tables, components)
-        self._heartbeat = heartbeats.start(_while_held(self._beat), self.policy.heartbeat_s)
+        try:
+            self._heartbeat = heartbeats.start(_while_held(self._beat), self.policy.heartbeat_s)
+        except BaseException as error:
+            with _logged("aborting", self.txn_id):
+                manager.abort_txn(self.txn_id, error_line(error))
+            raise
 
     def _open(self, tables: Sequence[TableName], components: Sequence[LockComponent]) -> TxnId:
         if not components:
@@ -266,16 +271,16 @@ class OpenTxn:
             self.abort(error_line(error))
 
     def _beat(self) -> bool:
-        """One heartbeat; False if there is nothing left to keep alive."""
+        """One heartbeat; False if there is nothing left to keep alive.
+
+        A store out of reach may come back before the time-out, so what else is raised is for the
+        supervisor of the heartbeats, and another beat comes.
+        """
         try:
             self._manager.heartbeat(self.txn_id)
         except TxnError as error:
             self._error = error
             return False
-        except AcidSqlError as error:
-            # A store out of reach may come back before the time-out.
-            failed = error_line(error)
-            _log.warning("heartbeat failed: %s", failed, extra={"txn_id": self.txn_id})
         return True
 
 

@@ -52,6 +52,7 @@ class FakeSession:
     rounds: int = 0
     closed: bool = False
     in_transaction: bool = False
+    failures: dict[str, int] = field(default_factory=dict)
 
     def execute(
         self,

@@ -2,9 +2,12 @@ import gc
 import threading
 import weakref
 
+import pytest
+
 import acidsql
 from acidsql.errors import StorageError
 from acidsql.leases import Leases
+from acidsql.txn.supervisor import Supervisor
 
 
 class Owner:
@@ -14,7 +17,7 @@ class Owner:
 class Txn:
     """As much of an OpenTxn as a lease needs."""
 
-    def __init__(self, *, fails=False, waits_for=None):
+    def __init__(self, *, fails=None, waits_for=None):
         self.entered = threading.Event()
         self.closed = False
         self._fails = fails
@@ -24,8 +27,8 @@ class Txn:
         self.entered.set()
         if self._waits_for is not None:
             self._waits_for.wait(0.2)
-        if self._fails:
-            raise StorageError("the disk is full")
+        if self._fails is not None:
+            raise self._fails
         self.closed = True
 
 
@@ -46,14 +49,44 @@ def test_close_waits_for_a_release_that_has_begun():
     assert txn.closed
 
 
-def test_one_release_that_fails_does_not_keep_the_others():
-    leases = Leases()
-    bad, good = Txn(fails=True), Txn()
+class Foreign(BaseException):
+    """Descends from no Exception."""
+
+
+UNEXPECTED = [StorageError("the disk is full"), OSError(), RuntimeError(), MemoryError(), Foreign()]
+
+
+@pytest.mark.parametrize("error", UNEXPECTED, ids=lambda e: type(e).__name__)
+def test_one_release_that_fails_does_not_keep_the_others(error):
+    leases = Leases(supervisor := Supervisor())
+    bad, good = Txn(fails=error), Txn()
     collect(leases, bad)
     collect(leases, good)
     leases.settle()
     assert good.closed
     leases.close()
+    assert supervisor.failures == {"lease": 1}
+
+
+def test_what_ends_the_thread_lets_nobody_wait_for_ever():
+    leases = Leases()
+    bad, good = Txn(fails=SystemExit(1)), Txn()
+    collect(leases, bad)
+    collect(leases, good)
+    leases.settle()
+    assert good.closed
+    leases.close()
+    leases.settle()
+
+
+def test_closing_releases_the_others_if_one_fails():
+    leases = Leases(supervisor := Supervisor())
+    bad, good = Txn(fails=OSError("gone")), Txn()
+    for txn in (bad, good):
+        leases.keep(txn, [])
+    leases.close()
+    assert (good.closed, leases._thread.is_alive()) == (True, False)
+    assert supervisor.failures == {"lease": 1}
 
 
 def test_the_thread_may_close_the_leases_itself():

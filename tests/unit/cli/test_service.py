@@ -29,8 +29,10 @@ def test_once_with_nothing_to_do_says_nothing(acidsql, connection):
 
 
 class Failing(FakeSession):
+    error: BaseException = StorageError("disk full")
+
     def run_worker(self) -> int:
-        raise StorageError("disk full")
+        raise self.error
 
 
 def test_a_failed_round_of_once_is_status_3(acidsql, connection):
@@ -91,7 +93,43 @@ def test_rounds_go_on_after_an_error(capsys: pytest.CaptureFixture[str]):
     session, stop = Failing(), StopAt(10)
     serve(session, stop, Timetable(0, 5), Timetable(0, 5), lambda: stop.now_s)
     assert session.rounds == 2
-    assert capsys.readouterr().err == "acidsql: error: disk full\n" * 2
+    assert capsys.readouterr().err == (
+        "acidsql: error: disk full\n" * 2 + "acidsql: failures since the start: worker 2\n"
+    )
+
+
+class Foreign(BaseException):
+    """Descends from no Exception."""
+
+
+UNEXPECTED = [OSError("no route"), RuntimeError("odd"), MemoryError("all"), Foreign("cancelled")]
+
+
+@pytest.mark.parametrize("error", UNEXPECTED, ids=lambda e: type(e).__name__)
+def test_rounds_go_on_whatever_is_raised(error: BaseException, capsys: pytest.CaptureFixture[str]):
+    session, stop = Failing(cleanable=1), StopAt(10)
+    session.error = error
+    session.failures = {"heartbeat": 1}
+    serve(session, stop, Timetable(0, 5), Timetable(0, 5), lambda: stop.now_s)
+    told = capsys.readouterr()
+    assert told.out == "cleaner: 1 compaction cleaned\n"
+    assert told.err.count("acidsql: error: the worker failed\n") == 2
+    assert "in run_worker" in told.err
+    assert told.err.endswith("acidsql: failures since the start: heartbeat 1, worker 2\n")
+    assert session.rounds == 2
+
+
+def test_once_cleans_when_the_worker_fails(acidsql, connection):
+    connection.session = Failing(cleanable=1)
+    connection.session.error = RuntimeError("odd")
+    done = acidsql("service", "--once")
+    assert (done.exit_code, done.stdout) == (3, "cleaner: 1 compaction cleaned\n")
+    assert "RuntimeError: odd" in done.stderr
+
+
+def test_a_compaction_that_failed_is_status_3(acidsql, connection):
+    connection.session.failures = {"worker": 1}
+    assert acidsql("service", "--once").exit_code == 3
 
 
 def test_the_reapers_times_are_hives_properties(acidsql, connection, monkeypatch):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 
+import pytest
+
+from acidsql.errors import ExecutionError
 from acidsql.txn.heartbeats import Heartbeats
 
 SOON_S = 0.001
@@ -107,3 +110,107 @@ def _started(work: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=work)
     thread.start()
     return thread
+
+
+class Foreign(BaseException):
+    """Descends from no Exception."""
+
+
+class Failing(Counter):
+    """Beats that raise."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+    def beat(self) -> bool:
+        super().beat()
+        raise self.error
+
+
+UNEXPECTED = [OSError("no route"), RuntimeError(), MemoryError(), Foreign()]
+
+
+@pytest.mark.parametrize("error", UNEXPECTED, ids=lambda e: type(e).__name__)
+def test_beats_that_raise_come_again_and_keep_no_other_from_beating(error: BaseException) -> None:
+    """More of them than there are threads."""
+    heartbeats = Heartbeats(5)
+    failing = [Failing(error) for _ in range(7)]
+    running = [heartbeats.start(f.beat, SOON_S) for f in failing]
+    for one in failing:
+        one.wait_for(3)
+    healthy = Counter()
+    running.append(heartbeats.start(healthy.beat, SOON_S))
+    healthy.wait_for(10)
+    for heartbeat in running:
+        heartbeat.stop()
+    assert heartbeats.supervisor.failures["heartbeat"] >= 21
+
+
+def test_a_beat_that_ends_its_thread_ends_no_other_beat() -> None:
+    heartbeats = Heartbeats(2)
+    ending, healthy = Failing(SystemExit(1)), Counter()
+    running = [heartbeats.start(c.beat, SOON_S) for c in (ending, healthy)]
+    ending.wait_for(5)
+    healthy.wait_for(healthy.count + 5)
+    for heartbeat in running:
+        heartbeat.stop()
+    assert heartbeats.supervisor.failures == {}
+
+
+def test_without_a_thread_there_is_no_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    heartbeats = Heartbeats(2)
+    counter, later = Counter(), Counter()
+
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        with pytest.raises(ExecutionError, match="no thread can be started for the heartbeat"):
+            heartbeats.start(counter.beat, SOON_S)
+    heartbeat = heartbeats.start(later.beat, SOON_S)
+    later.wait_for(2)
+    heartbeat.stop()
+    assert counter.count == 0
+    assert heartbeats.supervisor.failures == {"heartbeat": 1}
+
+
+def test_a_second_thread_that_cannot_be_started_is_done_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    heartbeats = Heartbeats(2)
+    go_on = threading.Event()
+
+    def beat() -> bool:
+        return go_on.wait(30)
+
+    def start(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    first = heartbeats.start(beat, SOON_S)
+    second = Counter()
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", start)
+        other = heartbeats.start(second.beat, SOON_S)
+        go_on.set()
+        second.wait_for(3)
+    first.stop()
+    other.stop()
+
+
+def test_the_first_beat_comes_after_a_random_part_of_the_interval() -> None:
+    """On a clock that stands still: what is due at once beats, nothing else."""
+    asked: list[tuple[float, float]] = []
+
+    def chance(least: float, most: float) -> float:
+        asked.append((least, most))
+        return 0.0 if len(asked) == 1 else 0.5
+
+    heartbeats = Heartbeats(1, clock=lambda: 1000.0, chance=chance)
+    due, later = Counter(last=1), Counter()
+    heartbeats.start(due.beat, 60)
+    heartbeat = heartbeats.start(later.beat, 60)
+    due.wait_for(1)
+    heartbeat.stop()
+    assert (later.count, asked) == (0, [(0.25, 1.0), (0.25, 1.0)])

@@ -11,6 +11,7 @@ import pytest
 from acidsql.backends.memory import MemoryStore
 from acidsql.errors import (
     CommitStateUnknownError,
+    ExecutionError,
     LockTimeoutError,
     NoSuchTxnError,
     StorageError,
@@ -19,7 +20,8 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
-from acidsql.txn.entities import LockComponent, LockType, TxnType, WriteOperation
+from acidsql.txn.entities import LockComponent, LockType, TxnState, TxnType, WriteOperation
+from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn
 from acidsql.txn.transaction import transaction as ended_by_block
@@ -356,3 +358,13 @@ def test_what_the_heart_is_told_comes_up_in_check(store, end, error):
         txn.check()
     assert not txn.ended
     txn.abort_after(error("over"))
+
+
+def test_a_transaction_without_a_heartbeat_is_aborted(store, monkeypatch):
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    with pytest.raises(ExecutionError, match="no thread"):
+        OpenTxn(store, **WHO, heartbeats=Heartbeats(1))
+    assert [txn.state for txn in store.show_txns()] == [TxnState.ABORTED]
