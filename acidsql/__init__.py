@@ -105,15 +105,24 @@ def connect(
     spark: Any = None,
     user: str | None = None,
     config: Mapping[str, str] | None = None,
+    must_exist: bool = False,
 ) -> Session:
     """A session on the tables below ``warehouse``, a path or URI.
 
     ``metastore`` is a URL, by default that of a SQLite file inside the warehouse. ``spark`` is a
     SparkSession; without one it is started when first needed. ``config`` takes Hive's properties.
+    A warehouse without a store gets one, unless ``must_exist``: then it is a MissingFileError.
     """
     from acidsql.connect import connect
 
-    return connect(os.fspath(warehouse), metastore=metastore, spark=spark, user=user, config=config)
+    return connect(
+        os.fspath(warehouse),
+        metastore=metastore,
+        spark=spark,
+        user=user,
+        config=config,
+        must_exist=must_exist,
+    )
 
 
 def default_session() -> Session:

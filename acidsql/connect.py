@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -17,6 +18,8 @@ from acidsql.store import Store
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 
+_log = logging.getLogger(__name__)
+
 STORE_FILE = ".acidsql.db"
 """The SQLite file inside a warehouse; hidden, so that no listing takes it for a table."""
 
@@ -28,14 +31,20 @@ def connect(
     spark: Any = None,
     user: str | None = None,
     config: Mapping[str, str] | None = None,
+    must_exist: bool = False,
 ) -> Session:
-    """A session. ConfigError for a bad setting, StorageError if the warehouse cannot be used."""
+    """A session. ConfigError for a bad setting, StorageError if the warehouse cannot be used.
+
+    With ``must_exist`` nothing is made, but MissingFileError raised, if there is no store yet.
+    """
     # Imported here so that what needs no engine, like --help, does not wait for one.
     from acidsql.engines.spark.runner import SparkEngine  # noqa: PLC0415
 
     settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
     storage = storage_for(settings.warehouse)
-    store, policy = _store(settings, storage, settings.policy)
+    store, policy = _store(settings, storage, settings.policy, must_exist=must_exist)
+    if store.is_new:
+        _log.info("made a new store for the warehouse %s", settings.warehouse)
     return Session(
         store=store,
         engine=SparkEngine(
@@ -47,17 +56,22 @@ def connect(
         warehouse=settings.warehouse,
         user=settings.user,
         host=settings.host,
+        is_new=store.is_new,
     )
 
 
-def _store(settings: Settings, storage: Storage, policy: TxnPolicy) -> tuple[Store, TxnPolicy]:
+def _store(
+    settings: Settings, storage: Storage, policy: TxnPolicy, *, must_exist: bool
+) -> tuple[Store, TxnPolicy]:
     """The store, and the policy that its other users have too."""
     if (settings.metastore or "").startswith("thrift:"):
         return _metastore(settings, policy)
-    return _own_store(settings, storage, policy), policy
+    return _own_store(settings, storage, policy, must_exist=must_exist), policy
 
 
-def _own_store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store:
+def _own_store(
+    settings: Settings, storage: Storage, policy: TxnPolicy, *, must_exist: bool
+) -> Store:
     url = settings.metastore
     if url is None:
         local = storage.local_path(settings.warehouse)
@@ -66,17 +80,20 @@ def _own_store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store
                 f"the warehouse {settings.warehouse} cannot hold the SQLite store",
                 hint="Pass metastore='sqlite:////full/path' of a local file.",
             )
-        storage.make_directory(settings.warehouse)
-        return _sqlite(f"{local}/{STORE_FILE}", settings, policy)
+        if not must_exist:
+            storage.make_directory(settings.warehouse)
+        return _sqlite(f"{local}/{STORE_FILE}", settings, policy, must_exist=must_exist)
     scheme, _, rest = url.partition(":")
     if url == "memory:":
+        if must_exist:
+            raise ConfigError("a store in memory is always new", hint="Leave out must_exist.")
         from acidsql.backends.memory.store import MemoryStore  # noqa: PLC0415
 
         return MemoryStore(lambda: time.time_ns() // 1_000_000, policy, settings.warehouse)
     if scheme == "sqlite" and rest.startswith("///"):
-        return _sqlite(unquote(rest[2:]), settings, policy)
+        return _sqlite(unquote(rest[2:]), settings, policy, must_exist=must_exist)
     if scheme in ("postgresql", "postgres") and rest.startswith("//"):
-        return _postgres(url, settings, policy)
+        return _postgres(url, settings, policy, must_exist=must_exist)
     raise ConfigError(
         f'"{_without_credentials(url)}" is not a metastore URL',
         hint="Write memory:, sqlite:////full/path, postgresql://user@host/database or"
@@ -84,13 +101,14 @@ def _own_store(settings: Settings, storage: Storage, policy: TxnPolicy) -> Store
     )
 
 
-def _sqlite(path: str, settings: Settings, policy: TxnPolicy) -> Store:
+def _sqlite(path: str, settings: Settings, policy: TxnPolicy, *, must_exist: bool) -> Store:
     from acidsql.backends.sqlite.store import SqliteStore  # noqa: PLC0415
 
-    return SqliteStore(path, warehouse=settings.warehouse, policy=policy)
+    warehouse = settings.warehouse
+    return SqliteStore(path, warehouse=warehouse, policy=policy, must_exist=must_exist)
 
 
-def _postgres(url: str, settings: Settings, policy: TxnPolicy) -> Store:
+def _postgres(url: str, settings: Settings, policy: TxnPolicy, *, must_exist: bool) -> Store:
     try:
         from acidsql.backends.postgres.store import PostgresStore  # noqa: PLC0415
     except ImportError as error:
@@ -99,7 +117,8 @@ def _postgres(url: str, settings: Settings, policy: TxnPolicy) -> Store:
             detail=f"{error}.",
             hint="pip install 'acidsql[postgres]'",
         ) from error
-    return PostgresStore(url, warehouse=settings.warehouse, policy=policy)
+    warehouse = settings.warehouse
+    return PostgresStore(url, warehouse=warehouse, policy=policy, must_exist=must_exist)
 
 
 def _metastore(settings: Settings, policy: TxnPolicy) -> tuple[Store, TxnPolicy]:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 1000
 
 _OPTION = re.compile(r"""\s*--(connect|metastore)(?:\s*=\s*|\s+)('[^']*'|"[^"]*"|[^\s'"]+)""")
+_FLAG = re.compile(r"\s*--must-exist(?=\s|$)")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*<<")
 _PARAMETER = re.compile(
     r"""
@@ -55,18 +56,22 @@ class Request:
     metastore: str | None
     target: str | None
     sql: str
+    must_exist: bool = False
 
 
 def parse_request(line: str) -> Request:
     """The parts of a magic's line.
 
     >>> parse_request("--connect w a << SELECT 1")
-    Request(connect='w', metastore=None, target='a', sql='SELECT 1')
+    Request(connect='w', metastore=None, target='a', sql='SELECT 1', must_exist=False)
     """
     options: dict[str, str] = {}
-    at = 0
-    while found := _OPTION.match(line, at):
-        options[found[1]] = found[2][1:-1] if found[2][0] in "'\"" else found[2]
+    at, must_exist = 0, False
+    while found := _OPTION.match(line, at) or _FLAG.match(line, at):
+        if found.re is _FLAG:
+            must_exist = True
+        else:
+            options[found[1]] = found[2][1:-1] if found[2][0] in "'\"" else found[2]
         at = found.end()
     if target := _TARGET.match(line, at):
         at = target.end()
@@ -75,6 +80,7 @@ def parse_request(line: str) -> Request:
         metastore=options.get("metastore"),
         target=target[1] if target else None,
         sql=line[at:].strip(),
+        must_exist=must_exist,
     )
 
 
@@ -95,7 +101,9 @@ class AcidSqlMagics(Magics):
 
     @line_cell_magic
     def acidsql(self, line: str, cell: str | None = None) -> None:
-        """Run SQL: ``%acidsql [--connect WAREHOUSE [--metastore URL]] [name <<] [SQL]``.
+        """Run SQL: ``%acidsql [--connect WAREHOUSE [OPTION]…] [name <<] [SQL]``.
+
+        The options are ``--metastore URL`` and ``--must-exist``: fail if there is no warehouse yet.
 
         ``%%acidsql`` runs its cell, a script. ``:name`` takes the value of the notebook's variable;
         ``name <<`` stores the last result in one instead of showing it.
@@ -119,14 +127,20 @@ class AcidSqlMagics(Magics):
                 "--metastore without --connect",
                 hint="Use --connect WAREHOUSE --metastore URL.",
             )
+        if request.must_exist and request.connect is None:
+            raise ConfigError(
+                "--must-exist without --connect", hint="Use --connect WAREHOUSE --must-exist."
+            )
         if request.connect is not None:
-            self._connect(request.connect, request.metastore)
+            self._connect(request.connect, request.metastore, must_exist=request.must_exist)
         text = request.sql if cell is None else cell
         if text.strip():
             self._run(text, request.target)
 
-    def _connect(self, warehouse: str, metastore: str | None) -> None:
-        session = acidsql.connect(warehouse, metastore=metastore)
+    def _connect(self, warehouse: str, metastore: str | None, *, must_exist: bool) -> None:
+        session = acidsql.connect(warehouse, metastore=metastore, must_exist=must_exist)
+        if session.new_warehouse is not None:
+            print(f"Made a new warehouse, {session.new_warehouse}.")  # noqa: T201 - the cell's output
         if self._session is not None:
             self._session.close()
             atexit.unregister(self._session.close)

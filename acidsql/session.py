@@ -92,6 +92,7 @@ class Session:
         user: str,
         host: str,
         heartbeats: Heartbeats = HEARTBEATS,
+        is_new: bool = False,
     ) -> None:
         self._store = store
         self._engine = engine
@@ -99,6 +100,7 @@ class Session:
         self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
+        self._is_new = is_new
         self._database = DEFAULT_DATABASE
 
         # No method: what is held for the session's sake must not hold the session.
@@ -109,6 +111,11 @@ class Session:
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         self._closed = False
         weakref.finalize(self, _abandoned, self._transactions, self._leases)
+
+    @property
+    def new_warehouse(self) -> str | None:
+        """The warehouse, if there was no store for it until this session was made."""
+        return self._warehouse if self._is_new else None
 
     # -- statements --------------------------------------------------------------------------------
 

@@ -13,7 +13,12 @@ from acidsql.txn.manager import TxnManager
 
 
 class Store(TxnManager, Catalog, Protocol):
-    """Transactions and the catalog, kept together."""
+    """Transactions and the catalog, kept together.
+
+    ``is_new``: opening it has made it, where there was none.
+    """
+
+    is_new: bool
 
     def committing(
         self, txn_id: TxnId, reached: Sequence[Reached] = ()

@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def connection_options(command: F) -> F:
-    """Adds ``--warehouse`` and ``--metastore`` to a command."""
+    """Adds ``--warehouse``, ``--metastore`` and ``--must-exist`` to a command."""
     metastore = click.option(
         "--metastore",
         metavar="URL",
@@ -35,7 +35,12 @@ def connection_options(command: F) -> F:
         default="./warehouse",
         help="Directory or URI of the tables. [default: ./warehouse; env: ACIDSQL_WAREHOUSE]",
     )
-    return warehouse(metastore(command))
+    must_exist = click.option(
+        "--must-exist",
+        is_flag=True,
+        help="Fail if there is no warehouse yet, instead of making one.",
+    )
+    return warehouse(metastore(must_exist(command)))
 
 
 def property_option(command: F) -> F:
@@ -59,15 +64,24 @@ def config_of(properties: tuple[str, ...]) -> dict[str, str]:
 
 @contextmanager
 def connected(
-    warehouse: str, metastore: str | None, config: Mapping[str, str] | None = None
+    warehouse: str,
+    metastore: str | None,
+    config: Mapping[str, str] | None = None,
+    *,
+    must_exist: bool = False,
 ) -> Iterator[Session]:
-    """The session on a warehouse, closed at the end; exit status 2 if there is none to be had."""
+    """The session on a warehouse, closed at the end; exit status 2 if there is none to be had.
+
+    A new warehouse is announced on standard error: its name may be a typing error.
+    """
     from acidsql.connect import connect
 
     try:
-        session = connect(warehouse, metastore=metastore, config=config)
+        session = connect(warehouse, metastore=metastore, config=config, must_exist=must_exist)
     except AcidSqlError as error:
         fail(error)
+    if session.new_warehouse is not None:
+        click.echo(f"acidsql: made a new warehouse, {session.new_warehouse}", err=True)
     with session:
         yield session
 

@@ -85,6 +85,7 @@ def run_command(
     sources: tuple[str | Inline, ...],
     warehouse: str,
     metastore: str | None,
+    must_exist: bool,
     format: str,
     properties: tuple[str, ...],
     quiet: bool,
@@ -97,7 +98,8 @@ def run_command(
     """
     scripts = list(_scripts(sources))
     printer = Printer(cast(Format, format), sys.stdout, sys.stderr, quiet)
-    with connected(warehouse, metastore, config_of(properties)) as session:
+    config = config_of(properties)
+    with connected(warehouse, metastore, config, must_exist=must_exist) as session:
         try:
             watch = LayoutWatch(local_directory(warehouse)) if show_layout else None
         except AcidSqlError as error:

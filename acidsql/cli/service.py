@@ -47,6 +47,7 @@ def service_command(
     once: bool,
     warehouse: str,
     metastore: str | None,
+    must_exist: bool,
     properties: tuple[str, ...],
     interval_s: float,
 ) -> None:
@@ -58,7 +59,7 @@ def service_command(
     when it is due; with --once the exit status is 3 then.
     """
     config = config_of(properties)
-    with connected(warehouse, metastore, config) as session:
+    with connected(warehouse, metastore, config, must_exist=must_exist) as session:
         if not once:
             from acidsql.settings import Settings
 

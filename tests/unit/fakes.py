@@ -53,6 +53,7 @@ class FakeSession:
     closed: bool = False
     in_transaction: bool = False
     failures: dict[str, int] = field(default_factory=dict)
+    new_warehouse: str | None = None
 
     def execute(
         self,

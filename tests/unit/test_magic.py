@@ -14,7 +14,7 @@ from pyspark.sql import Row
 from traitlets.config import Config
 
 import acidsql
-from acidsql.errors import TableNotFoundError
+from acidsql.errors import MissingFileError, TableNotFoundError
 from acidsql.magic import ROWS_SHOWN, parameter_names, parse_request
 from tests.unit.fakes import FakeResult, FakeSession
 
@@ -41,12 +41,16 @@ def session(monkeypatch: pytest.MonkeyPatch) -> FakeSession:
 
 
 @pytest.fixture
-def connections(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str | None, FakeSession]]:
+def connections(
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[tuple[str, str | None, FakeSession, bool]]:
     """The sessions connected to, in place of acidsql/connect.py."""
     made = []
 
-    def connect(warehouse: str, *, metastore: str | None, **_: object) -> FakeSession:
-        made.append((warehouse, metastore, FakeSession({"a": FakeResult()})))
+    def connect(
+        warehouse: str, *, metastore: str | None, must_exist: bool, **_: object
+    ) -> FakeSession:
+        made.append((warehouse, metastore, FakeSession({"a": FakeResult()}), must_exist))
         return made[-1][2]
 
     module = ModuleType("acidsql.connect")
@@ -146,17 +150,38 @@ def test_connect(shell, session, connections):
     run(shell, "%acidsql --connect /data/w --metastore 'sqlite:///a b.db'")
     run(shell, "%%acidsql\na")
     run(shell, "%acidsql --connect=other a")
-    [(first, url, old), (second, default_url, new)] = connections
+    [(first, url, old, _), (second, default_url, new, _)] = connections
     assert (first, url, second, default_url) == ("/data/w", "sqlite:///a b.db", "other", None)
     assert (old.closed, new.closed) == (True, False)
     assert len(old.executed) == len(new.executed) == 1
     assert session.executed == []
 
 
+def test_connect_to_what_must_exist(shell, session, connections, capsys):
+    shell.run_cell("%acidsql --connect /data/w --must-exist a").raise_error()
+    shell.run_cell("%acidsql --must-exist --connect w").raise_error()
+    assert [made[0] for made in connections] == ["/data/w", "w"]
+    assert [made[3] for made in connections] == [True, True]
+    assert "new warehouse" not in capsys.readouterr().out
+
+
+def test_a_new_warehouse_is_announced(shell, tmp_path, monkeypatch, capsys):
+    for told in ("Made a new warehouse, ", ""):
+        shell.run_cell(f"%acidsql --connect {tmp_path}/w").raise_error()
+        assert capsys.readouterr().out == (told and f"{told}{tmp_path}/w.\n")
+
+
+def test_a_warehouse_that_is_not_there(shell, tmp_path):
+    with pytest.raises(MissingFileError):
+        shell.run_cell(f"%acidsql --connect {tmp_path}/w --must-exist").raise_error()
+    assert not (tmp_path / "w").exists()
+
+
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
         ("%%acidsql SELECT 1\na", "unexpected text after %%acidsql: SELECT 1"),
+        ("%acidsql --must-exist a", "--must-exist without --connect"),
         ("%acidsql --metastore memory:", "--metastore without --connect"),
     ],
 )

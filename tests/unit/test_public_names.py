@@ -71,9 +71,8 @@ def test_importing_is_cheap(module: str):
 def test_connect_stays_a_function_when_the_module_is_imported(connections):
     acidsql.connect = sys.modules["acidsql.connect"]  # what the import system does
     session = acidsql.connect(Path("w"), metastore="memory:")
-    assert connections == [
-        ("w", {"metastore": "memory:", "spark": None, "user": None, "config": None}, session)
-    ]
+    options = {"metastore": "memory:", "spark": None, "user": None, "config": None}
+    assert connections == [("w", {**options, "must_exist": False}, session)]
 
 
 def test_execute_uses_one_default_session(connections, monkeypatch: pytest.MonkeyPatch):

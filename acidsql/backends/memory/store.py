@@ -21,6 +21,9 @@ class MemoryStore(MemoryCompactions, MemoryCatalog):
     It says what every other store must answer: tests/property/test_txn_stores.py compares them.
     """
 
+    is_new = False
+    """Nothing that was there before could have been meant."""
+
     def close(self) -> None:
         """There is nothing to release."""
 

@@ -33,6 +33,9 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
     again, in tests.
     """
 
+    is_new = False
+    """Nobody makes a metastore here."""
+
     def __init__(
         self,
         url: str,

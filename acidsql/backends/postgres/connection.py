@@ -106,6 +106,8 @@ class PostgresServer:
         lock_timeout_s: float,
         clock_ms: Callable[[], int] | None,
         sleep: Callable[[float], None],
+        *,
+        must_exist: bool = False,
     ) -> None:
         self.place = Place.of(url)
         self._lock_timeout_s = lock_timeout_s
@@ -118,7 +120,7 @@ class PostgresServer:
         self._closed = False
         connection = self._connect()
         try:
-            self._migrate(connection)
+            self.is_new = self._migrate(connection, must_exist=must_exist)
             self._idle.append(Pipeline(connection))
         finally:
             if not self._idle:
@@ -283,19 +285,17 @@ class PostgresServer:
         for one in useless:
             one.connection.close()
 
-    def _migrate(self, connection: Connection[Row]) -> None:
+    def _migrate(self, connection: Connection[Row], *, must_exist: bool) -> bool:
         waits = iter(_WAITS_S)
         while True:
             try:
-                migrate(connection, self.place)
+                return migrate(connection, self.place, must_exist=must_exist)
             except psycopg.Error as error:
                 # Others may be reading in the tables that it changes.
                 wait_s = next(waits, None)
                 if wait_s is None or not is_undone(error):
                     raise storage_error(error, self.place, lost_commit=False) from error
                 self._sleep(wait_s)
-            else:
-                return
 
     def _connect(self) -> Connection[Row]:
         parameters = {**_DEFAULTS, **self.place.parameters, "client_encoding": "utf8"}

@@ -8,18 +8,21 @@ from acidsql.backends.postgres.queries import execute
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Row
 from acidsql.backends.relational.queries import load_migrations
-from acidsql.errors import StorageError
+from acidsql.errors import MissingFileError, StorageError
 
 DIALECT = "acidsql.backends.postgres"
 
 
-def migrate(connection: Connection[Row], place: Place) -> None:
-    """Carry out the migrations that the schema does not have yet. StorageError if it is newer."""
+def migrate(connection: Connection[Row], place: Place, *, must_exist: bool) -> bool:
+    """Carry out the migrations that the schema does not have yet; whether it had none.
+
+    StorageError if it is newer, MissingFileError if there is no store and there must be.
+    """
     migrations = load_migrations(DIALECT)
     newest = migrations[-1][0]
     if _version(connection) == newest:
         # Who may not create anything can still use what is there.
-        return
+        return False
     with connection.transaction():
         execute(connection, "lock_schema", {"schema": place.schema})
         # Asked again: another process may have migrated while this one waited.
@@ -30,12 +33,18 @@ def migrate(connection: Connection[Row], place: Place) -> None:
                 detail=f"This release knows versions up to {newest}.",
                 hint="Use a newer release.",
             )
+        if not version and must_exist:
+            raise MissingFileError(
+                f"there is no transaction store {place.name}",
+                hint="Check the URL; without must_exist a new one is made.",
+            )
         if not execute(connection, "schema_exists", {"schema": place.schema}).fetchone():
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(place.schema)))
         for number, statements in migrations:
             for statement in statements if number > version else ():
                 connection.execute(statement.encode())
         execute(connection, "set_schema_version", {"version": newest})
+        return not version
 
 
 def _version(connection: Connection[Row]) -> int:

@@ -13,7 +13,8 @@ from acidsql.txn.policy import TxnPolicy
 class PostgresStore(RelationalStore):
     """Catalog and transaction manager in a PostgreSQL database, shared by machines.
 
-    ``url`` is a libpq URL, with the option ``schema`` added; ConfigError if it is none.
+    ``url`` is a libpq URL, with the option ``schema`` added; ConfigError if it is none. The schema
+    is made if it has no store, unless ``must_exist``: then MissingFileError; ``is_new`` says so.
     ``clock_ms`` and ``sleep`` replace the server's clock, and the waits before a verb is tried
     again, in tests.
     """
@@ -27,6 +28,8 @@ class PostgresStore(RelationalStore):
         clock_ms: Callable[[], int] | None = None,
         lock_timeout_s: float = 30.0,
         sleep: Callable[[float], None] = time.sleep,
+        must_exist: bool = False,
     ) -> None:
-        server = PostgresServer(url, lock_timeout_s, clock_ms, sleep)
+        server = PostgresServer(url, lock_timeout_s, clock_ms, sleep, must_exist=must_exist)
+        self.is_new = server.is_new
         super().__init__(server, warehouse=warehouse, policy=policy, clock_ms=clock_ms)

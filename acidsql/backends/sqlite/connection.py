@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import sqlite3
 import threading
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 from acidsql.backends.relational.connection import Mode, Row
 from acidsql.backends.relational.queries import load_migrations, load_queries
 from acidsql.backends.sqlite.log import Log
+from acidsql.backends.sqlite.store_file import StoreFile
 from acidsql.errors import AcidSqlError, StorageError
 
 _DIALECT = "acidsql.backends.sqlite"
@@ -56,9 +56,15 @@ class SqliteFile:
     """
 
     def __init__(
-        self, path: str, busy_timeout_s: float, clock_ms: Callable[[], int] | None
+        self,
+        path: str,
+        busy_timeout_s: float,
+        clock_ms: Callable[[], int] | None,
+        *,
+        must_exist: bool = False,
     ) -> None:
-        self.path = os.path.abspath(path)
+        self._file = StoreFile(path)
+        self.path = self._file.path
         self._busy_timeout_s = busy_timeout_s
         self._clock_ms = clock_ms
         self._queries = load_queries(_DIALECT)
@@ -73,7 +79,14 @@ class SqliteFile:
         """What others had committed, as SQLite numbers it, when the log was synced last."""
         self._connection: sqlite3.Connection | None = None
         with self._guard, self._translated():
-            self._connection = self._connect()
+            self._file.prepare(self._make, must_exist=must_exist)
+            self._connection = self._connect(self._file.real_path)
+            self._file.remember()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there was no store before."""
+        return self._file.is_new
 
     # -- statements -----------------------------------------------------------------------------
 
@@ -139,6 +152,8 @@ class SqliteFile:
                 yield
                 return
             connection, reads = self._open(), mode in _READS
+            if not reads:
+                self._file.require_there()
             # A writer holds the write lock from its start, so it is alone in any case.
             self._patiently(connection, "BEGIN" if reads else "BEGIN IMMEDIATE")
             self._depth += 1
@@ -156,6 +171,8 @@ class SqliteFile:
                 refusal = error
             finally:
                 self._depth -= 1
+            # What is answered is in the file that others use.
+            self._file.require_same()
             self._commits += mode in _SYNCED
             commits, log = self._commits, self._open_log()
         if self._is_unsynced(mode, version):
@@ -201,13 +218,15 @@ class SqliteFile:
 
     def _open_log(self) -> Log:
         if self._log is None:
-            self._log = Log(self.path)
+            self._log = Log(self._file.real_path)
         return self._log
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path, timeout=0, isolation_level=None, check_same_thread=False
-        )
+    def _make(self, path: str) -> None:
+        """A store without anything in it."""
+        self._connect(path).close()
+
+    def _connect(self, path: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
         try:
             # Readers and the writer do not wait for each other.
             self._patiently(connection, "PRAGMA journal_mode = WAL")
@@ -265,8 +284,6 @@ class SqliteFile:
         hint = None
         if isinstance(error, sqlite3.OperationalError):
             hint = "Its directory must exist and be writable, and so must the file."
-        elif "not a database" in str(error):
-            hint = "The path names a file of another kind."
         return StorageError(
             f"cannot use the transaction store {self.path}", detail=f"{error}.", hint=hint
         )

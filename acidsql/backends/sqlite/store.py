@@ -12,7 +12,8 @@ from acidsql.txn.policy import TxnPolicy
 class SqliteStore(RelationalStore):
     """Catalog and transaction manager in one SQLite file, shared by threads and processes.
 
-    ``clock_ms`` replaces SQLite's clock, in tests.
+    ``path`` is made if there is no file, unless ``must_exist``: then MissingFileError; ``is_new``
+    says so. ``clock_ms`` replaces SQLite's clock, in tests.
     """
 
     def __init__(
@@ -23,6 +24,8 @@ class SqliteStore(RelationalStore):
         policy: TxnPolicy | None = None,
         clock_ms: Callable[[], int] | None = None,
         busy_timeout_s: float = 30.0,
+        must_exist: bool = False,
     ) -> None:
-        file = SqliteFile(path, busy_timeout_s, clock_ms)
+        file = SqliteFile(path, busy_timeout_s, clock_ms, must_exist=must_exist)
+        self.is_new = file.is_new
         super().__init__(file, warehouse=warehouse, policy=policy, clock_ms=clock_ms)

@@ -23,6 +23,7 @@ from acidsql.catalog import Database
 from acidsql.errors import (
     ConfigError,
     DependencyError,
+    MissingFileError,
     NoSuchTxnError,
     StorageError,
     WriteConflictError,
@@ -108,6 +109,17 @@ def test_processes_make_the_store_together(postgres):
     answers = [worker.communicate() for worker in workers]
     assert [worker.returncode for worker in workers] == [0, 0, 0], answers
     assert sorted(int(out) for out, _ in answers) == [1, 2, 3]
+
+
+def test_none_is_made_where_there_must_be_one(postgres):
+    url = postgres.create_database("nothing_yet") + "&schema=sales"
+    with pytest.raises(MissingFileError, match=r"store .*schema=sales"):
+        PostgresStore(url, must_exist=True)
+    assert postgres.execute("SELECT to_regnamespace('sales')", "nothing_yet") == [(None,)]
+    for is_new in (True, False):
+        with closing(PostgresStore(url)) as made:
+            assert made.is_new is is_new
+    PostgresStore(url, must_exist=True).close()
 
 
 def test_a_verb_shut_out_for_too_long_is_told(url, store):

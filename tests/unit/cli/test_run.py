@@ -37,7 +37,9 @@ def test_files_and_inline_sql_run_in_the_order_given(acidsql, session, tmp_path)
 
 def test_defaults_of_the_connection(acidsql, connection, session):
     acidsql("run", "-e", "a")
-    assert connection.calls == [("./warehouse", {"metastore": None, "config": {}})]
+    assert connection.calls == [
+        ("./warehouse", {"metastore": None, "config": {}, "must_exist": False})
+    ]
 
 
 def test_the_connection_comes_from_the_environment(acidsql, connection, session):
@@ -266,3 +268,42 @@ def test_a_script_must_end_its_own_transaction(acidsql, session):
     assert done.exit_code == 3
     assert "the script ended inside a transaction, which is rolled back" in done.stderr
     assert executed(session) == ["BEGIN", "a"]
+
+
+def test_a_new_warehouse_is_announced_where_it_disturbs_nobody(acidsql, connection, session):
+    session.new_warehouse = "/typing/eror"
+    done = acidsql("run", "--format", "csv", "-e", "a")
+    assert done.stdout == "n\na\n"
+    assert done.stderr.splitlines()[0] == "acidsql: made a new warehouse, /typing/eror"
+
+
+def test_must_exist_is_handed_on(acidsql, connection, session):
+    acidsql("run", "--must-exist", "-e", "a")
+    acidsql("service", "--once", "--must-exist")
+    assert [options["must_exist"] for _, options in connection.calls] == [True, True]
+
+
+@pytest.mark.parametrize("metastore", [None, "sqlite://{}/gone/store.db"])
+def test_a_warehouse_that_is_not_there(acidsql, tmp_path, metastore, monkeypatch):
+    monkeypatch.delenv("ACIDSQL_METASTORE", raising=False)
+    options = () if metastore is None else ("--metastore", metastore.format(tmp_path))
+    done = acidsql(
+        "run", "--must-exist", "--warehouse", str(tmp_path / "w"), *options, "-e", "SHOW TABLES"
+    )
+    assert done.exit_code == 2
+    assert "there is no transaction store" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_warehouse_is_announced_once(acidsql, tmp_path, monkeypatch):
+    monkeypatch.delenv("ACIDSQL_METASTORE", raising=False)
+    told = f"acidsql: made a new warehouse, {tmp_path}/w\n"
+    for expected in (told, ""):
+        done = acidsql("run", "-q", "--warehouse", str(tmp_path / "w"), "-e", "SHOW TABLES")
+        assert (done.exit_code, done.stderr) == (0, expected)
+
+
+def test_a_store_in_memory_cannot_be_there(acidsql, tmp_path):
+    done = acidsql("run", "--must-exist", "--metastore", "memory:", "-e", "SHOW TABLES")
+    assert done.exit_code == 2
+    assert "always new" in done.stderr

@@ -1,0 +1,219 @@
+"""The file of a store: how it is made, whether it is one, whether it is still the one opened."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Callable
+from contextlib import closing, suppress
+from urllib.parse import quote
+
+from acidsql.errors import CorruptFileError, MissingFileError, StorageError
+
+_TABLES = frozenset(("TXNS", "NEXT_TXN_ID", "DBS", "TBLS"))
+"""A database with these tables, of whatever schema version, is a store."""
+_SIDE_FILES = ("-wal", "-shm")
+"""What SQLite keeps beside a database that is open: the log, and the index and locks of the log."""
+_LOGS = ("-wal", "-journal")
+_SMALLEST = 512
+"""The size of a database of one page of the smallest size, in bytes."""
+_OTHER_KIND = "It is a file of another kind."
+_MODE = 0o600
+"""The catalog and the names of users are nobody else's business. Side files get the same mode."""
+Identity = tuple[int, int]
+
+
+class StoreFile:
+    """A path and the file that was found there when it was opened.
+
+    Nothing here opens the file but by SQLite: a process that closes a descriptor of a file loses
+    all its locks on that file, those of other connections too.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.abspath(path)
+        try:
+            # SQLite puts the side files beside the file that symbolic links lead to.
+            self.real_path = os.path.realpath(self.path)
+        except ValueError as error:
+            raise self._unusable(error) from error
+        self.is_new = False
+        self._identities: dict[str, Identity] = {}
+
+    def prepare(self, make: Callable[[str], None], *, must_exist: bool) -> None:
+        """Require a store, or else have ``make`` write one into an empty file.
+
+        MissingFileError if there is none and there must be; StorageError, and nothing is written,
+        if there is something else.
+        """
+        found = self._stat()
+        if found is None and must_exist:
+            raise MissingFileError(
+                f"there is no transaction store {self.path}",
+                hint="Check the path of the warehouse; without must_exist a new one is made.",
+            )
+        if found is None:
+            self._require_no_log()
+            self.is_new = self._make(make)
+            found = self._stat()
+        if found is None:
+            raise self._gone(f"{self.path} is not there any more")
+        self._require_store(found)
+        self._identities = {self.path: _identity(found)}
+
+    def remember(self) -> None:
+        """Note which files the connection has open. StorageError if the store's is another one."""
+        self.require_same()
+        for end in _SIDE_FILES:
+            with suppress(FileNotFoundError):
+                path = self.real_path + end
+                self._identities[path] = _identity(os.stat(path))
+
+    def require_same(self) -> None:
+        """Raise unless the path still leads to the file that was opened, and so its side files.
+
+        What is written into a file that was moved, deleted or replaced is seen by nobody else.
+        """
+        for path in self._identities:
+            self._require(path)
+
+    def require_there(self) -> None:
+        """The same for the file alone: before something is written, and looked at again."""
+        self._require(self.path)
+
+    def _require(self, path: str) -> None:
+        try:
+            now = os.stat(path)
+        except OSError:
+            raise self._gone(f"{path} is not there any more") from None
+        if (now.st_dev, now.st_ino) != self._identities[path]:
+            raise self._gone(f"{path} is another file now")
+
+    def _gone(self, what: str) -> StorageError:
+        return StorageError(
+            f"the transaction store {self.path} is not the file that was opened any more",
+            detail=f"{what}.",
+            hint="Nothing more is read or written. Put the file back, or open a new session.",
+        )
+
+    # -- what is there --------------------------------------------------------------------------
+
+    def _stat(self) -> os.stat_result | None:
+        try:
+            return os.stat(self.path)
+        except FileNotFoundError as error:
+            if os.path.islink(self.path):
+                raise StorageError(
+                    f"the transaction store {self.path} is a symbolic link to nothing",
+                    detail=f"It leads to {self.real_path}.",
+                    hint="Put the file back, or remove the link.",
+                ) from error
+            return None
+        except OSError as error:
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError | ValueError) -> StorageError:
+        reason = error.strerror if isinstance(error, OSError) else error
+        return StorageError(
+            f"cannot use the transaction store {self.path}",
+            detail=f"{reason}.",
+            hint="The path must be that of a file, in a directory that may be searched.",
+        )
+
+    def _require_no_log(self) -> None:
+        """A new store would take the log of one that was moved for its own."""
+        for end in _LOGS:
+            # Looked for in this order: another process may just have made a store.
+            if os.path.lexists(self.real_path + end) and self._stat() is None:
+                raise MissingFileError(
+                    f"the transaction store {self.path} is missing",
+                    detail=f"Its log {self.real_path}{end} is there.",
+                    hint="Put the file back. If it is gone for good, move the log away.",
+                )
+
+    def _require_store(self, found: os.stat_result) -> None:
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a directory" if stat.S_ISDIR(found.st_mode) else "no regular file"
+            raise self._is_no_store(f"It is {kind}.")
+        if not found.st_size:
+            raise self._is_no_store("It is empty: a store is never, not even a new one.")
+        if found.st_size < _SMALLEST:
+            raise self._is_no_store(_OTHER_KIND)
+        kinds = self._schema()
+        tables = {name for kind, name in kinds if kind == "table"}
+        if not tables >= _TABLES:
+            raise self._is_no_store("It is another SQLite database.")
+        foreign = sorted(str(name) for kind, name in kinds if kind in ("view", "trigger"))
+        if foreign:
+            raise self._is_no_store(f"A store has no view and no trigger like {foreign[0]}.")
+
+    def _schema(self) -> list[tuple[object, object]]:
+        """The kinds and names of what a database consists of."""
+        # Without a log the file is all there is, and no side file need be made to read it.
+        log = self.real_path + "-wal"
+        plain = not os.path.exists(log) or not os.path.getsize(log)
+        uri = f"file:{quote(os.fsencode(self.real_path))}?mode=ro{'&immutable=1' if plain else ''}"
+        try:
+            with closing(sqlite3.connect(uri, uri=True)) as connection:
+                return connection.execute("SELECT type, name FROM sqlite_master").fetchall()
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error):
+                raise self._is_no_store(_OTHER_KIND) from error
+            raise
+
+    def _is_no_store(self, detail: str) -> CorruptFileError:
+        return CorruptFileError(
+            f"{self.path} is not a transaction store",
+            detail=detail,
+            hint="It was left as it is. Name another path, or move the file away.",
+        )
+
+    # -- making one -----------------------------------------------------------------------------
+
+    def _make(self, make: Callable[[str], None]) -> bool:
+        """A whole store under the path at once; False if another process has come first."""
+        directory, name = os.path.split(self.real_path)
+        try:
+            descriptor, temporary = tempfile.mkstemp(".new", f"{name}.", directory)
+        except OSError as error:
+            raise StorageError(
+                f"cannot make the transaction store {self.path}",
+                detail=f"{error}.",
+                hint="Its directory must exist and be writable.",
+            ) from error
+        try:
+            # Before SQLite opens it: closing a descriptor gives its locks up.
+            os.fchmod(descriptor, _MODE)
+            os.close(descriptor)
+            make(temporary)
+            return _publish(temporary, self.real_path)
+        finally:
+            for end in ("", *_SIDE_FILES):
+                with suppress(FileNotFoundError):
+                    os.unlink(temporary + end)
+
+
+def _publish(temporary: str, path: str) -> bool:
+    """Give a finished file its name, unless that is taken."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        return False
+    except OSError:
+        # Not every file system has hard links. Who comes at the very same moment is noticed by the
+        # one whose file was replaced.
+        if os.path.lexists(path):
+            return False
+        os.rename(temporary, path)
+    descriptor = os.open(os.path.dirname(path), os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _identity(found: os.stat_result) -> Identity:
+    return found.st_dev, found.st_ino
