@@ -67,7 +67,11 @@ class EventScan:
         scan = self._reader(group, EVENTS.format(row=row))
         values = tuple(self._value(c, f, "row.") for c, f in zip(columns, found, strict=True))
         wanted = [*self._asked_for(values), self._is_insert(found), self._is_visible(group)]
-        frame = scan.where(" and ".join(wanted))
+        # The condition is what keeps all six columns in a scan. Spark takes what a correlated
+        # subquery compares with from below the conditions beside it, of which ours would be one
+        # (RewriteCorrelatedScalarSubquery). No condition is moved below an OFFSET; the OFFSET is
+        # optimised away when that is done.
+        frame = scan.where(" and ".join(wanted)).offset(0)
         if self.partitioned:
             frame = with_partition(self.spark, frame, scanned_paths(scan, group.files))
         return Events(frame, values)
