@@ -41,7 +41,7 @@ def connect(
     from acidsql.engines.spark.runner import SparkEngine  # noqa: PLC0415
 
     settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
-    storage = storage_for(settings.warehouse)
+    storage = storage_for(settings.warehouse, missing_is_empty=settings.missing_is_empty)
     store, policy = _store(settings, storage, settings.policy, must_exist=must_exist)
     if store.is_new:
         _log.info("made a new store for the warehouse %s", settings.warehouse)

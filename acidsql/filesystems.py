@@ -17,16 +17,22 @@ from acidsql.errors import ConfigError, MissingFileError, StorageError
 from acidsql.layout.listing import ListedFile
 from acidsql.storage import Storage, local_path_of
 
+_OF_DIRECTORIES = ("hdfs", "local", "mock")
+"""The file systems of pyarrow, by their ``type_name``, that keep an empty directory."""
 
-def storage_for(location: str) -> Storage:
-    """The storage that holds a path or URI. ConfigError for a scheme pyarrow does not know."""
+
+def storage_for(location: str, *, missing_is_empty: bool = False) -> Storage:
+    """The storage that holds a path or URI. ConfigError for a scheme pyarrow does not know.
+
+    With ``missing_is_empty`` no directory of a table is missing, as for Hive.
+    """
     if local_path_of(location) is not None:
-        return LocalStorage()
+        return LocalStorage(missing_is_empty=missing_is_empty)
     try:
         filesystem, _ = pafs.FileSystem.from_uri(location)
     except (pa.ArrowInvalid, OSError, ImportError) as error:
         raise ConfigError(f"no file system for {location}", detail=str(error)) from error
-    return ArrowStorage(filesystem)
+    return ArrowStorage(filesystem, missing_is_empty=missing_is_empty)
 
 
 @contextlib.contextmanager
@@ -57,6 +63,11 @@ class LocalStorage:
     where its file goes. Files written here have none, which Hadoop takes as they are.
     """
 
+    has_directories = True
+
+    def __init__(self, *, missing_is_empty: bool = False) -> None:
+        self._missing_is_empty = missing_is_empty
+
     def list_files(self, directory: str) -> list[ListedFile]:
         root = self._path(directory)
         found: list[ListedFile] = []
@@ -82,6 +93,9 @@ class LocalStorage:
 
     def exists(self, path: str) -> bool:
         return self._path(path).exists()
+
+    def is_missing(self, directory: str) -> bool:
+        return not self._missing_is_empty and not self.exists(directory)
 
     def make_directory(self, path: str) -> None:
         with _clear_errors("create", path):
@@ -164,8 +178,13 @@ def _is_checksum(name: str) -> bool:
 class ArrowStorage:
     """HDFS and object stores, through pyarrow.fs."""
 
-    def __init__(self, filesystem: pafs.FileSystem) -> None:
+    def __init__(self, filesystem: pafs.FileSystem, *, missing_is_empty: bool = False) -> None:
         self._filesystem = filesystem
+        self._missing_is_empty = missing_is_empty
+
+    @property
+    def has_directories(self) -> bool:
+        return self._filesystem.type_name in _OF_DIRECTORIES
 
     def list_files(self, directory: str) -> list[ListedFile]:
         root = self._path(directory)
@@ -188,6 +207,9 @@ class ArrowStorage:
         with _clear_errors("look at", path):
             info = self._filesystem.get_file_info(self._path(path))
         return bool(info.type != pafs.FileType.NotFound)
+
+    def is_missing(self, directory: str) -> bool:
+        return not self._missing_is_empty and not self.exists(directory)
 
     def make_directory(self, path: str) -> None:
         with _clear_errors("create", path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acidsql.model.names import TableName
 from acidsql.planner.names import Names
@@ -20,7 +20,8 @@ class Scope:
 
     ``transaction`` opens one that commits when its block ends. ``release`` ends this session's own
     unfinished reads of the tables it is asked about: it would wait for them itself. ``arguments``
-    are the values of the statement's parameters.
+    are the values of the statement's parameters. ``compared_places`` are the directories that the
+    session has looked at for ids that the store has not given out.
     """
 
     store: Store
@@ -31,3 +32,4 @@ class Scope:
     transaction: Callable[[], AbstractContextManager[OpenTxn]]
     release: Callable[[Callable[[TableName], bool]], None]
     arguments: Arguments
+    compared_places: set[str] = field(default_factory=set)

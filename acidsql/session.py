@@ -109,6 +109,7 @@ class Session:
         self._supervisor = heartbeats.supervisor
         self._leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
+        self._compared_places: set[str] = set()
         self._closed = False
         weakref.finalize(self, _abandoned, self._transactions, self._leases)
 
@@ -407,7 +408,7 @@ class Session:
     def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
             self._store, self._storage, self, self._warehouse, self._user,
-            self._transaction, self._leases.release_table, arguments,
+            self._transaction, self._leases.release_table, arguments, self._compared_places,
         )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------

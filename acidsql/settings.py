@@ -49,9 +49,10 @@ _FLAGS = {
     "hive.txn.xlock.iow": "xlock_iow",
     "hive.txn.write.xlock": "write_xlock",
     "hive.txn.strict.locking.mode": "strict_locking",
+    "acidsql.missing.directory.is.empty": "missing_is_empty",
 }
 KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS)
-"""The properties of Hive that have a meaning here."""
+"""The properties that have a meaning here: Hive's, and those that begin with "acidsql."."""
 
 
 class Settings(BaseModel):
@@ -79,6 +80,8 @@ class Settings(BaseModel):
     xlock_iow: bool = True
     write_xlock: bool = True
     strict_locking: bool = True
+    missing_is_empty: bool = False
+    """Whether a table's or partition's directory that is not there counts as empty, as in Hive."""
     spark: Mapping[str, str] = Field(default_factory=dict)
 
     @classmethod

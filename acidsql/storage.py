@@ -37,6 +37,18 @@ class Storage(Protocol):
         """Whether a file or directory is there."""
         ...
 
+    @property
+    def has_directories(self) -> bool:
+        """Whether a directory can be there with nothing in it; an object store has but prefixes."""
+        ...
+
+    def is_missing(self, directory: str) -> bool:
+        """Whether a directory that the catalog names is not there; of a prefix, nothing below it.
+
+        Always False where a missing directory is to count as an empty one.
+        """
+        ...
+
     def make_directory(self, path: str) -> None:
         """Create the directory and its parents; fine if it is there."""
         ...
@@ -67,6 +79,17 @@ class Storage(Protocol):
         Where the storage is local, ``source`` may be ``path`` itself. The source is used up.
         """
         ...
+
+
+def missing_directory(directory: str, table: object) -> MissingFileError:
+    """What a statement is told that reads or writes where there must be a directory."""
+    return MissingFileError(
+        f"the directory {directory} of table {table} does not exist",
+        detail="The catalog names it, so rows may be lost: a table without rows has a directory.",
+        hint="Bring it back. Should its rows be gone, make an empty directory there, or DROP the"
+        " table or the partition; MSCK REPAIR TABLE … DROP PARTITIONS drops each whose directory"
+        " is missing.",
+    )
 
 
 def local_path_of(location: str) -> str | None:

@@ -19,6 +19,7 @@ from acidsql.plans.plan import ChangePlan, WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result
 from acidsql.scope import Scope
+from acidsql.services.older_store import refuse_older_store
 from acidsql.services.overtaking import overtaken, overtaker
 from acidsql.services.snapshots import changed_partition, read_context
 from acidsql.statements import WriteStatement
@@ -106,6 +107,7 @@ def _plan(
     assert not isinstance(plan, QueryPlan)
     target = seen.tables[plan.table]
     assert target is not None
+    refuse_older_store(plan, target, scope)
     uncommitted = block.uncommitted if block is not None else None
     changed = changed_partition(scope.store, plan, target, uncommitted)
     locks = lock_components(write_accesses(plan, target, changed), policy)

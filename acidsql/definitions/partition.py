@@ -21,7 +21,7 @@ from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.predicate import membership
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import find_target, refuse_read_only
 from acidsql.planner.partition import (
     matching_partitions,
@@ -31,6 +31,7 @@ from acidsql.planner.partition import (
 )
 from acidsql.result import Result
 from acidsql.scope import Scope
+from acidsql.services.older_store import unknown_ids
 from acidsql.services.snapshots import partition_directory
 from acidsql.statements.partition import (
     AddPartitions,
@@ -38,7 +39,7 @@ from acidsql.statements.partition import (
     RenamePartition,
     RepairTable,
 )
-from acidsql.storage import Storage
+from acidsql.storage import Storage, missing_directory
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
@@ -143,19 +144,22 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
 
 
 def repair_table(statement: RepairTable, scope: Scope) -> Result:
-    """Add partitions for directories that have none, drop those whose directory is gone."""
+    """Take in what lies in the table's directories but is not known.
+
+    Adds partitions for directories that have none, drops those whose directory is gone. Of
+    directories with ids that the store has not given out, raises the store's above them.
+    """
     table = find_target(statement.target, scope.names)
-    require_partitioned(table, statement.target)
+    if table.kind is TableKind.PLAIN:
+        require_partitioned(table, statement.target)
     with altering(table, scope) as (txn, table):
         known = scope.store.partitions(table.name)
-        places = {p.location for p in known}
-        found = [p for p in partition_directories(table, scope.storage) if p.location not in places]
-        added, dropped = [], []
+        added = _unknown_partitions(table, known, scope) if statement.add else []
+        dropped = _without_directory(table, known, scope) if statement.drop else []
+        places = [p.location for p in added]
         if statement.add:
-            added = _new_ones(table, found, [p.name for p in known])
-        if statement.drop:
-            dropped = [p for p in known if not scope.storage.exists(p.location)]
-        adoption = adopt(table, [p.location for p in added], scope, txn)
+            places += _unknown_writes(table, [p for p in known if p not in dropped], scope)
+        adoption = adopt(table, places, scope, txn)
         leave_own_places(table, added, scope)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
@@ -164,7 +168,33 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
             scope.store.add_partitions(table.name, added)
     lines = [f"Repair: Added partition to metastore {table.name}:{p.name}" for p in added]
     lines += [f"Repair: Dropped partition from metastore {table.name}:{p.name}" for p in dropped]
+    if len(places) > len(added):
+        mark = adoption.highest_write_id
+        lines.append(f"Repair: Took in write ids up to {mark} of {table.name}")
     return Result("repair", message="\n".join(lines) or "nothing to repair")
+
+
+def _unknown_partitions(table: Table, known: Sequence[Partition], scope: Scope) -> list[Partition]:
+    if not table.partition_columns:
+        return []
+    places = {p.location for p in known}
+    found = [p for p in partition_directories(table, scope.storage) if p.location not in places]
+    return _new_ones(table, found, [p.name for p in known])
+
+
+def _without_directory(table: Table, known: Sequence[Partition], scope: Scope) -> list[Partition]:
+    if not table.partition_columns:
+        return []
+    _require_table_directory(table, scope.storage)
+    return [p for p in known if not scope.storage.exists(p.location)]
+
+
+def _unknown_writes(table: Table, known: Sequence[Partition], scope: Scope) -> list[str]:
+    """The places that are known, if in one of them lies a write that the store does not know."""
+    places = [p.location for p in known] if table.partition_columns else [table.location]
+    if table.kind is TableKind.PLAIN:
+        return []
+    return places if unknown_ids(table, places, scope.store, scope.storage) else []
 
 
 @contextlib.contextmanager
@@ -223,6 +253,12 @@ def partition_directories(table: Table, storage: Storage) -> list[Partition]:
             ) from None
         found.append(Partition(name, place))
     return found
+
+
+def _require_table_directory(table: Table, storage: Storage) -> None:
+    """MissingFileError where not the partitions' directories went but the table's, or its disk."""
+    if not storage.exists(table.location):
+        raise missing_directory(table.location, table.name)
 
 
 def _is_level(name: str, column: str, place: str) -> bool:

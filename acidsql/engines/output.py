@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 import pyarrow as pa
 
 from acidsql.engines.row_files import RowFormat, RowWriter
+from acidsql.engines.selection import must_exist
 from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import (
     VERSION_FILE,
@@ -28,12 +29,12 @@ from acidsql.layout.dir_names import (
     parse_bucket_file,
 )
 from acidsql.model.ids import BucketId, StatementId, WriteId
-from acidsql.model.names import PartitionName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.row_id import encode_bucket
 from acidsql.model.table import Table, TableKind
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.plans.engine import TableSnapshot
-from acidsql.storage import Storage
+from acidsql.storage import Storage, missing_directory
 
 _log = logging.getLogger(__name__)
 
@@ -52,15 +53,18 @@ class Target:
 
     ``locations`` maps the text of each known partition to its directory; `TABLE_ITSELF` is the key
     of an unpartitioned table. New partitions lie below ``location``. ``token`` is in the name of
-    every attempt's files.
+    every attempt's files. ``must_exist`` says that the table's own and known directories have to be
+    there before.
     """
 
+    name: TableName
     kind: TableKind
     format: RowFormat
     location: str
     locations: Mapping[str, str]
     write_id: WriteId
     storage: Storage
+    must_exist: bool
     overwrite: bool = False
     hive4_names: bool = False
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -77,6 +81,7 @@ class Target:
         """The target of a write to a table; a base if it is to ``overwrite`` what is there."""
         table = snapshot.table
         return cls(
+            name=table.name,
             kind=table.kind,
             format=RowFormat.of(table, compression_of(table)),
             location=table.location,
@@ -86,6 +91,7 @@ class Target:
             },
             write_id=write_id,
             storage=storage,
+            must_exist=must_exist(snapshot, storage),
             overwrite=overwrite,
             hive4_names=table.hive4_names,
         )
@@ -107,6 +113,16 @@ class Target:
         statement = StatementId(statement_id)
         delta = DeltaDir(self.write_id, self.write_id, statement, is_delete=is_delete)
         return f"{home}/{delta.name}"
+
+    def make_directory(self, partition: str, directory: str) -> None:
+        """Make a directory of the write in one of a partition; MissingFileError if that is missing.
+
+        A new partition lies in the table's own directory.
+        """
+        home = self.locations.get(partition, self.location)
+        if self.must_exist and self.storage.is_missing(home):
+            raise missing_directory(home, self.name)
+        self.storage.make_directory(directory)
 
     def attempt_name(self, name: str) -> str:
         """A hidden name for a file that is not published yet."""
@@ -233,7 +249,7 @@ class Output:
         name = target.file_name(BucketId(bucket_id))
         directory = target.directory_written(partition, statement_id, is_delete=is_delete)
         attempt = target.attempt_name(f"{self._attempt}_{name}")
-        target.storage.make_directory(directory)
+        target.make_directory(partition, directory)
         file = OutputFile(partition, directory, attempt, name, statement_id, is_delete, 0)
         local = target.storage.local_path(f"{directory}/{attempt}")
         path = local or os.path.join(tempfile.gettempdir(), attempt)

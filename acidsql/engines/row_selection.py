@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.engines.selection import SelectedFile, Selection, directory_state
+from acidsql.engines.selection import (
+    SelectedFile,
+    Selection,
+    directory_state,
+    require_directory,
+)
 from acidsql.layout.acid_state import AcidState
 from acidsql.layout.dir_names import is_hidden
 from acidsql.layout.listing import DataFile, data_file
@@ -35,6 +40,8 @@ def _files(
     if snapshot.table.kind is TableKind.INSERT_ONLY:
         return data_files(directory_state(snapshot, partition, txns, storage))
     listed = storage.list_files(partition.location)
+    if not listed:
+        require_directory(snapshot, partition.location, storage)
     shown = [f for f in listed if f.size and not any(map(is_hidden, f.path.split("/")))]
     return [data_file(f.path, f.size) for f in shown]
 

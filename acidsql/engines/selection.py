@@ -18,11 +18,12 @@ from acidsql.layout.dir_names import BaseDir
 from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.row_id import RowId, encode_bucket
-from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.snapshot import Range, ValidTxnList
+from acidsql.model.table import TableKind
 from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import valid_length
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.storage import Storage, list_marked_files
+from acidsql.storage import Storage, list_marked_files, missing_directory
 
 _THREADS = 16
 _ORIGINAL = WriteId(0)
@@ -91,6 +92,8 @@ def directory_state(
 ) -> AcidState:
     """The layout's decision about one directory."""
     files, markers = list_marked_files(partition.location, storage)
+    if not files:
+        require_directory(snapshot, partition.location, storage)
     state, has_history = acid_state_and_history(
         files, snapshot.write_ids, txns, markers, snapshot.table.kind
     )
@@ -101,6 +104,24 @@ def directory_state(
             raise not_enough_history(snapshot.write_ids)
         snapshot.require_open()
     return state
+
+
+def must_exist(snapshot: TableSnapshot, storage: Storage) -> bool:
+    """Whether each directory of the table has to be there.
+
+    In an object store that is known only of a table in which a write was committed: what nothing
+    was written into has no objects, unless a marker stands for its directory.
+    """
+    if storage.has_directories:
+        return True
+    written = snapshot.write_ids.range_valid(WriteId(1), snapshot.write_ids.high_watermark)
+    return snapshot.table.kind is not TableKind.PLAIN and written is not Range.NONE
+
+
+def require_directory(snapshot: TableSnapshot, location: str, storage: Storage) -> None:
+    """MissingFileError if a directory of the table is missing, where no file was found in it."""
+    if must_exist(snapshot, storage) and storage.is_missing(location):
+        raise missing_directory(location, snapshot.table.name)
 
 
 def insert_files(

@@ -31,7 +31,9 @@ def check_table(
     """
     wanted = _narrowed(plan, snapshot)
     names = list(_NameCheck(store, storage, snapshot).problems(wanted))
-    read = engine.check(wanted, txn.valid_txns)
+    missing = {p.path for p in names if p.kind is ProblemKind.MISSING_DIRECTORY}
+    there = tuple(p for p in wanted.partitions if p.location not in missing)
+    read = engine.check(replace(wanted, partitions=there), txn.valid_txns)
     problems = sorted({*names, *read.problems}, key=lambda p: (p.path, p.kind.value, p.detail))
     return replace(read, problems=tuple(problems))
 

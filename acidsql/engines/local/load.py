@@ -63,6 +63,7 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
                 source=path,
             )
             found.append(file)
+            target.make_directory(place, directory)
             with _opened(plan, path, storage) as stream:
                 _copy(stream, f"{directory}/{file.attempt}", storage)
     except BaseException:
@@ -191,7 +192,6 @@ def _columns(schema: pa.Schema) -> str:
 
 
 def _copy(stream: BinaryIO, path: str, storage: Storage) -> None:
-    storage.make_directory(path.rpartition("/")[0])
     local = storage.local_path(path)
     target = local or os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
     try:
