@@ -70,7 +70,7 @@ def _store(
 
 
 def _own_store(
-    settings: Settings, storage: Storage, policy: TxnPolicy, *, must_exist: bool
+    settings: Settings, storage: Storage, policy: TxnPolicy, *, must_exist: bool = False
 ) -> Store:
     url = settings.metastore
     if url is None:
