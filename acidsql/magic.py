@@ -150,17 +150,20 @@ class AcidSqlMagics(Magics):
     def _run(self, text: str, target: str | None) -> None:
         if target is None:
             for result in self._results(text):
-                show(result)
+                with result:
+                    show(result)
             return
         last: Result | None = None
         try:
             for result in self._results(text):
                 if last is not None:
-                    show(last)
+                    with last:
+                        show(last)
                 last = result
         except AcidSqlError:
             if last is not None:
-                show(last)
+                with last:
+                    show(last)
             raise
         if last is not None:
             self._names()[target] = last

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acidsql.errors import AcidSqlError
-from acidsql.plans.engine import Frame
+from acidsql.plans.engine import Frame, RowBatches
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,6 +19,24 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+
+class ReadyRows:
+    """The RowBatches port over rows that are already here."""
+
+    computed = True
+
+    def __init__(self, batches: Iterable[list[tuple[Any, ...]]]) -> None:
+        self._batches = iter(batches)
+
+    def __iter__(self) -> Iterator[list[tuple[Any, ...]]]:
+        return self
+
+    def __next__(self) -> list[tuple[Any, ...]]:
+        return next(self._batches)
+
+    def close(self) -> None:
+        pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +59,9 @@ class RowsFrame:
     def rows(self) -> list[tuple[Any, ...]]:
         return list(self.values)
 
+    def batches(self) -> RowBatches:
+        return ReadyRows([self.rows()])
+
     def arrow(self) -> pa.Table:
         import pyarrow as pa  # noqa: PLC0415 - a result of text needs no Arrow
 
@@ -54,8 +78,10 @@ NO_ROWS = RowsFrame([], [])
 class Result:
     """The outcome of one statement; a context manager that lets go of its snapshot at the end.
 
-    A query is computed when its rows are asked for. Until it is closed, collected by Python, or
-    its rows have been fetched without ``df`` being taken, the cleaner keeps the files it reads.
+    A query is computed when its rows are asked for: `fetchall` computes all of them in one go,
+    `fetchone`, `fetchmany` and a loop some at a time, all of one evaluation; `arrow` and `pandas`
+    compute the whole query anew. Until the Result is closed, collected by Python, or its rows have
+    been computed without ``df`` being taken, the cleaner keeps the files it reads.
     """
 
     def __init__(
@@ -83,8 +109,9 @@ class Result:
         self.elapsed_s = 0.0
         self._frame = frame
         self._release = release
-        self._rows: list[tuple[Any, ...]] | None = None
-        self._next = 0
+        self._batches: RowBatches | None = None
+        self._ready: deque[tuple[Any, ...]] = deque()
+        self._at_end = self._cut_off = False
         self._df_taken = False
 
     @property
@@ -106,21 +133,24 @@ class Result:
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """The rows that were not fetched yet."""
-        rows = self._computed()[self._next :]
-        self._next += len(rows)
-        return rows
+        if self._batches is None:
+            rows = self._fetched(self._frame.rows)
+            self._batches, self._at_end = ReadyRows([]), True
+            return rows
+        return self.fetchmany(sys.maxsize)
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row, or None."""
-        rows = self._computed()
-        if self._next >= len(rows):
-            return None
-        self._next += 1
-        return rows[self._next - 1]
+        return self._ready.popleft() if self._ready or self._compute_some() else None
+
+    def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
+        """The next ``size`` rows; fewer, or none, at the end."""
+        return list(islice(self, size))
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        while (row := self.fetchone()) is not None:
-            yield row
+        """The rows that were not fetched yet, computed as they are asked for."""
+        while self._ready or self._compute_some():
+            yield self._ready.popleft()
 
     def arrow(self) -> pa.Table:
         """All rows as a pyarrow.Table."""
@@ -133,10 +163,12 @@ class Result:
         return frame
 
     def close(self) -> None:
-        """Let go of the snapshot. Idempotent."""
-        release, self._release = self._release, None
-        if release is not None:
-            release()
+        """Let go of the snapshot, and compute no more rows. Idempotent."""
+        if self._batches is not None and not self._at_end:
+            self._batches.close()
+            self._cut_off = True
+            self._ready.clear()
+        self._release_once()
 
     def __enter__(self) -> Result:
         return self
@@ -149,18 +181,45 @@ class Result:
     ) -> None:
         self.close()
 
-    def _computed(self) -> list[tuple[Any, ...]]:
-        if self._rows is None:
-            self._rows = self._fetched(self._frame.rows)
-        return self._rows
+    def _compute_some(self) -> bool:
+        """Whether there are more rows, of which some are `_ready` then."""
+        if self._cut_off:
+            raise AcidSqlError(
+                "not all rows of this result were read before it was closed, or an error came",
+                hint="Run the query again, and read its rows before close().",
+            )
+        if self._batches is None:
+            self._batches = self._frame.batches()
+        try:
+            while not self._ready:
+                self._ready.extend(next(self._batches))
+                if self._batches.computed:
+                    self._let_go_of_files()
+        except StopIteration:
+            self._at_end = True
+            self._let_go_of_files()
+        except BaseException:
+            self._cut_off = True
+            self._batches.close()
+            self._let_go_of_files()
+            raise
+        return not self._at_end
 
     def _fetched(self, fetch: Callable[[], T]) -> T:
         try:
             return fetch()
         finally:
-            # What is fetched, or cannot be, needs its files no more, unless a frame went out.
-            if not self._df_taken:
-                self.close()
+            self._let_go_of_files()
+
+    def _let_go_of_files(self) -> None:
+        """What is computed, or cannot be, needs its files no more, unless a frame went out."""
+        if not self._df_taken:
+            self._release_once()
+
+    def _release_once(self) -> None:
+        release, self._release = self._release, None
+        if release is not None:
+            release()
 
 
 def summary(result: Result) -> str:

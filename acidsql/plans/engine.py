@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -93,6 +93,30 @@ class CheckResult:
     events: int
 
 
+class RowBatches(Protocol):
+    """The rows of a query, computed as they are asked for: an iterator over lists of tuples.
+
+    ExecutionError if a job fails. What was read and what comes are of one evaluation.
+    """
+
+    @property
+    def computed(self) -> bool:
+        """Whether all rows are computed, though not all may have been given out: no file is needed
+        any more.
+        """
+        ...
+
+    def __iter__(self) -> Iterator[list[tuple[Any, ...]]]: ...
+
+    def __next__(self) -> list[tuple[Any, ...]]:
+        """The next rows, of which there may be none."""
+        ...
+
+    def close(self) -> None:
+        """Compute no more. Idempotent."""
+        ...
+
+
 class Frame(Protocol):
     """The rows of a query, not yet computed."""
 
@@ -113,6 +137,10 @@ class Frame(Protocol):
 
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as Python values. ExecutionError if the job fails."""
+        ...
+
+    def batches(self) -> RowBatches:
+        """The rows as Python values, with bounded memory. Nothing runs before the first of them."""
         ...
 
     def arrow(self) -> Any:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.row_stream import RowStream, collected
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,10 @@ class SparkFrame:
 
     def rows(self) -> list[tuple[Any, ...]]:
         with clear_errors():
-            return [tuple(row) for row in self.data_frame.collect()]
+            return collected(self.data_frame)
+
+    def batches(self) -> RowStream:
+        return RowStream(self.data_frame)
 
     def arrow(self) -> pa.Table:
         return to_arrow(self.data_frame)
