@@ -25,6 +25,15 @@ _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
 """Statement ids rise in the order of Hive 3's multi-insert, whose sinks sort by name."""
 
 
+_CHANCE = {
+    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
+    *("monotonically_increasing_id", "spark_partition_id"),
+    *("input_file_name", "input_file_block_start", "input_file_block_length"),
+    *("java_method", "reflect", "try_reflect"),
+}
+"""Functions that Spark calls nondeterministic: no other call need give the same value."""
+
+
 def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePlan:
     """The legs' deltas, each under its own statement id."""
     table = find_acid_target(statement.target, names)
@@ -36,6 +45,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             line=statement.target.line,
             column=statement.target.column,
         )
+    _refuse_chance(statement.on)
     row_id = any(f.mentions_row_id for f in _fragments(statement))
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
@@ -159,6 +169,23 @@ class _MergePlanner:
     def _from_source(self, column: Column) -> SetColumn:
         name = f"{quote_identifier(self.source_alias)}.{quote_identifier(column.name)}"
         return SetColumn(column=column.name, value=SqlText.of(name))
+
+
+def _refuse_chance(on: Fragment) -> None:
+    """Whether two rows match is asked as often as it takes: it must not depend on chance."""
+    for function in on.tree.find_all(exp.Func):
+        start, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
+        name = on.text[start:end]
+        if name.lower() not in _CHANCE:
+            continue
+        before = on.text[:start].split("\n")
+        raise AnalysisError(
+            f'the ON condition of a MERGE cannot use "{name}"',
+            detail="Which rows match must not depend on when, and how often, it is asked.",
+            hint="Make it a column of the source: USING (SELECT *, rand() AS chance FROM …).",
+            line=on.line + len(before) - 1,
+            column=len(before[-1]) + (on.column if len(before) == 1 else 1),
+        )
 
 
 def _statement_ids(clauses: Sequence[MergeClause]) -> dict[type, StatementId]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
+from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.job import Job, collect_rows, files_batch, map_in_arrow, run_writers
 from acidsql.engines.spark.sql import ansi, literal
 from acidsql.engines.spark.values import stored
@@ -105,15 +107,16 @@ def write_inserted_rows(
     small = collect_rows(rows, len(rows.columns))
     if small is not None:
         return write_collected_rows(small, table, target, statement_id)
+    write = _row_writer(table, target, statement_id)
     placement = Placement.of(table)
     partitions = [partition_column(i) for i in range(len(table.partition_columns))]
-    if placement.count:
-        rows = _by_bucket(rows, table, placement, partitions)
-    else:
-        rows = rows.coalesce(_writers(rows))
-    if partitions or placement.count:
-        rows = rows.sortWithinPartitions(*partitions, *([_BUCKET] if placement.count else []))
-    return run_writers(rows, _row_writer(table, target, statement_id))
+    if not placement.count:
+        few = rows.coalesce(_writers(rows))
+        return run_writers(few.sortWithinPartitions(*partitions) if partitions else few, write)
+    # Random rows that are computed anew, for a lost task, might go to other buckets.
+    with nullcontext(rows) if is_deterministic(rows) else evaluated(rows) as once:
+        placed = _by_bucket(once, table, placement, partitions)
+        return run_writers(placed.sortWithinPartitions(*partitions, _BUCKET), write)
 
 
 def write_collected_rows(

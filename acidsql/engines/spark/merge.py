@@ -2,7 +2,9 @@
 
 A source that fits into the driver is collected first, which also fixes it: its rows are numbered,
 the join tells which of them matched, and the others are inserted without a second scan. A larger
-one is joined from the outer side, and the joined rows are kept until every leg has written.
+one is joined from the outer side. Which clause acts on a row, and the row's new values, come from
+one evaluation: a clause's condition stands once in the query, and where several jobs read the
+joined rows these are evaluated before.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, stretches
 from acidsql.engines.spark.arrow import relaxed, to_arrow
+from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.insert import placed_rows, write_collected_rows, write_inserted_rows
 from acidsql.engines.spark.job import (
     Job,
@@ -29,7 +32,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.read import Scan, ScanRequest
-from acidsql.engines.spark.sql import ansi
+from acidsql.engines.spark.sql import ansi, configured
 from acidsql.engines.spark.values import kept, stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
@@ -58,7 +61,9 @@ _DEDUPLICATE = (
 
 def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
     """The legs' deltas, not yet published."""
-    with ansi(job.spark):
+    # The clauses' conditions have a name, by which the new values ask for the acting leg.
+    aliases = configured(job.spark, "spark.sql.lateralColumnAlias.enableImplicitResolution", "true")
+    with ansi(job.spark), aliases:
         source = relaxed(job.sql(plan.source))
         rows = collect_rows(source, len(source.columns)) if _collectable(source) else None
         merge = _Merge(plan, job, target)
@@ -116,7 +121,7 @@ class _Merge:
         matched = np.zeros(rows.num_rows, bool)
         if scan.selection.inserts and rows.num_rows:
             self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: F.broadcast(frame)}
-            changes = self.job.sql(self._joined("JOIN", [f"{self._source}.{_NUMBER}"]))
+            changes = self._changes("JOIN", [f"{self._source}.{_NUMBER}"])
             files, hits = self._change(changes, scan)
             matched[hits] = True
         leg = self.plan.not_matched
@@ -140,46 +145,42 @@ class _Merge:
             acting = _acting_once(table, self)
             files = write_collected(acting, scan, self.target, self.legs) if acting.num_rows else []
             return files, hits
-        kept = changes.persist()
-        try:
-            files = self._write_distributed(kept, scan, width)
-            hits = to_arrow(kept.select(_NUMBER).distinct()).column(0).to_numpy()
-        finally:
-            kept.unpersist()
+        with evaluated(changes) as once:
+            files = self._write_distributed(once, scan, width)
+            hits = to_arrow(once.select(_NUMBER).distinct()).column(0).to_numpy()
         return files, hits
 
     # -- a source of any size ----------------------------------------------------------------------
 
     def with_large(self, source: DataFrame) -> list[OutputFile]:
-        """One join from the source's side, kept until all legs have written."""
+        """One join from the source's side, evaluated before the legs write."""
+        if is_deterministic(source):
+            return self._with_fixed(source)
+        # The join moves the source's rows by their keys: were those of a lost task computed anew,
+        # with other keys, rows would be missing or there twice.
+        with evaluated(source) as once:
+            return self._with_fixed(once)
+
+    def _with_fixed(self, source: DataFrame) -> list[OutputFile]:
         scan = self._scan(())
         self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: source}
         leg = self.plan.not_matched
         if leg is None:
-            changes = self.job.sql(self._joined("JOIN", []))
-            return self._keep_and_write(changes, scan, row_width(changes.columns))
+            changes = self._changes("JOIN", [])
+            with evaluated(changes) as once:
+                return self._write_distributed(once, scan, row_width(changes.columns))
         carried = [f"{_CARRIED}{index}" for index in range(len(source.columns))]
         self.job.inputs[_SOURCE.name] = _with_copies(source, carried)
         extra = [f"{self._source}.{name}" for name in carried]
-        kept = self.job.sql(self._joined("RIGHT JOIN", extra)).persist()
-        try:
-            width = row_width(kept.columns)
-            files = self._write_distributed(kept.where(f"{PARTITION} is not null"), scan, width)
-            left = kept.where(f"{PARTITION} is null").select(*carried).toDF(*source.columns)
+        with evaluated(self._changes("RIGHT JOIN", extra)) as once:
+            width = row_width(once.columns)
+            files = self._write_distributed(once.where(f"{PARTITION} is not null"), scan, width)
+            left = once.where(f"{PARTITION} is null").select(*carried).toDF(*source.columns)
             placed = self._placed(leg, left)
             return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
-        finally:
-            kept.unpersist()
 
-    def _keep_and_write(self, changes: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
-        kept = changes.persist()
-        try:
-            return self._write_distributed(kept, scan, width)
-        finally:
-            kept.unpersist()
-
-    def _write_distributed(self, kept: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
-        acting = kept.where(f"{LEG} >= 0")
+    def _write_distributed(self, once: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
+        acting = once.where(f"{LEG} >= 0")
         ids = [PARTITION, *CHANGED_ROW_ID]
         keys = [f"any_value({_KEY}{i}) as {_KEY}{i}" for i in range(len(self.plan.keys))]
         several = (
@@ -211,26 +212,31 @@ class _Merge:
         )
         return self.job.scan(self.plan.table, request)
 
+    def _changes(self, join: str, extra: Sequence[str]) -> DataFrame:
+        """The joined rows that a leg acts on; all of them where a match as such is of interest."""
+        joined = self.job.sql(self._joined(join, extra))
+        return joined.where(f"{LEG} >= 0") if self.plan.not_matched is None else joined
+
     def _joined(self, join: str, extra: Sequence[str]) -> SqlText:
-        """The joined rows: row ids, the acting leg or -1, new values, and keys for an error."""
+        """The joined rows: row ids, the acting leg or -1, new values, and keys for an error.
+
+        The clauses' conditions stand in LEG alone, and are evaluated there: what else depends on
+        them asks for LEG, by Spark's lateral column aliases.
+        """
         alias = quote(self.plan.alias)
-        leg = self._acting_leg()
         columns: list[SqlText] = [
             SqlText.of(f"{alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)
         ]
-        columns += [SqlText.of(leg, f" AS {LEG}"), *map(SqlText.of, extra)]
+        columns += [SqlText.of(self._acting_leg(), f" AS {LEG}"), *map(SqlText.of, extra)]
         if self.updates:
             columns += [self._new_value(c) for c in self.table.columns]
         columns += [
             SqlText.of(f"{alias}.{quote(k.target)} AS {_KEY}{i}")
             for i, k in enumerate(self.plan.keys)
         ]
-        keep = SqlText.of("")
-        if self.plan.not_matched is None:
-            keep = SqlText.of(" WHERE ", leg, " >= 0")
         return SqlText.of(
             "SELECT ", SqlText.join(", ", columns), " FROM ", _TARGET, f" AS {alias} {join} ",
-            _SOURCE, f" AS {self._source} ON (", self.plan.on, "\n)", keep,
+            _SOURCE, f" AS {self._source} ON (", self.plan.on, "\n)",
         )  # fmt: skip
 
     def _acting_leg(self) -> SqlText:
@@ -257,8 +263,7 @@ class _Merge:
             return SqlText.of(old, name)
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
         number = self.plan.matched.index(leg)
-        acts = SqlText.of("CASE WHEN ", self._acting_leg(), f" = {number} THEN ")
-        return SqlText.of(acts, written, " ELSE ", old, " END", name)
+        return SqlText.of(f"CASE WHEN {LEG} = {number} THEN ", written, " ELSE ", old, " END", name)
 
     def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
         """Write the few source rows without a match."""

@@ -26,6 +26,8 @@ OWN_CONF: Mapping[str, str] = {
     "spark.driver.memory": "4g",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.orderIndependentChecksum.enabled": "true",
+    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "true",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
     "spark.ui.enabled": "false",
@@ -34,6 +36,7 @@ OWN_CONF: Mapping[str, str] = {
 """How a session of our own is started; ``config`` keys that begin with "spark." come on top.
 
 The JVM runs in UTC because ORC's reader shifts timestamps by the JVM's zone, not the session's.
+A shuffle whose lost part is computed anew, and comes out otherwise, is repeated as a whole.
 """
 
 PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"

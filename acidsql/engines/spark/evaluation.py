@@ -1,0 +1,57 @@
+"""Rows that are computed once, whatever happens to those who read them.
+
+A cache (`persist`) is no such thing: what is evicted, or lost with an executor, is computed again,
+and rand(), a LIMIT without an order or a file that was replaced meanwhile give other rows then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.errors import clear_errors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_log = logging.getLogger(__name__)
+
+
+@contextlib.contextmanager
+def evaluated(frame: DataFrame) -> Iterator[DataFrame]:
+    """The rows of one evaluation, for as many jobs as the block runs.
+
+    They lie in the executors, in memory or on disk, and cannot be computed again: where some are
+    lost with their executor, the jobs that want them fail with ExecutionError.
+    """
+    with clear_errors():
+        fixed = frame.localCheckpoint(eager=True)
+    try:
+        yield fixed
+    finally:
+        _release(fixed)
+
+
+def is_deterministic(frame: DataFrame) -> bool:
+    """Whether a second evaluation gives the same rows, as far as Spark can tell.
+
+    False without a gateway to ask through.
+    """
+    plan = getattr(frame, "_jdf", None)
+    if plan is None:
+        return False
+    with clear_errors():
+        return bool(plan.queryExecution().analyzed().deterministic())
+
+
+def _release(fixed: DataFrame) -> None:
+    """Let go of the rows now; else Spark does once nobody knows of them. Never raises."""
+    plan = getattr(fixed, "_jdf", None)
+    if plan is None:
+        return
+    try:
+        plan.queryExecution().analyzed().rdd().unpersist(False)
+    except Exception:
+        _log.debug("rows of an evaluation stay until Spark collects them", exc_info=True)

@@ -1,0 +1,131 @@
+"""What is random is computed once: rows, counts and files tell one story, whoever writes them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acidsql
+from acidsql.session import Session
+
+ROWS = 300
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+@pytest.fixture(params=[96 << 20, 20_000, 0], ids=["collected", "mixed", "distributed"])
+def session(
+    spark: Any, warehouse: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Session]:
+    """A table t of ROWS rows where v and w are 0; the driver can hold all, few or no rows."""
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", request.param)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
+    with acidsql.connect(warehouse, spark=spark) as session:
+        session.execute(f"CREATE TABLE t (k int, v double, w double) {ACID}")
+        session.execute(f"INSERT INTO t SELECT CAST(id AS int), 0, 0 FROM range({ROWS})")
+        yield session
+        assert session.execute("CHECK TABLE t").fetchall() == []
+
+
+def rows(session: Session) -> dict[int, tuple[float, float]]:
+    found = session.execute("SELECT k, v, w FROM t").fetchall()
+    assert max(Counter(k for k, _, _ in found).values(), default=1) == 1
+    return {k: (v, w) for k, v, w in found}
+
+
+def test_each_matched_row_meets_one_clause(session: Session) -> None:
+    result = session.execute(
+        "MERGE INTO t USING (SELECT k FROM t) s ON t.k = s.k"
+        " WHEN MATCHED AND rand() < 0.4 THEN DELETE"
+        " WHEN MATCHED AND rand() < 0.5 THEN UPDATE SET v = 1, w = 1"
+    )
+    left = rows(session)
+    changed = [k for k, values in left.items() if values == (1, 1)]
+    assert all(values in ((0, 0), (1, 1)) for values in left.values())
+    assert result.rows_deleted == ROWS - len(left)
+    assert result.rows_updated == len(changed)
+    assert 0 < len(changed) < len(left) < ROWS
+
+
+def test_a_change_for_many_rows_by_one_source_row(session: Session) -> None:
+    result = session.execute(
+        "MERGE INTO t USING (SELECT 0 AS low, -1 AS k) s ON t.k >= s.low"
+        " WHEN MATCHED AND (SELECT rand()) < 2 AND rand() < 0.5 THEN UPDATE SET v = 1 + rand()"
+        " WHEN MATCHED AND rand() < 0.5 THEN DELETE"
+        " WHEN NOT MATCHED THEN INSERT VALUES (s.k, 0, 0)"
+    )
+    left = rows(session)
+    assert result.rows_inserted == 0
+    assert result.rows_deleted == ROWS - len(left)
+    assert result.rows_updated == sum(1 <= v < 2 for v, _ in left.values())
+    assert all(v == 0 or 1 <= v < 2 for v, _ in left.values())
+
+
+@pytest.mark.parametrize("registered", [False, True], ids=["query", "frame"])
+def test_a_random_source_is_one_source(session: Session, spark: Any, registered: bool) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    query = f"(SELECT CAST(id + {ROWS // 2} AS int) AS k, rand() AS r FROM range({ROWS}))"
+    if registered:
+        frame = spark.range(ROWS).select((F.col("id") + ROWS // 2).cast("int").alias("k"))
+        session.register("f", frame.withColumn("r", F.rand()))
+        query = "f"
+    result = session.execute(
+        f"MERGE INTO t USING {query} s ON t.k = s.k"
+        " WHEN MATCHED AND s.r < 0.4 THEN UPDATE SET v = s.r, w = s.r"
+        " WHEN MATCHED AND s.r < 0.8 THEN DELETE"
+        " WHEN NOT MATCHED AND s.r >= 0.5 THEN INSERT VALUES (s.k, s.r, s.r)"
+    )
+    left = rows(session)
+    assert all(v == w for v, w in left.values())
+    assert all(left.get(k) == (0, 0) for k in range(ROWS // 2))
+    matched = [left[k][0] for k in range(ROWS // 2, ROWS) if k in left]
+    inserted = [v for k, (v, _) in left.items() if k >= ROWS]
+    assert all(v < 0.4 for v in matched)
+    assert all(v >= 0.5 for v in inserted)
+    assert result.rows_updated == sum(v > 0 for v in matched)
+    assert result.rows_deleted == ROWS - ROWS // 2 - len(matched)
+    assert result.rows_inserted == len(inserted)
+
+
+def test_clauses_may_hold_subqueries_of_every_kind(session: Session) -> None:
+    session.execute(f"CREATE TABLE f (k int, x double) {ACID}")
+    session.execute("INSERT INTO f VALUES (1, 10), (2, 20), (4, 40)")
+    result = session.execute(
+        "MERGE INTO t USING (SELECT CAST(id AS int) AS k FROM range(5)) s ON t.k = s.k"
+        " WHEN MATCHED AND s.k = 3 AND NOT EXISTS (SELECT 1 FROM f WHERE f.k = s.k) THEN DELETE"
+        " WHEN MATCHED AND t.k IN (SELECT k FROM f) THEN UPDATE SET"
+        " v = (SELECT max(x) FROM f WHERE f.k = t.k), w = (SELECT sum(x) FROM f)"
+    )
+    assert (result.rows_updated, result.rows_deleted) == (3, 1)
+    left = rows(session)
+    assert [left.get(k) for k in range(5)] == [(0, 0), (10, 70), (20, 70), None, (40, 70)]
+
+
+def test_update_and_delete_count_what_they_changed(session: Session) -> None:
+    updated = session.execute("UPDATE t SET v = 1 + rand(), w = 1 WHERE rand() < 0.5").rows_updated
+    left = rows(session)
+    assert len(left) == ROWS
+    assert updated == sum(w == 1 for _, w in left.values())
+    assert all((1 <= v < 2) == (w == 1) for v, w in left.values())
+    half = f"(SELECT CAST(id AS int) FROM range({ROWS}) WHERE rand() < 0.5)"
+    deleted = session.execute(f"DELETE FROM t WHERE k IN {half} AND rand() < 0.9").rows_deleted
+    assert len(rows(session)) == ROWS - (deleted or 0)
+
+
+@pytest.mark.parametrize("columns", ["", "CLUSTERED BY (u) INTO 4 BUCKETS"])
+def test_every_row_of_a_random_insert_arrives_once(session: Session, columns: str) -> None:
+    session.execute(f"CREATE TABLE i (id bigint, u string) PARTITIONED BY (p int) {columns} {ACID}")
+    for kind in ("INTO", "OVERWRITE"):
+        result = session.execute(
+            f"INSERT {kind} TABLE i PARTITION (p) SELECT id, uuid(), CAST(3 * rand() AS int)"
+            f" FROM range({ROWS})"
+        )
+        found = session.execute("SELECT id, u FROM i").fetchall()
+        assert sorted(i for i, _ in found) == list(range(ROWS))
+        assert len({u for _, u in found}) == result.rows_inserted == ROWS
+        assert session.execute("CHECK TABLE i").fetchall() == []
+        session.execute("TRUNCATE TABLE i")
