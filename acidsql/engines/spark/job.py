@@ -14,6 +14,7 @@ from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import relaxed, to_arrow
+from acidsql.engines.spark.clock import Clock
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.plain import scan_rows
@@ -61,10 +62,16 @@ class Job:
     filters: KeptFilters
     by_position: bool = True
     inputs: dict[str, DataFrame] = field(default_factory=dict)
+    clock: Clock = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.clock = Clock(self.spark)
 
     def sql(self, text: SqlText) -> DataFrame:
         """The DataFrame of a plan's text."""
-        return run_sql(self.spark, text, self._resolve, self.context.parameters)
+        frame = run_sql(self.spark, text, self._resolve, self.context.parameters)
+        with clear_errors():
+            return self.clock.fixed(frame)
 
     def scan(self, table: TableName, request: ScanRequest) -> Scan:
         """A table under the snapshot."""

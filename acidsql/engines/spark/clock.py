@@ -1,0 +1,86 @@
+"""What the time is, and who asks: one answer in all queries, jobs and reads of a statement.
+
+Spark fixes current_timestamp() and its kin for one job, when it optimises that job's plan. A
+statement may take several jobs, and a Result may be read twice. So they are replaced by their
+values in the analysed plan, where Spark has decided already what is a function and what a column of
+that name, and where the functions of registered frames and views stand too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from acidsql.engines.spark.gateway import by_gateway
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ASKED = (
+    *("current_timestamp()", "now()", "current_date()", "localtimestamp()", "current_timezone()"),
+    *("current_user()", "current_database()", "current_catalog()"),
+)
+"""Whatever Spark has for the session's own circumstances; other names are the same expressions."""
+
+_TIMES = tuple(f"current_time({precision})" for precision in range(7))
+"""Of Spark 4.1 and later."""
+
+
+@dataclass
+class Clock:
+    """The moment of a statement, taken when the first of its queries asks for it."""
+
+    spark: SparkSession
+
+    def fixed(self, frame: DataFrame) -> DataFrame:
+        """The frame with values for what depends on the moment; itself if nothing does."""
+        done = by_gateway(
+            self.spark,
+            lambda jvm: self._fixed(jvm, frame),
+            "each job of a statement has a current_timestamp() of its own",
+        )
+        return frame if done is None else done
+
+    def _fixed(self, jvm: Any, frame: DataFrame) -> DataFrame | None:
+        plan = frame._jdf.queryExecution().analyzed()
+        asks = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
+        if not plan.containsPattern(asks):
+            return None
+        values = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(self._values)
+        # What is left has another session's time zone in it, or is new to this file.
+        told = self._computed(jvm, plan.transformAllExpressionsWithSubqueries(values))
+        told.setAnalyzed()
+        of_rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows
+        return type(frame)(of_rows(self.spark._jsparkSession, told), self.spark)
+
+    @cached_property
+    def _values(self) -> Any:
+        """A java.util.Map: Spark's expressions to the literals they are in this statement."""
+        jvm: Any = self.spark._jvm
+        asked = self._plan((*_ASKED, *_TIMES) if self._has_times else _ASKED)
+        told = self._computed(jvm, asked)
+        values = jvm.java.util.HashMap()
+        for index in range(asked.expressions().size()):
+            # Each is the child of its alias.
+            values.put(
+                asked.expressions().apply(index).child(), told.expressions().apply(index).child()
+            )
+        return values
+
+    @property
+    def _has_times(self) -> bool:
+        version = self.spark.version.split(".")
+        return (int(version[0]), int(version[1])) >= (4, 1)
+
+    def _plan(self, functions: tuple[str, ...]) -> Any:
+        texts = ", ".join(f"{text} AS c{index}" for index, text in enumerate(functions))
+        return self.spark.sql(f"SELECT {texts}")._jdf.queryExecution().analyzed()
+
+    def _computed(self, jvm: Any, plan: Any) -> Any:
+        """The plan with the values that Spark's own rules give now."""
+        optimizer = jvm.org.apache.spark.sql.catalyst.optimizer
+        catalogs = self.spark._jsparkSession.sessionState().catalogManager()
+        return optimizer.ReplaceCurrentLike(catalogs).apply(
+            optimizer.ComputeCurrentTime.apply(plan)
+        )
