@@ -13,10 +13,17 @@ from dataclasses import dataclass
 
 from acidsql.catalog import Place
 from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
-from acidsql.layout.dir_names import UNFINISHED_FILE, BaseDir, DeltaDir
+from acidsql.layout.dir_names import (
+    HIGHEST_ID,
+    UNFINISHED_FILE,
+    BaseDir,
+    DeltaDir,
+    impossible_number,
+)
 from acidsql.layout.history import History, history
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX
 from acidsql.model.snapshot import Range, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
 from acidsql.scope import Scope
@@ -58,6 +65,7 @@ def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) ->
         # Its files are whatever they are, and nobody gives it write ids.
         return Adoption(table.name, WriteId(0), all(past.is_empty for _, past in found))
     for place, past in found:
+        _check_numbers(place, past)
         _check_files(table, place, past)
     _pass_over_compactors([past for _, past in found], scope, txn)
     write_ids = scope.store.valid_write_ids([table.name], scope.store.valid_txns())[table.name]
@@ -84,6 +92,24 @@ def _history_at(location: str, scope: Scope) -> History:
             hint=f"If none is running there, remove it. {UNFINISHED_FILE} marks it.",
         )
     return past
+
+
+def _check_numbers(location: str, past: History) -> None:
+    """No store could go on from ids that nobody can have given out, nor could rows have row ids."""
+    for path, directory in past.directories:
+        impossible = impossible_number(directory)
+        if impossible is not None:
+            raise UnsupportedStatementError(
+                f"{location}/{path} bears {impossible}, which no writer can have had",
+                detail=f"Ids end at {HIGHEST_ID}, statement ids at {STATEMENT_ID_MAX}.",
+                hint="Move it elsewhere.",
+            )
+    if any(bucket > BUCKET_ID_MAX for bucket in past.buckets):
+        raise UnsupportedStatementError(
+            f"{location} holds bucket {max(past.buckets)}, and rows of buckets above"
+            f" {BUCKET_ID_MAX} have no row ids",
+            hint="Read such files with Spark, then INSERT INTO a table of its own.",
+        )
 
 
 def _check_files(table: Table, location: str, past: History) -> None:

@@ -17,9 +17,10 @@ from acidsql.layout.acid_state import (
 from acidsql.layout.dir_names import BaseDir
 from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId, StatementId, WriteId
-from acidsql.model.row_id import RowId, encode_bucket
+from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX, RowId, encode_bucket
 from acidsql.model.snapshot import Range, ValidTxnList
 from acidsql.model.table import TableKind
+from acidsql.orc.belonging import require_columns, require_kind
 from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import valid_length
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
@@ -84,7 +85,12 @@ def select_files(
     for index, (partition, state) in enumerate(zip(partitions, states, strict=True)):
         inserts += insert_files(index, partition, state)
         deletes += delete_files(index, partition, state)
-    return Selection(tuple(partitions), opened_files(inserts, storage, tails=tails), tuple(deletes))
+    opened = opened_files(inserts, storage, tails=tails)
+    if snapshot.table.is_unchanged:
+        for file in opened:
+            if file.tail is not None and file.first is None:
+                require_columns(file.tail, file.path, snapshot.table.columns)
+    return Selection(tuple(partitions), opened, tuple(deletes))
 
 
 def directory_state(
@@ -176,6 +182,11 @@ def _selected(
     location = partition.location
     path = f"{location}/{file.path}"
     first = _first_row(path, file.bucket_id, *_ids(directory)) if directory.raw else None
+    if not file.size and file.side_file is None:
+        raise CorruptFileError(
+            f'file "{path}" has no bytes',
+            detail="A file of events has a footer at least: it has lost its rows.",
+        )
     side = None if file.side_file is None else f"{location}/{file.side_file}"
     return SelectedFile(
         index, path, file.size, file.bucket_id, directory.needs_row_filter, first, side
@@ -206,6 +217,11 @@ def _first_row(
             " 000000_0_copy_1. Hive cannot read a table with any other file either.",
             hint="Is the table partitioned, or is the file not meant to be there?",
         )
+    if bucket_id > BUCKET_ID_MAX or statement_id > STATEMENT_ID_MAX:
+        raise StorageError(
+            f'the rows of file "{path}" have no row ids',
+            detail=f"Buckets end at {BUCKET_ID_MAX}, statements at {STATEMENT_ID_MAX}.",
+        )
     return RowId(write_id, encode_bucket(bucket_id, statement_id), 0)
 
 
@@ -226,6 +242,8 @@ def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFil
             f'file "{file.path}" is not an ACID file',
             detail=f"Its columns are {', '.join(tail.column_names)}.",
         )
+    if tail.is_acid:
+        require_kind(tail, file.path, is_delete=False)
     if tail.is_acid and file.first is not None:
         if file.first.write_id == _ORIGINAL:
             raise StorageError(

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 
 from acidsql.model.ids import NO_TXN, BucketId, StatementId, TxnId, WriteId
+from acidsql.model.row_id import STATEMENT_ID_MAX
 
 VERSION_FILE = "_orc_acid_version"
 """In every directory a full-ACID writer makes; Trino skips a footer check when it is there."""
@@ -25,6 +26,10 @@ FLUSH_LENGTH_SUFFIX = "_flush_length"
 
 FIRST_BASE_WRITE_ID = WriteId(-(2**63))
 """Of the base that compacts nothing but original files (Long.MIN_VALUE)."""
+
+HIGHEST_ID = 2**53 - 1
+"""No write id or txn id is higher: Hive gives them out one by one, from 1 on, and does not come to
+that in centuries. Higher ones are longs, but the ids after them may not be."""
 
 _LONG_MAX = 2**63 - 1
 _INT_MAX = 2**31 - 1
@@ -151,6 +156,25 @@ def parse_delta(name: str) -> DeltaDir | None:
 def parse_directory(name: str) -> BaseDir | DeltaDir | None:
     """The base, delta or delete delta a directory name means, or None."""
     return parse_base(name) or parse_delta(name)
+
+
+def impossible_number(directory: BaseDir | DeltaDir) -> str | None:
+    """What no writer can have put into the directory's name, in words; None if there is nothing.
+
+    >>> impossible_number(BaseDir(WriteId(2**62)))
+    'the write id 4611686018427387904'
+    >>> impossible_number(DeltaDir(WriteId(1), WriteId(1), StatementId(4096)))
+    'the statement id 4096'
+    """
+    last = directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id
+    if last > HIGHEST_ID:
+        return f"the write id {last}"
+    if directory.visibility_id > HIGHEST_ID:
+        return f"the transaction id {directory.visibility_id}"
+    statement = None if isinstance(directory, BaseDir) else directory.statement_id
+    if statement is not None and statement > STATEMENT_ID_MAX:
+        return f"the statement id {statement}"
+    return None
 
 
 def parse_bucket_file(name: str) -> BucketFile | None:

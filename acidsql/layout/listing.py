@@ -11,6 +11,7 @@ from acidsql.layout.dir_names import (
     DeltaDir,
     file_bucket_id,
     is_hidden,
+    parse_bucket_file,
     parse_original_file,
 )
 from acidsql.model.ids import BucketId
@@ -54,7 +55,7 @@ def directory_files(
     """Whether the files of a directory are raw, and those that hold rows, in path order.
 
     ``files`` are relative to the directory. Files in directories inside it count as its own, as in
-    Hive 4. Empty files are left out, but for those of deletes.
+    Hive 4. Empty files are left out, but for those of events that nobody writes empty.
     """
     shown = [f for f in files if not any(map(is_hidden, f.path.split("/")))]
     if kind is TableKind.INSERT_ONLY:
@@ -71,13 +72,14 @@ def directory_files(
     streamed = isinstance(directory, DeltaDir) and _may_be_streamed(directory)
     sides = {f.path: f.path + FLUSH_LENGTH_SUFFIX for f in shown} if streamed else {}
     sides = {f: s for f, s in sides.items() if s in side_files}
-    # An empty file of deletes is no file of no deletes: read, it fails, and brings no row back. Nor
-    # does an empty file that is streamed into say that nothing was committed: its side file does.
-    keep_empty = isinstance(directory, DeltaDir) and directory.is_delete
+    # An empty file of events is no file of no events: read, it fails, and loses or brings back no
+    # row. Nor does one that is streamed into say that nothing was committed: its side file does.
+    is_delete = isinstance(directory, DeltaDir) and directory.is_delete
     shown = [
         f
         for f in shown
-        if f.path not in side_files and (f.size > 0 or keep_empty or f.path in sides)
+        if f.path not in side_files
+        and (f.size > 0 or f.path in sides or is_delete or (not raw and _is_cut_off(f)))
     ]
     return raw, _data_files(path, shown, sides)
 
@@ -109,6 +111,16 @@ def _may_be_streamed(delta: DeltaDir) -> bool:
         and delta.min_write_id != delta.max_write_id
         and delta.visibility_id == 0
     )
+
+
+def _is_cut_off(empty: ListedFile) -> bool:
+    """Whether an empty file must have had bytes.
+
+    Hive 4 leaves one, called ``bucket_N_A``, where its vectorised writer of a bucketed table lost
+    the rows of an INSERT; all readers of Hive pass over it. Nobody leaves an empty ``bucket_N``.
+    """
+    bucket = parse_bucket_file(_name(empty))
+    return bucket is not None and bucket.attempt is None
 
 
 def _name(file: ListedFile) -> str:

@@ -23,6 +23,7 @@ class ProblemKind(Enum):
     # Of one file.
     EMPTY_FILE = "empty file"
     UNREADABLE = "unreadable"
+    WRONG_SCHEMA = "wrong schema"
     WRONG_FOOTER = "wrong footer"
     WRONG_STATISTICS = "wrong statistics"
     UNSORTED = "unsorted"

@@ -67,22 +67,23 @@ def field_of(kind: StructType, name: str) -> int | None:
 
 def check_convertible(column: Column, source: ColumnType, path: str) -> None:
     """StorageError unless ORC's readers turn values of the source's type into the column's."""
-    if not _convertible(source, column.type):
+    if not is_convertible(source, column.type):
         raise _unfit(column, source, path)
 
 
-def _convertible(source: ColumnType, target: ColumnType) -> bool:
+def is_convertible(source: ColumnType, target: ColumnType) -> bool:
+    """Whether ORC's readers turn values of the one type into the other."""
     if target in (source, VOID):
         return True
     match source, target:
         case ArrayType(inner), ArrayType(wanted):
-            return _convertible(inner, wanted)
+            return is_convertible(inner, wanted)
         case MapType(key, value), MapType(wanted_key, wanted_value):
-            return _convertible(key, wanted_key) and _convertible(value, wanted_value)
+            return is_convertible(key, wanted_key) and is_convertible(value, wanted_value)
         case StructType(fields), StructType(wanted_fields):
             places = [field_of(source, name) for name, _ in wanted_fields]
             return all(
-                at is None or _convertible(fields[at][1], wanted)
+                at is None or is_convertible(fields[at][1], wanted)
                 for at, (_, wanted) in zip(places, wanted_fields, strict=True)
             )
     if _is_text(target):

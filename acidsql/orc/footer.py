@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from acidsql.errors import CorruptFileError, MissingFileError
+from acidsql.errors import MissingFileError
 from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
+from acidsql.orc.damage import NOT_WHOLE, naming
 from acidsql.orc.protobuf import bytes_field, fields, packed_numbers, varint_field
 from acidsql.orc.schema import EVENT_COLUMNS
 
@@ -142,13 +143,9 @@ def read_tail(source: BinaryIO | str, path: str = "", length: int | None = None)
                 return read_tail(stream, path, length)
         except FileNotFoundError as error:
             raise MissingFileError(f'file "{path}" does not exist') from error
-    try:
+    with naming(path, NOT_WHOLE):
         end = source.seek(0, os.SEEK_END) if length is None else length
         return _parse_tail(source, end)
-    except ValueError as error:
-        raise CorruptFileError(
-            f'file "{path}" is not a whole ORC file', detail=f"{str(error).capitalize()}."
-        ) from error
 
 
 def append_metadata(

@@ -18,6 +18,7 @@ from acidsql.layout.arrow import Array, DataType
 from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
+from acidsql.orc.belonging import require_columns, require_kind
 from acidsql.orc.evolution import current_rows
 from acidsql.orc.keys import (
     DeletedRows,
@@ -27,7 +28,7 @@ from acidsql.orc.keys import (
     longs,
     valid_events,
 )
-from acidsql.orc.reader import OrcInput, Source, open_orc, read_row_ids, require_acid
+from acidsql.orc.reader import OrcInput, Source, open_orc, read_deletes, require_acid
 from acidsql.orc.schema import (
     CURRENT_TRANSACTION,
     DELETE,
@@ -59,12 +60,16 @@ class MergeInput:
 
 @dataclass(frozen=True, slots=True)
 class MergeOutput:
-    """Where the merged file goes and what it looks like. ``by_position`` as in `current_rows`."""
+    """Where the merged file goes and what it looks like. ``by_position`` as in `current_rows`.
+
+    ``unchanged`` says that files of events have these very columns, or are another table's.
+    """
 
     path: str
     columns: tuple[Column, ...]
     compression: str = "snappy"
     by_position: bool = True
+    unchanged: bool = False
 
 
 def merge_major(
@@ -150,7 +155,7 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     """The events that stay, one stripe at a time, with the table's columns."""
     for each in inputs:
-        for events, columns in _stripes(each):
+        for events, columns in _stripes(each, output):
             row_ids = RowIds.of(events)
             keep = valid_events(longs(events.column(CURRENT_TRANSACTION)), valid_write_ids)
             keep &= longs(events.column(OPERATION)) == INSERT
@@ -168,13 +173,18 @@ def _batches(
                 yield pa.RecordBatch.from_arrays([*keys, rows], names=list(EVENT_COLUMNS))
 
 
-def _stripes(each: MergeInput) -> Iterator[tuple[pa.RecordBatch, Sequence[Column]]]:
+def _stripes(
+    each: MergeInput, output: MergeOutput
+) -> Iterator[tuple[pa.RecordBatch, Sequence[Column]]]:
     """The events of each stripe, and the columns their rows have in the file."""
     # Exact: a copy must not lose a fraction Hive wrote, and any year is possible.
     with open_orc(each.source, each.path, each.length, exact=True) as opened:
         columns = file_columns(opened.tail, each.path)
         if each.first is None or opened.tail.is_acid:
             require_acid(opened)
+            require_kind(opened.tail, each.path, is_delete=False)
+            if output.unchanged:
+                require_columns(opened.tail, each.path, output.columns)
             yield from ((events, columns) for events in opened.stripes())
             return
         first = each.first
@@ -239,7 +249,7 @@ def _delete_events(
     deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList
 ) -> tuple[RowIds, Longs]:
     """Row ids and current write ids of all valid delete events."""
-    tables = [read_row_ids(d.source, d.path, length=d.length) for d in deletes]
+    tables = [read_deletes(d.source, d.path, length=d.length) for d in deletes]
     empty = pa.schema([f for f in KEY_FIELDS if f.name != OPERATION]).empty_table()
     events = pa.concat_tables([empty, *tables])
     current = longs(events.column(CURRENT_TRANSACTION))

@@ -12,8 +12,10 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 
-from acidsql.errors import CorruptFileError, MissingFileError, StorageError
+from acidsql.errors import CorruptFileError, MissingFileError
+from acidsql.orc.belonging import require_kind
 from acidsql.orc.calendar import has_dates, proleptic
+from acidsql.orc.damage import naming
 from acidsql.orc.exact import ExactFile
 from acidsql.orc.footer import JULIAN, FileTail, read_tail
 from acidsql.orc.schema import (
@@ -53,7 +55,7 @@ class OrcInput:
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the whole file."""
-        with _named(self.path):
+        with naming(self.path):
             schema: pa.Schema = self.file.schema
         return schema
 
@@ -70,7 +72,7 @@ class OrcInput:
 
     def unverified_stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
         """One stripe as it is."""
-        with _named(self.path):
+        with naming(self.path):
             if self.exact is not None and names is None:
                 return self._dated(self.exact.read_stripe(number))
             columns = None if names is None else list(names)
@@ -82,12 +84,14 @@ class OrcInput:
             return
         said = self.statistics.stripes
         keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
-        actual = dict(actual_statistics(batch.select(keys)))
+        with naming(self.path):
+            actual = dict(actual_statistics(batch.select(keys)))
         for at, name in enumerate(self.tail.column_names[:-1], 1):
             found = actual.get(name)
             if found is None or number >= len(said) or at >= len(said[number]):
                 continue
-            reason = contradiction(said[number][at], found)
+            with naming(self.path):
+                reason = contradiction(said[number][at], found)
             if reason is not None:
                 raise CorruptFileError(
                     f'file "{self.path}" contradicts its own statistics',
@@ -99,7 +103,7 @@ class OrcInput:
         batches = list(self.stripes(names))
         if batches:
             return pa.Table.from_batches(batches)
-        with _named(self.path):
+        with naming(self.path):
             table: pa.Table = self.file.read(columns=None if names is None else list(names))
             return table
 
@@ -107,8 +111,9 @@ class OrcInput:
         """The names to read for the event columns and these columns of ``row``, as far as there."""
         if columns is None:
             return None
-        row = self.schema.field(ROW).type
-        there = {row.field(at).name for at in range(row.num_fields)}
+        with naming(self.path):
+            row = self.schema.field(ROW).type
+            there = {row.field(at).name for at in range(row.num_fields)}
         return [*KEY_COLUMNS, *(f"{ROW}.{name}" for name in columns if name in there)]
 
     def _dated(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -140,7 +145,7 @@ def open_orc(
             raise MissingFileError(f'file "{path}" does not exist') from error
         return
     tail = read_tail(source, path, length)
-    with _named(path):
+    with naming(path):
         source.seek(0)
         if length is not None:
             # Part of a file is only ever a streamed one, which is small.
@@ -177,6 +182,14 @@ def read_row_ids(source: Source, path: str = "", *, length: int | None = None) -
     """Row ids and currentTransaction alone: all a delete file says."""
     with open_orc(source, path, length) as opened:
         require_acid(opened)
+        return opened.read([*ROW_ID_COLUMNS, CURRENT_TRANSACTION])
+
+
+def read_deletes(source: Source, path: str = "", *, length: int | None = None) -> pa.Table:
+    """`read_row_ids` of a file that must not hold inserts, else CorruptFileError."""
+    with open_orc(source, path, length) as opened:
+        require_acid(opened)
+        require_kind(opened.tail, opened.path, is_delete=True)
         return opened.read([*ROW_ID_COLUMNS, CURRENT_TRANSACTION])
 
 
@@ -226,19 +239,3 @@ def valid_length(side_file: bytes, path: str = "") -> int:
     if whole == 0:
         raise CorruptFileError(f'side file "{path}" holds no length')
     return int(struct.unpack(">q", side_file[8 * whole - 8 : 8 * whole])[0])
-
-
-@contextmanager
-def _named(path: str) -> Iterator[None]:
-    """Errors of pyarrow as ours, with the file's name."""
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError) as error:
-        detail = f"{str(error).splitlines()[0]}." if str(error) else None
-        if "out of range for nanosecond" in str(error):
-            raise StorageError(
-                f'file "{path}" has a timestamp outside the years 1677 to 2262',
-                detail=detail,
-                hint="Only Spark can read it.",
-            ) from error
-        raise CorruptFileError(f'file "{path}" cannot be read as ORC', detail=detail) from error

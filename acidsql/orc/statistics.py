@@ -10,7 +10,7 @@ import os
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from decimal import Context, Decimal, InvalidOperation
+from decimal import Context, Decimal
 from functools import reduce
 from itertools import islice, zip_longest
 from typing import Any, BinaryIO
@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from acidsql.errors import CorruptFileError
 from acidsql.layout.arrow import Array
 from acidsql.orc.calendar import SKIPPED_DAYS, SWITCH_DAY
 from acidsql.orc.chunks import decompress_section
+from acidsql.orc.damage import naming
 from acidsql.orc.footer import DATE, JULIAN, TIMESTAMP, TIMESTAMP_INSTANT, FileTail
 from acidsql.orc.protobuf import fields
 from acidsql.orc.timestamps import is_exact
@@ -67,28 +67,29 @@ def read_statistics(
 
     CorruptFileError if they cannot be read.
     """
-    try:
+    with naming(path, "has unreadable statistics"):
         length = _int(dict(fields(tail.postscript)), _POSTSCRIPT_METADATA)
         footer_at = tail.length - 1 - len(tail.postscript) - tail.footer_length
         footer = _section(source, footer_at, tail.footer_length, tail)
         metadata = _section(source, footer_at - length, length, tail)
         file = _columns_of(footer, _FOOTER_STATISTICS, columns)
         stripes = tuple(_columns_of(_bytes(v), 1, columns) for n, v in fields(metadata) if n == 1)
-    except (ValueError, InvalidOperation) as error:
-        raise CorruptFileError(
-            f'file "{path}" has unreadable statistics', detail=f"{str(error).capitalize()}."
-        ) from error
     return FileStatistics(file, stripes)
 
 
-def may_hold_skipped_days(tail: FileTail) -> bool:
+def may_hold_skipped_days(tail: FileTail, path: str = "") -> bool:
     """Whether a date or timestamp may be of the days that the hybrid calendar skips in 1582.
 
     No file that counts in the hybrid calendar can have them. A day more is taken at each end: a
-    timestamp is of another day elsewhere.
+    timestamp is of another day elsewhere. CorruptFileError if the statistics cannot be read.
     """
     if tail.calendar == JULIAN:
         return False
+    with naming(path, "has unreadable statistics"):
+        return _allows_skipped_days(tail)
+
+
+def _allows_skipped_days(tail: FileTail) -> bool:
     said = _columns_of(tail.footer, _FOOTER_STATISTICS, None)
     for kind, column in zip_longest(tail.types, said):
         if kind is None or kind.kind not in (DATE, TIMESTAMP, TIMESTAMP_INSTANT):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.errors import CorruptFileError
 from acidsql.model.table import Column
 from acidsql.model.types import (
     ArrayType,
@@ -18,6 +17,7 @@ from acidsql.model.types import (
     PrimitiveType,
     StructType,
 )
+from acidsql.orc.damage import NOT_WHOLE, naming
 from acidsql.orc.footer import FileTail, OrcType
 from acidsql.orc.schema import EVENT_COLUMNS, ROW
 
@@ -45,17 +45,13 @@ def file_columns(tail: FileTail, path: str = "") -> tuple[Column, ...]:
     Names are spelled as in the file, in structs too. A type no table can declare has its ORC name.
     CorruptFileError if the footer's types make no sense.
     """
-    try:
+    with naming(path, NOT_WHOLE):
         root = _column_type(tail.types, 0)
         if tail.is_acid and isinstance(root, StructType):
             root = root.fields[EVENT_COLUMNS.index(ROW)][1]
         if not isinstance(root, StructType):
             raise ValueError("the rows of the file are no struct")
         return tuple(Column(name, kind) for name, kind in root.fields)
-    except (ValueError, IndexError, RecursionError) as error:
-        raise CorruptFileError(
-            f'file "{path}" is not a whole ORC file', detail=f"{str(error).capitalize()}."
-        ) from error
 
 
 def _column_type(types: Sequence[OrcType], at: int) -> ColumnType:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from acidsql.errors import StorageError
-from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
+from acidsql.layout.dir_names import BaseDir, DeltaDir, impossible_number, parse_directory
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
@@ -63,6 +63,7 @@ def unknown_ids(
 ) -> UnknownIds | None:
     """The directory with the highest write id or txn id that the store has not given out, if any.
 
+    One that no store can have given out does not count: nobody reads it, nor comes up to it.
     The store is asked after the listing: who made a directory had its ids before.
     """
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -70,7 +71,11 @@ def unknown_ids(
     names = [
         (f"{place}/{name}", name) for place, ns in zip(places, listed, strict=True) for name in ns
     ]
-    found = [(path, d) for path, name in names if (d := parse_directory(name)) is not None]
+    found = [
+        (path, directory)
+        for path, name in names
+        if (directory := parse_directory(name)) is not None and not impossible_number(directory)
+    ]
     if not found:
         return None
     valid_txns = txns.valid_txns()

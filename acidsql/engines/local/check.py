@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from acidsql.engines.local.checked_bucket import CheckedBucket
-from acidsql.engines.local.checked_file import open_data, problem_of
+from acidsql.engines.local.checked_file import open_data, problem_of, schema_misfit
 from acidsql.engines.selection import directory_state
 from acidsql.errors import AcidSqlError, CorruptFileError
 from acidsql.layout.acid_state import AcidState, SelectedDir
@@ -92,6 +92,9 @@ class _Directory:
             if self.snapshot.table.format is not FileFormat.ORC:
                 return self._row_count_of_other(path)
             with open_data(self.storage, self.partition, file) as (opened, _):
+                reason = schema_misfit(opened.tail, path, self.snapshot.table)
+                if reason is not None:
+                    self._add(path, ProblemKind.WRONG_SCHEMA, reason)
                 return sum(batch.num_rows for batch in opened.stripes())
         except AcidSqlError as error:
             self._unreadable(path, error)

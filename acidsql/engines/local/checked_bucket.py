@@ -24,7 +24,7 @@ from acidsql.model.row_id import decode_bucket
 from acidsql.orc.check import row_id_text
 from acidsql.orc.keys import Flags, RowIds
 from acidsql.orc.ranges import RowIdRanges
-from acidsql.orc.reader import read_row_ids
+from acidsql.orc.reader import read_deletes
 from acidsql.plans.engine import CheckResult, PartitionLocation, TableSnapshot
 from acidsql.storage import Storage
 
@@ -85,7 +85,7 @@ class CheckedBucket:
             for (_, bucket_property), start, end in row_ids.groups():
                 for file in _files(directory, decode_bucket(bucket_property)):
                     with open_data(self.storage, self.partition, file) as (_, source):
-                        own = RowIds.of(read_row_ids(source, file.path))
+                        own = RowIds.of(read_deletes(source, file.path))
                     at = np.arange(start, end)
                     ranges = RowIdRanges.together([RowIdRanges.of(own)])
                     flags[at] |= ranges.contains(row_ids.where(at))
@@ -127,6 +127,6 @@ class CheckedBucket:
 
 
 def _files(directory: SelectedDir, bucket: BucketId) -> list[DataFile]:
-    # An empty file with a side file is one that a streaming writer has only just opened.
-    files = [f for f in directory.files if f.size or f.side_file is None]
-    return [f for f in files if f.bucket_id == bucket]
+    # An empty file with a side file is one that a streaming writer has only just opened; any other
+    # is a problem of the listing.
+    return [f for f in directory.files if f.size and f.bucket_id == bucket]

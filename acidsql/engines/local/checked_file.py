@@ -20,8 +20,10 @@ from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.model.types import PrimitiveType
+from acidsql.orc.belonging import misfit
 from acidsql.orc.check import Events, Findings, checked_events
 from acidsql.orc.evolution import current_rows
+from acidsql.orc.footer import FileTail
 from acidsql.orc.keys import Flags, Longs, RowIds, valid_events
 from acidsql.orc.ranges import RowIdRanges
 from acidsql.orc.reader import OrcInput, open_orc, valid_length
@@ -113,6 +115,10 @@ def problem_of(error: AcidSqlError, path: str, partition: PartitionLocation) -> 
 
 def check_file(opened: OrcInput, source: BinaryIO, place: FilePlace, checked: CheckedFile) -> None:
     """Read a file from end to end; everything it is and has goes into ``checked``."""
+    reason = schema_misfit(opened.tail, opened.path, place.table)
+    if reason is not None and not place.is_delete:
+        checked.found.add(ProblemKind.WRONG_SCHEMA, reason)
+        return
     for events in checked_events(opened, source, checked.found):
         checked.events += len(events.row_ids)
         own = _check_places(events, place, checked.found)
@@ -123,6 +129,18 @@ def check_file(opened: OrcInput, source: BinaryIO, place: FilePlace, checked: Ch
         checked.add(
             events.row_ids.where(visible), events.current[visible], is_delete=place.is_delete
         )
+
+
+def schema_misfit(tail: FileTail, path: str, table: Table) -> str | None:
+    """How a file's columns show that it is another table's; None if they do not."""
+    if table.is_unchanged and tail.is_acid:
+        return misfit(tail, path, table.columns, unchanged=True)
+    # Not every reader matches by what the table, or this session, says.
+    ways = [
+        misfit(tail, path, table.columns, unchanged=False, by_position=by_position)
+        for by_position in (True, False)
+    ]
+    return ways[0] if all(ways) else None
 
 
 def _check_places(events: Events, place: FilePlace, found: Findings) -> Flags:

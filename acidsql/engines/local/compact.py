@@ -215,7 +215,11 @@ class _Compaction:
         local = path or os.path.join(tempfile.gettempdir(), f"{self.attempt.name}_{name}")
         table = self.snapshot.table
         output = MergeOutput(
-            local, table.columns, compression_of(table), by_position=self.by_position
+            local,
+            table.columns,
+            compression_of(table),
+            by_position=self.by_position,
+            unchanged=table.is_unchanged,
         )
         inserts = self._inputs(directory.inserts, bucket)
         deletes = self._inputs(self.deletes, bucket)

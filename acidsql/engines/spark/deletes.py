@@ -28,7 +28,7 @@ from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.row_id import CODEC_V1
 from acidsql.model.snapshot import ValidWriteIdList
-from acidsql.orc.reader import read_row_ids
+from acidsql.orc.reader import read_deletes
 from acidsql.orc.schema import DELETE
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
@@ -181,7 +181,7 @@ def read_deleted(
     selection: Selection, write_ids: ValidWriteIdList, storage: Storage
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The row ids that visible delete events name: partition index and the id's columns."""
-    tables = [_visible(read_row_ids(*_source(f, storage)), f, write_ids) for f in selection.deletes]
+    tables = [_visible(read_deletes(*_source(f, storage)), f, write_ids) for f in selection.deletes]
     partitions = np.concatenate(
         [np.full(t.num_rows, f.partition) for t, f in zip(tables, selection.deletes, strict=True)]
     )

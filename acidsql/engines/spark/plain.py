@@ -73,7 +73,7 @@ def _is_bent(spark: SparkSession, table: Table, selection: Selection, storage: S
     if not has_days(kinds):
         return False
     files = _opened(selection, storage)
-    return any(f.tail is not None and may_hold_skipped_days(f.tail) for f in files)
+    return any(f.tail is not None and may_hold_skipped_days(f.tail, f.path) for f in files)
 
 
 def _opened(selection: Selection, storage: Storage) -> tuple[SelectedFile, ...]:

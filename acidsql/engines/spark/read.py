@@ -98,7 +98,7 @@ def _events(
     bent: list[SelectedFile] = []
     files: list[SelectedFile] = []
     for file in selection.inserts:
-        bends = file.tail is not None and may_hold_skipped_days(file.tail)
+        bends = file.tail is not None and may_hold_skipped_days(file.tail, file.path)
         (bent if bends else files).append(file)
     row_ids = request.row_id or request.key or bool(selection.deletes)
     if table.is_unchanged and all(f.first is None and f.length is None for f in files):

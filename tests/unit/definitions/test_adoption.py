@@ -183,3 +183,56 @@ def test_partitions_of_one_statement_have_a_directory_each(session, tmp_path):
     assert session.execute("SHOW PARTITIONS n").fetchall() == []
     session.execute(f"{add} '{tmp_path}/y'")
     assert session.execute("SHOW PARTITIONS n").fetchall() == [("p=1",), ("p=2",)]
+
+
+IMPOSSIBLE = [
+    "base_0000001_v9223372036854775807",
+    "base_0000001_v9223372036854775805",
+    "base_9223372036854775806",
+    "delta_9223372036854775807_9223372036854775807_0000",
+    "delta_0000001_9223372036854775807",
+    f"delta_{2**53}_{2**53}_0000",
+    "delta_0000001_0000001_4096",
+    "delete_delta_0000001_0000001_2147483647",
+]
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_numbers_that_nobody_can_have_had(session, tmp_path, name):
+    with pytest.raises(UnsupportedStatementError, match="which no writer can have had"):
+        adopt(session, place(tmp_path / "d", name))
+    assert session.find_table(T) is None
+    session.execute(f"CREATE TABLE t (id int) PARTITIONED BY (p int) {ACID}")
+    with pytest.raises(UnsupportedStatementError, match="which no writer can have had"):
+        session.execute(f"ALTER TABLE t ADD PARTITION (p = 1) LOCATION '{tmp_path}/d'")
+    place(tmp_path / "w" / "t" / "p=2", name)
+    with pytest.raises(UnsupportedStatementError, match="which no writer can have had"):
+        session.execute("MSCK REPAIR TABLE t")
+    assert session.execute("INSERT INTO t VALUES (1, 3)").write_ids == {"default.t": 1}
+    session.execute(f"CREATE TABLE other (id int) {ACID}")
+    session.execute("INSERT INTO other VALUES (1)")
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE[:5])
+def test_such_a_directory_in_a_table_stops_nobody(session, tmp_path, name):
+    session.execute(f"CREATE TABLE t (id int) {ACID}")
+    place(tmp_path / "w" / "t", name)
+    session.execute("INSERT INTO t VALUES (1)")
+    assert session.execute("MSCK REPAIR TABLE t").message == "nothing to repair"
+    session.execute("INSERT INTO t VALUES (2)")
+    found = session.execute("CHECK TABLE t").fetchall()
+    assert any(problem == "unknown write id" for _, _, problem, _ in found) or "_v" in name
+
+
+def test_the_highest_ids_that_can_be(session, tmp_path):
+    highest = 2**53 - 1
+    adopt(session, place(tmp_path / "d", f"base_{highest}_v{highest}"))
+    done = session.execute("INSERT INTO t VALUES (1)")
+    assert (done.write_ids, done.txn_id) == ({"default.t": highest + 1}, highest + 1)
+
+
+def test_buckets_beyond_those_of_row_ids(session, tmp_path):
+    place(tmp_path / "d", "base_3")
+    (tmp_path / "d" / "base_3" / "bucket_04096").write_bytes(b"ORC")
+    with pytest.raises(UnsupportedStatementError, match="holds bucket 4096"):
+        adopt(session, tmp_path / "d")

@@ -198,6 +198,7 @@ def test_files_that_count() -> None:
     assert first.files == (
         DataFile("delta_1_1_0/bucket_00000_0", 9, 0),
         DataFile("delta_1_1_0/bucket_00001", 7, 1),
+        DataFile("delta_1_1_0/bucket_00002", 0, 2),
     )
     side = "delta_2_3/bucket_00000_flush_length"
     assert second.files == (DataFile("delta_2_3/bucket_00000", 5, 0, side),)
@@ -211,15 +212,35 @@ def test_base_with_markers_only_is_seen_as_empty() -> None:
     assert state.base.files == ()
 
 
-def test_an_empty_file_is_passed_over_but_not_one_of_deletes() -> None:
-    """Whoever skips deletes brings rows back."""
+def test_an_empty_file_of_events_is_not_passed_over() -> None:
+    """Whoever skips inserts loses rows, and whoever skips deletes brings some back."""
     files = [
-        ListedFile("delta_1_1_0/bucket_00000", 0),
+        ListedFile("base_1/bucket_00001", 0),
+        ListedFile("delta_2_2_0/bucket_00000", 0),
         ListedFile("delete_delta_2_2_0/bucket_00000", 0),
+        ListedFile("delete_delta_2_2_0/bucket_00001_0", 0),
     ]
     state = acid_state(files, snapshot(2))
-    assert state.deltas[0].files == ()
-    assert [f.path for f in state.delete_deltas[0].files] == ["delete_delta_2_2_0/bucket_00000"]
+    assert state.base is not None
+    selected = (state.base, *state.deltas, *state.delete_deltas)
+    assert [f.path for d in selected for f in d.files] == [f.path for f in files]
+
+
+def test_an_empty_file_of_hives_is_passed_over() -> None:
+    """Hive 3 leaves one for each bucket without rows in tables that become ACID later, Hive 4 where
+    its vectorised writer of a bucketed table lost the rows.
+    """
+    files = [
+        ListedFile("delta_2_2_0/bucket_00000_0", 0),
+        ListedFile("000000_0", 0),
+        ListedFile("000001_0", 5),
+        ListedFile("delta_1_1_0/000000_0", 0),
+        ListedFile("delta_1_1_0/000001_0", 5),
+    ]
+    state = acid_state(files, snapshot(2))
+    assert state.deltas[1].files == ()
+    assert [f.path for f in state.originals] == ["000001_0"]
+    assert [f.path for f in state.deltas[0].files] == ["delta_1_1_0/000001_0"]
 
 
 def test_raw_directories() -> None:
