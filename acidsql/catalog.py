@@ -62,7 +62,7 @@ class Catalog(Protocol):
     """
 
     def create_database(self, database: Database) -> None:
-        """Raises DatabaseExistsError."""
+        """Raises DatabaseExistsError, or AnalysisError for what none may be called."""
         ...
 
     def drop_database(self, name: str) -> None:

@@ -15,6 +15,7 @@
     │   └── CardinalityError          MERGE: one target row matched by several source rows
     ├── StorageError                  a file or directory cannot be read or written
     │   ├── CorruptFileError
+    │   ├── PathExistsError
     │   └── MissingFileError
     │       └── SnapshotExpiredError
     ├── TxnError                      the transaction manager refused
@@ -130,6 +131,10 @@ class StorageError(AcidSqlError):
 
 class CorruptFileError(StorageError):
     """A file is there but is not what its name promises."""
+
+
+class PathExistsError(StorageError):
+    """A file or directory is there already whose name is to be that of another one."""
 
 
 class MissingFileError(StorageError):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
+import posixpath
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,9 +16,9 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from acidsql.errors import ConfigError, MissingFileError, StorageError
+from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
 from acidsql.layout.listing import ListedFile
-from acidsql.storage import Storage, local_path_of
+from acidsql.storage import Storage, is_plain_path, local_path_of
 
 _OF_DIRECTORIES = ("hdfs", "local", "mock")
 """The file systems of pyarrow, by their ``type_name``, that keep an empty directory."""
@@ -42,10 +45,25 @@ def _clear_errors(action: str, path: str) -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         raise MissingFileError(f"cannot {action} {path}: it does not exist") from error
+    except ValueError as error:  # a NUL, or what no file name can be written as
+        raise StorageError(f"cannot {action} {path!r}: {error}") from error
     except OSError as error:
         hint = "Check that the path is writable." if isinstance(error, PermissionError) else None
         reason = error.strerror or str(error)
         raise StorageError(f"cannot {action} {path}: {reason}", hint=hint) from error
+
+
+def _refuse_strange(action: str, *paths: str) -> None:
+    for path in paths:
+        if not is_plain_path(path):
+            raise StorageError(
+                f"cannot {action} {path!r}: it is no plain absolute path",
+                detail="Where it leads to cannot be seen from it, so nothing is touched.",
+            )
+
+
+def _path_exists(source: str, target: str) -> PathExistsError:
+    return PathExistsError(f"cannot rename {source} to {target}: the target exists")
 
 
 def _despite_others(remove: Callable[[str], None], path: str) -> None:
@@ -63,6 +81,7 @@ class LocalStorage:
     where its file goes. Files written here have none, which Hadoop takes as they are.
     """
 
+    renames_exclusively = True
     has_directories = True
 
     def __init__(self, *, missing_is_empty: bool = False) -> None:
@@ -92,30 +111,35 @@ class LocalStorage:
             return sorted(e.name for e in os.scandir(root) if e.is_dir()) if root.exists() else []
 
     def exists(self, path: str) -> bool:
-        return self._path(path).exists()
+        with _clear_errors("look at", path):
+            return self._path(path).exists()
 
     def is_missing(self, directory: str) -> bool:
         return not self._missing_is_empty and not self.exists(directory)
 
     def make_directory(self, path: str) -> None:
+        _refuse_strange("create", path)
         with _clear_errors("create", path):
-            self._path(path).mkdir(parents=True, exist_ok=True)
+            _make_directories(self._path(path))
 
     def open_input(self, path: str) -> BinaryIO:
         with _clear_errors("read", path):
             return self._path(path).open("rb")
 
     def write_file(self, path: str, data: bytes) -> None:
+        _refuse_strange("write", path)
         target = self._path(path)
         with _clear_errors("write", path):
-            target.parent.mkdir(parents=True, exist_ok=True)
+            _make_directories(target.parent)
             _checksum(target).unlink(missing_ok=True)
             with target.open("wb") as stream:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
+            _sync_directory(target.parent)
 
     def put_file(self, source: str, path: str) -> None:
+        _refuse_strange("write", path)
         target = self._path(path)
         with _clear_errors("write", path):
             _checksum(target).unlink(missing_ok=True)
@@ -123,21 +147,27 @@ class LocalStorage:
                 shutil.move(source, target)
             with target.open("rb") as stream:
                 os.fsync(stream.fileno())
+            _sync_directory(target.parent)
 
     def rename(self, source: str, target: str) -> None:
+        _refuse_strange("rename", source, target)
         old, new = self._path(source), self._path(target)
         with _clear_errors("rename", source):
-            if new.exists():
-                raise StorageError(f"cannot rename {source} to {target}: the target exists")
-            new.parent.mkdir(parents=True, exist_ok=True)
+            if os.path.lexists(new):
+                raise _path_exists(source, target)
+            _make_directories(new.parent)
             # An old one must not be there when the file is.
             _checksum(new).unlink(missing_ok=True)
-            old.rename(new)
+            try:
+                rename_exclusively(old, new)
+            except FileExistsError:
+                raise _path_exists(source, target) from None
             with contextlib.suppress(FileNotFoundError):
                 _checksum(old).rename(_checksum(new))
-            self._sync_directory(new.parent)
+            _sync_directory(new.parent)
 
     def remove(self, path: str) -> None:
+        _refuse_strange("remove", path)
         with _clear_errors("remove", path):
             _despite_others(self._remove, path)
 
@@ -149,6 +179,10 @@ class LocalStorage:
             target.unlink(missing_ok=True)
             _checksum(target).unlink(missing_ok=True)
 
+    def resolve(self, path: str) -> str:
+        with _clear_errors("look at", path):
+            return os.path.realpath(self._path(path))
+
     def local_path(self, path: str) -> str | None:
         return str(self._path(path))
 
@@ -158,13 +192,67 @@ class LocalStorage:
             raise StorageError(f"{path} is not a local path")
         return Path(local)
 
-    def _sync_directory(self, directory: Path) -> None:
-        # A rename is durable only once its directory is.
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+
+def _make_directories(directory: Path) -> None:
+    """Make a directory and its parents, each durable in the one above."""
+    missing = []
+    at = directory
+    while not at.is_dir() and at != at.parent:
+        missing.append(at)
+        at = at.parent
+    for path in reversed(missing):
+        path.mkdir(exist_ok=True)
+        _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    # What is made or renamed in a directory is durable only once the directory is.
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+_NOT_THERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
+"""What a kernel or file system answers that cannot rename so."""
+
+
+def rename_exclusively(source: Path, target: Path) -> None:
+    """Rename a file or directory in one step, with FileExistsError if the target is there.
+
+    Linux' renameat2. Where there is none, a file gets its second name by a link, which fails
+    likewise, then loses the first; a directory replaces an empty one, no other.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    rename = getattr(libc, "renameat2", None)
+    if rename is not None:
+        old, new = os.fsencode(source), os.fsencode(target)
+        if rename(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE) == 0:
+            return
+        code = ctypes.get_errno()
+        if code not in _NOT_THERE:
+            raise OSError(code, os.strerror(code), str(source))
+    rename_by_link(source, target)
+
+
+def rename_by_link(source: Path, target: Path) -> None:
+    """`rename_exclusively` without the system call."""
+    if source.is_dir() and not source.is_symlink():
+        source.rename(target)
+        return
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No links either: whoever makes the name owns it, and then puts the file in its place.
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        source.replace(target)
+        return
+    source.unlink()
 
 
 def _checksum(file: Path) -> Path:
@@ -176,7 +264,9 @@ def _is_checksum(name: str) -> bool:
 
 
 class ArrowStorage:
-    """HDFS and object stores, through pyarrow.fs."""
+    """HDFS and object stores, through pyarrow.fs, whose moves replace what has the new name."""
+
+    renames_exclusively = False
 
     def __init__(self, filesystem: pafs.FileSystem, *, missing_is_empty: bool = False) -> None:
         self._filesystem = filesystem
@@ -212,6 +302,7 @@ class ArrowStorage:
         return not self._missing_is_empty and not self.exists(directory)
 
     def make_directory(self, path: str) -> None:
+        _refuse_strange("create", path)
         with _clear_errors("create", path):
             self._filesystem.create_dir(self._path(path), recursive=True)
 
@@ -236,12 +327,17 @@ class ArrowStorage:
             Path(source).unlink()
 
     def rename(self, source: str, target: str) -> None:
+        _refuse_strange("rename", source, target)
         with _clear_errors("rename", source):
             if self.exists(target):
-                raise StorageError(f"cannot rename {source} to {target}: the target exists")
-            self._filesystem.move(self._path(source), self._path(target))
+                raise _path_exists(source, target)
+            new = self._path(target)
+            if self.has_directories:
+                self._filesystem.create_dir(new.rpartition("/")[0], recursive=True)
+            self._filesystem.move(self._path(source), new)
 
     def remove(self, path: str) -> None:
+        _refuse_strange("remove", path)
         with _clear_errors("remove", path):
             _despite_others(self._remove, path)
 
@@ -251,6 +347,9 @@ class ArrowStorage:
             self._filesystem.delete_dir(self._path(path))
         elif info.type == pafs.FileType.File:
             self._filesystem.delete_file(self._path(path))
+
+    def resolve(self, path: str) -> str:
+        return posixpath.normpath(self._path(path))
 
     def local_path(self, path: str) -> str | None:
         return None

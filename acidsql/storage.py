@@ -20,7 +20,17 @@ _LISTINGS_MAX = 10
 
 
 class Storage(Protocol):
-    """What the core needs of a file system. Every verb raises StorageError with the path in it."""
+    """What the core needs of a file system. Every verb raises StorageError with the path in it.
+
+    What changes something takes plain paths alone: see `is_plain_path`.
+    """
+
+    @property
+    def renames_exclusively(self) -> bool:
+        """Whether of two that rename to one name at the same time one fails. Otherwise names must
+        be such that no two choose the same.
+        """
+        ...
 
     def list_files(self, directory: str) -> list[ListedFile]:
         """Every file below the directory, recursively, sorted by path; [] if there is none.
@@ -50,7 +60,7 @@ class Storage(Protocol):
         ...
 
     def make_directory(self, path: str) -> None:
-        """Create the directory and its parents; fine if it is there."""
+        """Create the directory and its parents, durably; fine if it is there."""
         ...
 
     def open_input(self, path: str) -> BinaryIO:
@@ -62,11 +72,17 @@ class Storage(Protocol):
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Move a file or directory; StorageError if the target exists."""
+        """Move a file or directory, whose new parents are made; PathExistsError if the target is
+        there. A directory may replace an empty one.
+        """
         ...
 
     def remove(self, path: str) -> None:
         """Remove a file, or a directory with everything in it; fine if it is not there."""
+        ...
+
+    def resolve(self, path: str) -> str:
+        """The path without a scheme, symbolic links resolved: equal for what is the same place."""
         ...
 
     def local_path(self, path: str) -> str | None:
@@ -102,6 +118,22 @@ def local_path_of(location: str) -> str | None:
     if parts.scheme == "file":
         return unquote(parts.path)
     return location if "://" not in location else None
+
+
+def is_plain_path(path: str) -> bool:
+    """Whether an absolute path or URI leads down all the way, and to something below the root.
+
+    What is removed or moved by a path with ``..`` in it lies elsewhere than the path looks.
+
+    >>> is_plain_path("/w/t/p=.."), is_plain_path("/w/../t"), is_plain_path("w/t")
+    (True, False, False)
+    """
+    scheme, colon, rest = path.partition("://")
+    local = local_path_of(path) if not colon or scheme == "file" else f"/{rest}"
+    if local is None or not local.startswith("/") or "\0" in local:
+        return False
+    parts = local[1:].split("/")
+    return not any(part in ("", ".", "..") for part in parts)
 
 
 def list_marked_files(

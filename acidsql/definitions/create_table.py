@@ -14,6 +14,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.naming import Named, refuse_name, table_path
 from acidsql.model.table import (
     CREATED_COLUMNS,
     FIELD_DELIMITER,
@@ -50,10 +51,10 @@ _RESERVED_PREFIX = "__acidsql_"
 
 def create_table(statement: CreateTable, scope: Scope) -> Result:
     """Create the table and its directory."""
-    name = table_name(statement.target, scope.names)
+    name = new_table_name(statement.target, scope)
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
-    table = table_of(statement, name, f"{parent}/{name.table}", scope.user)
+    table = table_of(statement, name, parent, scope.user)
     return _create(
         table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
     )
@@ -86,7 +87,7 @@ def creation_locks(name: TableName) -> list[LockComponent]:
 
 def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     """Create a table with the columns, buckets and properties of another one, without its rows."""
-    name = table_name(statement.target, scope.names)
+    name = new_table_name(statement.target, scope)
     source = find_target(statement.source, scope.names)
     given = normal_properties(statement.properties)
     given.pop(CREATED_COLUMNS, None)
@@ -97,7 +98,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     table = replace(
         source,
         name=name,
-        location=(statement.location or f"{parent}/{name.table}").rstrip("/"),
+        location=_location(statement.location, parent, name),
         parameters=parameters,
         owner=scope.user,
         created_s=int(time.time()),
@@ -150,8 +151,22 @@ def database_location(database: Database, warehouse: str, parameters: Mapping[st
     return database.location if external else database.managed_location
 
 
-def table_of(statement: CreateTable, name: TableName, location: str, owner: str) -> Table:
-    """The table a CREATE TABLE describes. AnalysisError and friends for what does not fit."""
+def new_table_name(ref: TableRef, scope: Scope) -> TableName:
+    """The full name of a table to be made. AnalysisError for what none may be called."""
+    name = table_name(ref, scope.names)
+    refuse_name(name.table, Named.TABLE, line=ref.line, column=ref.column)
+    return name
+
+
+def _location(chosen: str | None, parent: str, name: TableName) -> str:
+    return chosen.rstrip("/") if chosen else table_path(parent, name.table)
+
+
+def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -> Table:
+    """The table a CREATE TABLE describes, below ``parent`` unless it has a LOCATION.
+
+    AnalysisError and friends for what does not fit.
+    """
     columns = [column_of(c) for c in statement.columns]
     partition_columns = [_partition_column(c) for c in statement.partition_columns]
     refuse_bad_columns(
@@ -167,7 +182,7 @@ def table_of(statement: CreateTable, name: TableName, location: str, owner: str)
         name=name,
         columns=tuple(columns),
         partition_columns=tuple(partition_columns),
-        location=(statement.location or location).rstrip("/"),
+        location=_location(statement.location, parent, name),
         bucketing=_bucketing(statement, columns),
         parameters=parameters_of(statement),
         comment=statement.comment,
@@ -204,6 +219,8 @@ def column_of(definition: ColumnDefinition) -> Column:
 
 def _partition_column(definition: ColumnDefinition) -> Column:
     column = column_of(definition)
+    place: dict[str, Any] = {"line": definition.name.line, "column": definition.name.column}
+    refuse_name(column.name, Named.PARTITION_COLUMN, **place)
     kinds = ("boolean", "tinyint", "smallint", "int", "bigint", "string", "date")
     plain = isinstance(column.type, PrimitiveType) and column.type.name in kinds
     is_varchar = isinstance(column.type, CharType) and column.type.name == "varchar"
@@ -229,14 +246,15 @@ def refuse_bad_columns(
     """Raise for names that a table cannot have, or has twice; ``others`` are there already."""
     seen = {c.name for c in others}
     for definition, column in zip(definitions, columns, strict=True):
+        place: dict[str, Any] = {"line": definition.name.line, "column": definition.name.column}
+        refuse_name(column.name, Named.COLUMN, **place)
         reserved = column.name in _RESERVED or column.name.startswith(_RESERVED_PREFIX)
         if column.name in seen or reserved:
             what = "is reserved" if reserved else "is defined twice"
             raise AnalysisError(
                 f'column "{column.name}" {what}',
                 code=None if reserved else 10036,
-                line=definition.name.line,
-                column=definition.name.column,
+                **place,
             )
         if "`" in column.name:
             raise _at(definition, "Spark's ORC reader cannot find a name with a back quote in it")

@@ -11,6 +11,7 @@ from acidsql.definitions.create_table import (
     adopt_location,
     creation_locks,
     database_location,
+    new_table_name,
     parameters_of,
     table_of,
 )
@@ -21,7 +22,7 @@ from acidsql.model.names import TableName
 from acidsql.model.table import Table
 from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
-from acidsql.planner.names import SeenNames, table_name
+from acidsql.planner.names import SeenNames
 from acidsql.planner.query import is_union, plan_query
 from acidsql.plans.engine import (
     Engine,
@@ -51,7 +52,7 @@ _NAME = re.compile(r"[^\W\d][\w ]*")
 
 def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> Result:
     """Write the query's rows into a new directory, then make it a table with the commit."""
-    name = table_name(statement.table.target, scope.names)
+    name = new_table_name(statement.table.target, scope)
     if statement.table.if_not_exists and scope.store.find_table(name) is not None:
         return Result("create", message=EXISTS)
     seen = SeenNames(scope.names)
@@ -123,7 +124,7 @@ def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope
     )
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(whole))
-    return table_of(whole, name, f"{parent}/{name.table}", scope.user)
+    return table_of(whole, name, parent, scope.user)
 
 
 def _column(number: int, text: str, kind: str, name: Identifier) -> ColumnDefinition:

@@ -7,6 +7,7 @@ from acidsql.definitions.create_table import database_location, forget_table
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.naming import Named, database_path, refuse_name
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.database import CreateDatabase, DropDatabase
@@ -17,11 +18,12 @@ from acidsql.txn.locks import lock_components
 def create_database(statement: CreateDatabase, scope: Scope) -> Result:
     """Create the database and its directory."""
     name = statement.name.name.lower()
+    refuse_name(name, Named.DATABASE, line=statement.name.line, column=statement.name.column)
     if statement.if_not_exists and name in scope.store.databases():
         return Result("create", message="it exists already")
     home = scope.store.database(DEFAULT_DATABASE)
     parent = database_location(home, scope.warehouse, {"EXTERNAL": "TRUE"})
-    location = statement.location or f"{parent}/{name}.db"
+    location = statement.location or database_path(parent, name)
     scope.store.create_database(Database(name, location, statement.comment, scope.user))
     scope.storage.make_directory(location)
     return Result("create", message="OK")

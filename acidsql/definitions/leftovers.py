@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from acidsql.catalog import Partition
 from acidsql.layout.obsolete import aborted
+from acidsql.model.naming import partition_path
 from acidsql.model.table import Table, TableKind
 from acidsql.scope import Scope
 from acidsql.storage import list_marked_files
@@ -39,5 +40,5 @@ def leave_own_places(table: Table, partitions: Sequence[Partition], scope: Scope
 
     Whoever wrote into one before the catalog knew it, wrote there.
     """
-    own = [(p, f"{table.location}/{p.name}") for p in partitions]
+    own = [(p, partition_path(table.location, p.name)) for p in partitions]
     remove_leftovers(table, [place for p, place in own if p.location != place], scope)

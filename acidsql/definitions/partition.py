@@ -20,6 +20,7 @@ from acidsql.errors import (
 from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
+from acidsql.model.naming import partition_path, refuse_partition
 from acidsql.model.predicate import membership
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import find_target, refuse_read_only
@@ -54,7 +55,9 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
     for new in statement.partitions:
         name = whole_partition(new.values, table, statement.target, scope.arguments)
         chosen = new.location.rstrip("/") if new.location else None
-        wanted.append((Partition(name, chosen or f"{table.location}/{name}"), chosen))
+        refuse_partition(name)
+        place = chosen or partition_path(table.location, name)
+        wanted.append((Partition(name, place), chosen))
     with altering(table, scope) as (txn, table):
         known = set(scope.store.partition_names(table.name))
         there = [p.name for p, _ in wanted if p.name in known]
@@ -115,14 +118,15 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     old = whole_partition(statement.partition, table, statement.target, scope.arguments)
     new = whole_partition(statement.renamed, table, statement.target, scope.arguments)
+    refuse_partition(new)
     with altering(table, scope) as (txn, table):
         there = partition_directory(scope.store, table, old)
         if there is None:
             raise partition_not_found(table.name, old)
         if partition_directory(scope.store, table, new) is not None:
             raise partition_exists(table.name, new)
-        source, target = there.location, f"{table.location}/{new}"
-        moves = source == f"{table.location}/{old}"
+        source, target = there.location, partition_path(table.location, new)
+        moves = source == partition_path(table.location, old)
         if moves and not table.owns_files:
             # Its files stay; the next partition of the old name would share them.
             raise UnsupportedStatementError(

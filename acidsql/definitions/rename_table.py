@@ -6,13 +6,14 @@ import contextlib
 from dataclasses import replace
 
 from acidsql.catalog import Partition, table_exists
-from acidsql.definitions.create_table import creation_locks, database_location
+from acidsql.definitions.create_table import creation_locks, database_location, new_table_name
 from acidsql.definitions.partition import move
 from acidsql.errors import AnalysisError
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
+from acidsql.model.naming import is_path_part, table_path
 from acidsql.model.table import Table
-from acidsql.planner.names import find_target, table_name
+from acidsql.planner.names import find_target
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.alter_table import RenameTable
@@ -23,7 +24,7 @@ from acidsql.txn.locks import lock_components
 def rename_table(statement: RenameTable, scope: Scope) -> Result:
     """Give a table another name; its directory follows if it lies where ours do (Hive)."""
     table = find_target(statement.target, scope.names)
-    name = table_name(statement.renamed, scope.names)
+    name = new_table_name(statement.renamed, scope)
     home = _home(table, table.name, scope)
     parent = _home(table, name, scope)
     with scope.transaction() as txn:
@@ -32,8 +33,10 @@ def rename_table(statement: RenameTable, scope: Scope) -> Result:
         now = scope.store.table(table.name)
         if scope.store.find_table(name) is not None:
             raise table_exists(name)
-        moves = now.location == f"{home}/{table.name.table}" and now.owns_files
-        target = f"{parent}/{name.table}" if moves else now.location
+        old = table.name.table
+        own = is_path_part(old) and now.location == table_path(home, old)
+        moves = own and now.owns_files
+        target = table_path(parent, name.table) if moves else now.location
         if moves and scope.storage.exists(target):
             raise AnalysisError(
                 f"New location for this table {name} already exists : {target}",

@@ -6,6 +6,8 @@ names is renamed; the directories belong to one write id, which nobody reads bef
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import json
 import logging
 import os
@@ -18,7 +20,7 @@ import pyarrow as pa
 
 from acidsql.engines.row_files import RowFormat, RowWriter
 from acidsql.engines.selection import must_exist
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, PathExistsError
 from acidsql.layout.dir_names import (
     VERSION_FILE,
     BaseDir,
@@ -30,6 +32,7 @@ from acidsql.layout.dir_names import (
 )
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.naming import partition_path, refuse_partition
 from acidsql.model.row_id import encode_bucket
 from acidsql.model.table import Table, TableKind
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
@@ -97,11 +100,15 @@ class Target:
         )
 
     def directory(self, partition: str) -> str:
-        """The directory of a partition, known or new."""
+        """The directory of a partition, known or new. AnalysisError for a name too long."""
         known = self.locations.get(partition)
         if known is not None:
             return known
-        return f"{self.location}/{partition}" if partition else self.location
+        name = partition_name(partition)
+        if name is None:
+            return self.location
+        refuse_partition(name)
+        return partition_path(self.location, name)
 
     def directory_written(self, partition: str, statement_id: int, *, is_delete: bool) -> str:
         """Where files of a statement go: a base, a delta, or where all files of the table lie."""
@@ -291,9 +298,7 @@ def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[str]:
     published: list[str] = []
     try:
         for file in files:
-            name = _free_name(file.name, old[file.directory], published, file.directory)
-            storage.rename(f"{file.directory}/{file.attempt}", f"{file.directory}/{name}")
-            published.append(f"{file.directory}/{name}")
+            published.append(_publish_beside(file, old[file.directory], storage))
     except BaseException:
         discard(published, storage)
         raise
@@ -305,20 +310,32 @@ def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[str]:
     return []
 
 
+def _publish_beside(file: OutputFile, old: Sequence[str], storage: Storage) -> str:
+    """Give a file the first name that nothing has, and return its path.
+
+    Others publish at the same time, and no lock keeps them away.
+    """
+    attempt = f"{file.directory}/{file.attempt}"
+    if not storage.renames_exclusively:
+        # Its name for tasks ends at the dot (Hive Utilities.FILE_NAME_TO_TASK_ID_REGEX).
+        path = f"{file.directory}/{file.name}.{uuid.uuid4().hex}"
+        storage.rename(attempt, path)
+        return path
+    taken = set(old)
+    for number in itertools.count():
+        # Hive Utilities.COPY_KEYWORD.
+        name = file.name if number == 0 else f"{file.name}_copy_{number}"
+        if name not in taken:
+            with contextlib.suppress(PathExistsError):
+                storage.rename(attempt, f"{file.directory}/{name}")
+                return f"{file.directory}/{name}"
+    raise AssertionError("there is always another number")
+
+
 def plain_files(directory: str, storage: Storage) -> list[str]:
     """The paths of the files below a directory that are not hidden, relative to it."""
     paths = [f.path for f in storage.list_files(directory)]
     return [p for p in paths if not any(map(is_hidden, p.split("/")))]
-
-
-def _free_name(name: str, old: Sequence[str], published: Sequence[str], directory: str) -> str:
-    """The name, or the first ``…_copy_N`` that nothing has yet (Hive Utilities.COPY_KEYWORD)."""
-    taken = {*old, *(p.removeprefix(f"{directory}/") for p in published)}
-    candidate, number = name, 0
-    while candidate in taken:
-        number += 1
-        candidate = f"{name}_copy_{number}"
-    return candidate
 
 
 def remove_attempts(target: Target) -> None:

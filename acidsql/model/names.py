@@ -10,8 +10,9 @@ DEFAULT_DATABASE = "default"
 DEFAULT_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """NULL and the empty string in a partition name (hive.exec.default.partition.name)."""
 
-# Hive's FileUtils.escapePathName: control characters, DEL and these.
-_ESCAPED = frozenset("\"#%'*/:=?\\{[]^" + "".join(map(chr, range(1, 32))) + "\x7f")
+# Hive's FileUtils.escapePathName: control characters, DEL and these. Hive leaves NUL as it is,
+# which no file system takes; escaped it reads as what it was.
+_ESCAPED = frozenset("\"#%'*/:=?\\{[]^" + "".join(map(chr, range(32))) + "\x7f")
 
 
 @dataclass(frozen=True, slots=True, order=True)

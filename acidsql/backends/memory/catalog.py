@@ -22,6 +22,7 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table
@@ -59,6 +60,7 @@ class MemoryCatalog(MemoryState):
     def create_database(self, database: Database) -> None:
         with self.guard:
             name = database.name.lower()
+            refuse_name(name, Named.DATABASE)
             if name in self.database_rows:
                 raise database_exists(name)
             self.database_rows[name] = replace(database, name=name)
@@ -86,6 +88,7 @@ class MemoryCatalog(MemoryState):
     def create_table(self, table: Table) -> None:
         with self.guard:
             name = TableName.of(table.name.database, table.name.table)
+            refuse_name(name.table, Named.TABLE)
             self.database(name.database)
             if name in self.table_rows:
                 raise table_exists(name)

@@ -46,6 +46,7 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import partition_test, prune_partitions
 from acidsql.model.table import Table, kind_of
@@ -73,6 +74,7 @@ class MetastoreCatalog:
     # -- databases ------------------------------------------------------------------------------
 
     def create_database(self, database: Database) -> None:
+        refuse_name(database.name.lower(), Named.DATABASE)
         try:
             self._client.call("create_database", database_to(database), repeatable=False)
         except AlreadyThereError:
@@ -122,6 +124,7 @@ class MetastoreCatalog:
     # -- tables ---------------------------------------------------------------------------------
 
     def create_table(self, table: Table) -> None:
+        refuse_name(table.name.table, Named.TABLE)
         struct = table_to(table)
         context = hms.EnvironmentContext(properties={})
         request = hms.CreateTableRequest(table=struct, envContext=context, **ASKER)
@@ -184,6 +187,7 @@ class MetastoreCatalog:
         )
 
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
+        refuse_name(table.name.table, Named.TABLE)
         struct = self._require(name)
         if self.find_table(table.name) is not None:
             raise table_exists(table.name)

@@ -26,6 +26,7 @@ from acidsql.catalog import (
     table_not_found,
 )
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
 from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
@@ -75,6 +76,7 @@ class RelationalCatalog(OverSql):
     @alone_once
     def create_database(self, database: Database) -> None:
         name = database.name.lower()
+        refuse_name(name, Named.DATABASE)
         if self._sql.row("database", name=name) is not None:
             raise database_exists(name)
         self._sql.run(
@@ -109,6 +111,7 @@ class RelationalCatalog(OverSql):
     @alone_once
     def create_table(self, table: Table) -> None:
         name = TableName.of(table.name.database, table.name.table)
+        refuse_name(name.table, Named.TABLE)
         self.database(name.database)
         if self._table_id(name) is not None:
             raise table_exists(name)

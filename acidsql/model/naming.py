@@ -1,0 +1,148 @@
+"""What databases, tables, columns and partitions may be called, and their directories' names.
+
+A name is one part of a path, never a path. Who makes something with a name asks `refuse_name`; who
+makes a directory of a name asks one of the ``…_path`` functions, which join nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import Any
+
+from acidsql.errors import AnalysisError
+from acidsql.model.names import PartitionName
+
+
+class Named(Enum):
+    """What has a name, as errors call it."""
+
+    DATABASE = "database"
+    TABLE = "table"
+    COLUMN = "column"
+    PARTITION_COLUMN = "partition column"
+
+
+LENGTHS_MAX = {
+    Named.DATABASE: 128,
+    Named.TABLE: 128,
+    Named.COLUMN: 767,
+    Named.PARTITION_COLUMN: 128,
+}
+"""In characters: DBS.NAME, TC_TABLE of TXN_COMPONENTS in 3.1, COLUMNS_V2.COLUMN_NAME and
+PARTITION_KEYS.PKEY_NAME (Hive's package.jdo and hive-schema-3.1.0)."""
+
+PARTITION_LENGTH_MAX = 767
+"""PARTITIONS.PART_NAME and TXN_COMPONENTS.TC_PARTITION, in characters."""
+
+_WORD = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_ -]*[A-Za-z0-9_])?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_NO_PART = re.compile(r"\.{0,2}|.*[/\\\x00-\x1f\x7f].*", re.DOTALL)
+
+
+def fault_of_name(name: str, what: Named) -> str | None:
+    """Why nothing can be called so, as the end of a sentence about the name; None for a good one.
+
+    Databases and tables: letters, digits and underscores of ASCII (Hive MetaStoreUtils
+    .validateName); inside of the name also spaces and hyphens, which only Hive 4 takes. Columns:
+    everything that every store can keep.
+
+    >>> fault_of_name("order_lines", Named.TABLE), fault_of_name("größe", Named.COLUMN)
+    (None, None)
+    >>> fault_of_name("../x", Named.TABLE)
+    'has other characters than letters, digits and _'
+    """
+    length_max = LENGTHS_MAX[what]
+    if not name:
+        return "is empty"
+    if len(name) > length_max:
+        return f"has {len(name)} characters, {length_max} are possible"
+    if what in (Named.DATABASE, Named.TABLE):
+        fits = _WORD.fullmatch(name)
+        return None if fits else "has other characters than letters, digits and _"
+    if _CONTROL.search(name) or not _is_text(name):
+        return "has a control character"
+    if what is Named.PARTITION_COLUMN and name.startswith(("_", ".")):
+        return f'begins with "{name[0]}", and readers pass over directories of such names'
+    return None
+
+
+def refuse_name(name: str, what: Named, **place: Any) -> None:
+    """Raise AnalysisError, with line and column if they are given, for what `fault_of_name` finds.
+
+    Only for what is new: a name that is there already must stay readable.
+    """
+    fault = fault_of_name(name, what)
+    if fault is not None:
+        shown = name if len(name) <= 100 else f"{name[:100]}…"
+        words = what in (Named.DATABASE, Named.TABLE)
+        hint = "A name is no path. LOCATION says where a directory is to be." if words else None
+        text = shown.encode("unicode_escape").decode() if _CONTROL.search(shown) else shown
+        text = text.encode("utf-8", "backslashreplace").decode()
+        raise AnalysisError(f'the {what.value} name "{text}" {fault}', hint=hint, **place)
+
+
+def refuse_partition(name: PartitionName) -> None:
+    """Raise AnalysisError for a partition that no store of Hive's shape could keep."""
+    text = str(name)
+    if len(text) > PARTITION_LENGTH_MAX or not _is_text(text):
+        shown = text[:100].encode("utf-8", "backslashreplace").decode()
+        raise AnalysisError(
+            f'no partition can be called "{shown}…"',
+            detail=f"Its name has {len(text)} characters, {PARTITION_LENGTH_MAX} are possible."
+            if _is_text(text)
+            else "Its value is no text of Unicode.",
+        )
+
+
+def database_path(parent: str, name: str) -> str:
+    """The directory of a database below a warehouse (Hive Warehouse.getDatabasePath).
+
+    >>> database_path("/w", "sales")
+    '/w/sales.db'
+    """
+    return f"{parent}/{_part(f'{name}.db')}"
+
+
+def table_path(parent: str, name: str) -> str:
+    """The directory of a table below its database's.
+
+    AnalysisError for a name that would be another directory, which an older catalog may hold.
+
+    >>> table_path("/w/sales.db", "orders")
+    '/w/sales.db/orders'
+    """
+    return f"{parent}/{_part(name)}"
+
+
+def partition_path(location: str, name: PartitionName) -> str:
+    """The directory of a partition below its table's: one level for each partition column.
+
+    >>> partition_path("/w/t", PartitionName.of({"p": ".."}))
+    '/w/t/p=..'
+    """
+    # Escaped, and with an equals sign in it, each level is one part whatever the value.
+    return "/".join([location, *map(_part, str(name).split("/"))])
+
+
+def is_path_part(text: str) -> bool:
+    """Whether the text names one directory below the one it is joined to.
+
+    >>> is_path_part("a b"), is_path_part(".."), is_path_part("a/b")
+    (True, False, False)
+    """
+    return _NO_PART.fullmatch(text) is None
+
+
+def _part(text: str) -> str:
+    if not is_path_part(text):
+        raise AnalysisError(f"{text!r} is no name of a directory")
+    return text
+
+
+def _is_text(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
