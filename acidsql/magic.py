@@ -110,8 +110,9 @@ class AcidSqlMagics(Magics):
         """
         try:
             self._carry_out(parse_request(line), cell)
-        except AcidSqlError as error:
-            text = f"{type(error).__name__}: {error}"
+        except (AcidSqlError, KeyboardInterrupt) as error:
+            own = isinstance(error, AcidSqlError)
+            text = f"{type(error).__name__}: {error}" if own else "interrupted"
             # IPython asks the exception itself for the lines to show in place of a traceback.
             vars(error)["_render_traceback_"] = text.splitlines
             raise

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.row_stream import RowStream, collected
 
 if TYPE_CHECKING:
@@ -36,15 +37,16 @@ class SparkFrame:
             ]
 
     def rows(self) -> list[tuple[Any, ...]]:
-        with clear_errors():
+        with own_jobs(self.data_frame.sparkSession), clear_errors():
             return collected(self.data_frame)
 
     def batches(self) -> RowStream:
         return RowStream(self.data_frame)
 
     def arrow(self) -> pa.Table:
-        return to_arrow(self.data_frame)
+        with own_jobs(self.data_frame.sparkSession):
+            return to_arrow(self.data_frame)
 
     def pandas(self) -> pd.DataFrame:
-        with clear_errors():
+        with own_jobs(self.data_frame.sparkSession), clear_errors():
             return relaxed(self.data_frame).toPandas()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import by_gateway
+from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.errors import ExecutionError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class RowStream:
         return self
 
     def __next__(self) -> Rows:
-        with clear_errors():
+        with own_jobs(self._frame.sparkSession), clear_errors():
             return next(self._batches)
 
     def close(self) -> None:

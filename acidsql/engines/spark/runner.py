@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.merge import run_merge
+from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.update import run_delete, run_update
@@ -84,28 +86,33 @@ class SparkEngine:
     # -- reading -----------------------------------------------------------------------------------
 
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
-        return SparkFrame(self._job(context).sql(plan.rows))
+        with self._job(context) as job:
+            return SparkFrame(job.sql(plan.rows))
 
     def table(
         self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False
     ) -> SparkFrame:
         context = ReadContext(txns, {snapshot.table.name: snapshot})
         request = ScanRequest(row_id=row_id)
-        frame = self._job(context).scan(snapshot.table.name, request).frame
-        if row_id:
-            names = [quote_identifier(c.name) for c in snapshot.table.all_columns]
-            frame = frame.select("row__id", *names)
-        return SparkFrame(frame)
+        with self._job(context) as job:
+            frame = job.scan(snapshot.table.name, request).frame
+            if row_id:
+                names = [quote_identifier(c.name) for c in snapshot.table.all_columns]
+                frame = frame.select("row__id", *names)
+            return SparkFrame(frame)
 
-    def _job(self, context: ReadContext) -> Job:
-        return Job(
-            self._spark.get(),
-            self._storage,
-            context,
-            self._frames,
-            self._filters,
-            by_position=self._by_position,
-        )
+    @contextmanager
+    def _job(self, context: ReadContext) -> Iterator[Job]:
+        spark = self._spark.get()
+        with own_jobs(spark):
+            yield Job(
+                spark,
+                self._storage,
+                context,
+                self._frames,
+                self._filters,
+                by_position=self._by_position,
+            )
 
     # -- writing -----------------------------------------------------------------------------------
 
@@ -153,11 +160,14 @@ class SparkEngine:
                 files = self._insert(plan, context, target)
                 return files + empty_bases(plan, snapshot.table, files, target)
             case UpdatePlan():
-                return run_update(plan, self._job(context.read), target, context.statement_id)
+                with self._job(context.read) as job:
+                    return run_update(plan, job, target, context.statement_id)
             case DeletePlan():
-                return run_delete(plan, self._job(context.read), target, context.statement_id)
+                with self._job(context.read) as job:
+                    return run_delete(plan, job, target, context.statement_id)
             case MergePlan():
-                return run_merge(plan, self._job(context.read), target)
+                with self._job(context.read) as job:
+                    return run_merge(plan, job, target)
             case LoadPlan():
                 return load(plan, snapshot.table, target, context.statement_id)
             case TruncatePlan():
@@ -168,8 +178,8 @@ class SparkEngine:
     def _insert(self, plan: InsertPlan, context: WriteContext, target: Target) -> list[OutputFile]:
         if isinstance(plan.rows, LiteralRows):
             return insert_literals(plan, plan.rows, target, context)
-        job = self._job(context.read)
-        return run_insert(plan, plan.rows, job, target, context.statement_id)
+        with self._job(context.read) as job:
+            return run_insert(plan, plan.rows, job, target, context.statement_id)
 
     def compact(
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
