@@ -25,6 +25,7 @@
     │   └── CommitStateUnknownError
     ├── CompactionRefusedError
     ├── ConfigError                   a setting, URL or option is at fault
+    ├── ForkError                     what a process has opened is used by a forked child of it
     └── DependencyError               Java or an optional package is missing
 """
 
@@ -213,6 +214,10 @@ class CompactionRefusedError(AcidSqlError):
 
 class ConfigError(AcidSqlError):
     """A setting, a URL or an option is at fault."""
+
+
+class ForkError(AcidSqlError):
+    """What a process has opened (session, store, Spark) is used by a forked child of it."""
 
 
 class DependencyError(AcidSqlError):

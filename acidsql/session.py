@@ -15,6 +15,7 @@ from acidsql.definitions import define
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.errors import ColumnNotFoundError, ConfigError, SqlError, WriteConflictError
 from acidsql.explain import explain
+from acidsql.forks import Home
 from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
@@ -111,6 +112,7 @@ class Session:
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         self._compared_places: set[str] = set()
         self._closed = False
+        self._home = Home("session", self)
         weakref.finalize(self, _abandoned, self._transactions, self._leases)
 
     @property
@@ -165,9 +167,11 @@ class Session:
         begun = self._transactions.begin(read_only=read_only or None)
         try:
             yield self
+            self._home.require()
             self._transactions.commit_if(begun)
         except BaseException:
-            self._transactions.rollback_if(begun)
+            if self._home.is_here:
+                self._transactions.rollback_if(begun)
             raise
 
     @property
@@ -254,8 +258,11 @@ class Session:
         return self._supervisor.failures
 
     def close(self) -> None:
-        """Let go of every snapshot, the engine and the store. Idempotent."""
-        if self._closed:
+        """Let go of every snapshot, the engine and the store. Idempotent.
+
+        In a forked child nothing happens: all of it is the parent's.
+        """
+        if self._closed or not self._home.is_here:
             return
         self._closed = True
         try:
@@ -420,6 +427,7 @@ class Session:
         return Reading.begin(accesses, self._store, block, self._open_txn)
 
     def _check_open(self) -> None:
+        self._home.require()
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
 

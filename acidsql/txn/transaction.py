@@ -22,6 +22,7 @@ from acidsql.errors import (
     TxnError,
     WriteConflictError,
 )
+from acidsql.forks import Home
 from acidsql.interrupts import uninterrupted
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
@@ -62,6 +63,7 @@ class OpenTxn:
         self.policy = policy or TxnPolicy()
         self._sleep = sleep
         self._guard = threading.RLock()
+        self._home = Home("transaction")
         self._ended = False
         self._conflicted = False
         self._error: TxnError | None = None
@@ -178,7 +180,8 @@ class OpenTxn:
         return self._manager.valid_write_ids(tables, self.valid_txns)
 
     def require_open(self) -> None:
-        """Raise, after asking the store, unless the transaction is open."""
+        """Raise, after asking the store, unless the transaction is open. ForkError in a child."""
+        self._home.require()
         self._manager.heartbeat(self.txn_id)
 
     def owns_files(self) -> bool:
@@ -212,8 +215,9 @@ class OpenTxn:
 
         Nothing happens if it has ended. ``step`` commits in the store; it may do more in the same
         store transaction than `TxnManager.commit_txn`. A lost answer is asked for once more; after
-        that CommitStateUnknownError.
+        that CommitStateUnknownError. ForkError in a forked child, whose parent's it is.
         """
+        self._home.require()
         with self._guard:
             if self._ended:
                 return
@@ -245,7 +249,8 @@ class OpenTxn:
                 ) from error
 
     def abort(self, reason: str = "") -> None:
-        """Roll back. Nothing happens if it has ended."""
+        """Roll back. Nothing happens if it has ended. ForkError in a forked child."""
+        self._home.require()
         with self._guard:
             if self._ended:
                 return
@@ -258,8 +263,10 @@ class OpenTxn:
         """End a transaction that only read: its commit cannot lose anything. Idempotent.
 
         If it was timed out meanwhile, it has ended already: what it had read was right, and what
-        was removed since cannot be read at all.
+        was removed since cannot be read at all. In a forked child nothing happens.
         """
+        if not self._home.is_here:
+            return
         try:
             self.commit()
         except (NoSuchTxnError, TxnAbortedError):

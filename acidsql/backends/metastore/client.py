@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ from acidsql.backends.metastore.errors import (
 )
 from acidsql.backends.metastore.url import Endpoint, Place
 from acidsql.errors import AcidSqlError, StorageError
+from acidsql.forks import Home
 
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 """Before each further try: long enough together for a server that restarts."""
@@ -58,7 +58,7 @@ class MetastoreClient:
         self._sleep = sleep
         self._guard = threading.Lock()
         self._idle: list[Connection] = []
-        self._pid = os.getpid()
+        self._home = Home(f"metastore {place.name}", self)
         self._endpoints = list(place.endpoints)
         self._known: dict[Endpoint, dict[str, bool]] = {e: {} for e in place.endpoints}
         self._closed = False
@@ -165,6 +165,8 @@ class MetastoreClient:
 
     def close(self) -> None:
         """Close what is idle; what is in use is closed after its call. Idempotent."""
+        if not self._home.is_here:
+            return
         with self._guard:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -173,6 +175,7 @@ class MetastoreClient:
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
+        self._home.require()
         connection = self._take_idle() or self._connect()
         try:
             yield connection
@@ -183,9 +186,6 @@ class MetastoreClient:
         with self._guard:
             if self._closed:
                 raise StorageError(f"the metastore {self.place.name} is closed")
-            if self._pid != os.getpid():
-                # A forked process has its parent's sockets, which must not be shut down here.
-                self._pid, self._idle = os.getpid(), []
             while self._idle:
                 connection = self._idle.pop()
                 if connection.is_alive():

@@ -24,6 +24,7 @@ from acidsql.backends.postgres.queries import execute
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode, Row
 from acidsql.errors import StorageError
+from acidsql.forks import Home
 
 _MAX_CONNECTIONS = 8
 _DEFAULTS = {"connect_timeout": 10, "application_name": "acidsql"}
@@ -118,6 +119,7 @@ class PostgresServer:
         self._idle: list[Pipeline] = []
         self._here = threading.local()
         self._closed = False
+        self._home = Home(f"transaction store {self.place.name}", self)
         connection = self._connect()
         try:
             self.is_new = self._migrate(connection, must_exist=must_exist)
@@ -212,6 +214,7 @@ class PostgresServer:
 
     @contextmanager
     def _transaction(self, mode: Mode, attempt: _Attempt) -> Iterator[_Running]:
+        self._home.require()
         with self._room:
             running = _Running(mode, *self._connection(), [Statement(q) for q in _BEGIN[mode]])
             self._here.running = running
@@ -253,6 +256,8 @@ class PostgresServer:
     # -- connections ----------------------------------------------------------------------------
 
     def close(self) -> None:
+        if not self._home.is_here:
+            return
         with self._guard:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -15,6 +15,7 @@ from acidsql.backends.relational.queries import load_migrations, load_queries
 from acidsql.backends.sqlite.log import Log
 from acidsql.backends.sqlite.store_file import StoreFile
 from acidsql.errors import AcidSqlError, StorageError
+from acidsql.forks import Home
 
 _DIALECT = "acidsql.backends.sqlite"
 _RETRY_S = (0.0002, 0.003)
@@ -78,6 +79,7 @@ class SqliteFile:
         self._synced_version = -1
         """What others had committed, as SQLite numbers it, when the log was synced last."""
         self._connection: sqlite3.Connection | None = None
+        self._home = Home(f"transaction store {self.path}", self)
         with self._guard, self._translated():
             self._file.prepare(self._make, must_exist=must_exist)
             self._connection = self._connect(self._file.real_path)
@@ -146,6 +148,7 @@ class SqliteFile:
 
     @contextmanager
     def transaction(self, mode: Mode) -> Iterator[None]:
+        self._home.require()
         version, refusal = None, None
         with self._guard, self._translated():
             if self._depth:
@@ -206,6 +209,8 @@ class SqliteFile:
     # -- opening and closing --------------------------------------------------------------------
 
     def close(self) -> None:
+        if not self._home.is_here:
+            return
         with self._guard:
             if self._connection is not None:
                 self._connection.close()

@@ -6,6 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 
+from acidsql.engines.spark.gateway import require_own_spark
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -59,6 +60,7 @@ def clear_errors() -> Iterator[None]:
     from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
+    require_own_spark()
     try:
         yield
     except AcidSqlError:

@@ -3,14 +3,48 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from acidsql.errors import ForkError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+
+_inherited: list[object] = []
+"""The gateways that were there when this process was forked: one thread there uses each socket."""
+
+
+def _note_gateway() -> None:
+    module = sys.modules.get("pyspark.core.context")
+    if module is not None and module.SparkContext._gateway is not None:
+        _inherited.append(module.SparkContext._gateway)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_gateway)
+
+
+def has_parents_spark() -> bool:
+    """Whether the Spark that PySpark knows is that of the process this one was forked from."""
+    if not _inherited:
+        return False
+    known = sys.modules["pyspark.core.context"].SparkContext._gateway
+    return any(known is gateway for gateway in _inherited)
+
+
+def require_own_spark() -> None:
+    """ForkError where `has_parents_spark`."""
+    if has_parents_spark():
+        raise ForkError(
+            "Spark belongs to the process from which this one was forked",
+            hint="Start processes before Spark, or by multiprocessing's method spawn.",
+        )
 
 
 def by_gateway(spark: SparkSession, make: Callable[[Any], T], otherwise: str) -> T | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import first_line
+from acidsql.engines.spark.gateway import has_parents_spark, require_own_spark
 from acidsql.errors import DependencyError
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ class SparkHolder:
     @property
     def started(self) -> bool:
         """Whether there is a session already, ours or one that `get` would take."""
+        if has_parents_spark():
+            return False
         if self._session is None and "pyspark" in sys.modules:
             from pyspark.sql import SparkSession  # noqa: PLC0415 - imported already
 
@@ -61,7 +64,8 @@ class SparkHolder:
         return self._session is not None
 
     def get(self) -> SparkSession:
-        """The session. DependencyError, in one line, without Java."""
+        """The session. DependencyError, in one line, without Java; ForkError in a child."""
+        require_own_spark()
         if self._session is None:
             self._start()
         assert self._session is not None
@@ -71,7 +75,7 @@ class SparkHolder:
     def close(self) -> None:
         """Stop the session if it is our own."""
         session, self._session = self._session, None
-        if session is not None and self._owned:
+        if session is not None and self._owned and not has_parents_spark():
             session.stop()
 
     def _start(self) -> None:
