@@ -86,8 +86,13 @@ def write(
 
 
 def _reached(plan: WritePlan, context: WriteContext, job: JobResult) -> list[Reached]:
-    """Every partition reached, for what will be the write set."""
+    """Every partition reached, for what will be the write set.
+
+    None is told as well: what the lock has recorded of partitions to come was nothing.
+    """
     reached: dict[Operation, set[str]] = {}
+    if not job.touched:
+        reached[Operation.INSERT] = set()
     for touched in job.touched:
         reached.setdefault(touched.operation, set()).add(str(touched.partition))
     return [

@@ -36,6 +36,7 @@ from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.script import run_script
 from acidsql.services.abort import abort_transactions
+from acidsql.services.aborted_writes import forget_aborted_writes
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
@@ -241,7 +242,9 @@ class Session:
         """Remove what no open reader can need any more; how many compactions were cleaned."""
         self._check_open()
         self._leases.settle()
-        return run_cleaner(self._store, self._store, self._storage, self._supervisor)
+        ports = (self._store, self._store, self._storage)
+        forget_aborted_writes(*ports, self._open_txn, self._supervisor)
+        return run_cleaner(*ports, self._supervisor)
 
     def run_housekeeper(self) -> list[int]:
         """Abort transactions without a heartbeat, trim the transaction tables; the ids aborted."""

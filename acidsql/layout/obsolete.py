@@ -40,9 +40,13 @@ def obsolete(
     later = {name for name in filled if _reaches_above(beyond if name in compacted else cap, name)}
     known = [f for f in files if f.path.partition("/")[0] not in later]
     state, _ = acid_state_and_history(known, valid_write_ids, valid_txns, markers, kind)
-    empty = set(directories) - filled
-    unfilled = {name for name in empty if _is_aborted(name, valid_write_ids)}
+    unfilled = aborted_without_files(set(directories) - filled, valid_write_ids)
     return sorted({*state.obsolete, *state.aborted, *unfilled})
+
+
+def aborted_without_files(empty: Iterable[str], valid_write_ids: ValidWriteIdList) -> list[str]:
+    """Of the names of directories without a file those of aborted writes, sorted."""
+    return sorted(name for name in empty if _is_aborted(name, valid_write_ids))
 
 
 def aborted(

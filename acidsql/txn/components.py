@@ -12,7 +12,8 @@ from acidsql.txn.entities import LockComponent, WriteOperation
 CHANGES = frozenset({WriteOperation.UPDATE, WriteOperation.DELETE})
 """The operations that can lose a write conflict."""
 
-_RECORDED = CHANGES | {WriteOperation.INSERT}
+WRITES = CHANGES | {WriteOperation.INSERT}
+"""The operations that bring or take rows; only these are recorded of a lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ def recorded_components(
     rows: dict[tuple[str, str, str | None, WriteOperation], TxnComponent] = {}
     dynamic: dict[TableName, WriteOperation] = {}
     for component in request:
-        if not component.transactional or component.operation not in _RECORDED:
+        if not component.transactional or component.operation not in WRITES:
             continue
         if component.table is None:
             continue

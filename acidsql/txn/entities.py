@@ -198,9 +198,21 @@ class CompactionState(Enum):
     """Of a Hive Metastore alone: ABORT COMPACTIONS."""
 
     @property
+    def remembered(self) -> int:
+        """How many of this state are kept of each place (hive.compactor.history.retention).
+
+        Hive keeps as many: those that succeeded or failed, and those that were refused.
+        """
+        return 2 if self is CompactionState.REFUSED else 3
+
+    @property
     def word(self) -> str:
         """What Hive shows to users: "ready for cleaning" and so on."""
         return self.name.lower().replace("_", " ")
+
+
+ENDED = (CompactionState.SUCCEEDED, CompactionState.FAILED, CompactionState.REFUSED)
+"""Of entries in the history of our own stores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from typing import Protocol
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.components import TxnComponent
 from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     Compaction,
@@ -125,8 +126,10 @@ class TxnManager(Protocol):
         ...
 
     def trim(self) -> None:
-        """Drop rows no snapshot can need any more: write sets, ended transactions, old mappings.
-        Idempotent.
+        """Drop rows no snapshot can need any more. Idempotent.
+
+        Write sets, ended transactions, old mappings; all but the latest write to each place, and
+        all but the last compactions of each (hive.compactor.history.retention).
         """
         ...
 
@@ -251,6 +254,21 @@ class TxnManager(Protocol):
 
         Those are the entries whose next txn id is not above the least transaction that was open
         when one that is open now began (Hive MIN_HISTORY_LEVEL). Read-only.
+        """
+        ...
+
+    def aborted_writes(self) -> list[TxnComponent]:
+        """What transactions wrote, or were about to, that were aborted and have given no sign of
+        life for hive.txn.timeout. Read-only.
+
+        Nothing from a Hive Metastore: its own cleaner sees to them.
+        """
+        ...
+
+    def forget_aborted(self, table: TableName, txn_ids: Sequence[TxnId]) -> None:
+        """Drop the records of what these aborted transactions wrote into a table. Idempotent.
+
+        None of it may be there any more, since their write ids will count as committed.
         """
         ...
 

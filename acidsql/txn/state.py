@@ -15,7 +15,16 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import CompactionId, LockId, TxnId
 from acidsql.model.names import TableName
-from acidsql.txn.entities import Compaction, CompactionState, LockComponent, Txn, TxnState, TxnType
+from acidsql.txn.components import WRITES
+from acidsql.txn.entities import (
+    Compaction,
+    CompactionState,
+    LockComponent,
+    Txn,
+    TxnState,
+    TxnType,
+    WriteOperation,
+)
 
 TIMED_OUT = "heartbeat time-out"
 """The abort reason of `TxnManager.time_out_txns`."""
@@ -100,6 +109,12 @@ def compaction_is_scheduled(entry: Compaction) -> CompactionRefusedError:
 def no_such_compaction(compaction_id: CompactionId) -> TxnError:
     """The entry was never queued, or went with its table."""
     return TxnError(f"No such compaction: {compaction_id}")
+
+
+def require_reach(operation: WriteOperation) -> None:
+    """Raise unless a write reaches partitions in that way: a read or a lock reaches none."""
+    if operation not in WRITES:
+        raise TxnError(f"a write cannot reach partitions by {operation.name}")
 
 
 def require_compaction(entry: Compaction, *states: CompactionState) -> None:

@@ -114,13 +114,15 @@ class OpenTxn:
                 self._manager.unlock(response.lock_id)
             raise
 
-    def try_lock(self, components: Sequence[LockComponent]) -> None:
-        """Take all components if they are granted at once, else none of them."""
+    def try_lock(self, components: Sequence[LockComponent]) -> bool:
+        """Take all components if they are granted at once, else none of them; whether they are."""
         if not components:
-            return
+            return True
         response = self._ask(components)
-        if response.state is not LockState.ACQUIRED:
+        granted = response.state is LockState.ACQUIRED
+        if not granted:
             self._manager.unlock(response.lock_id)
+        return granted
 
     def _ask(self, components: Sequence[LockComponent]) -> LockResponse:
         if self._first is not None and self._first[0] is components:

@@ -45,6 +45,7 @@ OWN_TYPES = [CompactionType.MAJOR, CompactionType.MINOR]
 ids = st.integers(0, 4)
 tables = st.sampled_from(TABLES)
 partitions = st.sampled_from([None, "p=1", "p=2"])
+operations = st.sampled_from(WriteOperation)
 changes = st.sampled_from([WriteOperation.INSERT, WriteOperation.UPDATE, WriteOperation.DELETE])
 components = st.builds(
     LockComponent,
@@ -139,7 +140,7 @@ class Stores(RuleBasedStateMachine):
                 st.integers(1, 4),
                 tables,
                 st.lists(st.sampled_from(["p=1", "p=2"]), max_size=3),
-                changes,
+                changes | operations,
             ),
             max_size=2,
         ),
@@ -178,7 +179,7 @@ class Stores(RuleBasedStateMachine):
         write_id=st.integers(1, 4),
         table=tables,
         reached=st.lists(st.sampled_from(["p=1", "p=2"]), max_size=3),
-        operation=changes,
+        operation=changes | operations,
     )
     def reach(self, back, write_id, table, reached, operation):
         self.both("add_dynamic_partitions", self.txn(back), write_id, table, reached, operation)
@@ -231,6 +232,11 @@ class Stores(RuleBasedStateMachine):
     def keep_house(self, verb):
         self.both(verb)
 
+    @rule(table=tables, backs=st.lists(ids, max_size=3))
+    def forget(self, table, backs):
+        """As if there were no files."""
+        self.both("forget_aborted", table, [self.txn(back) for back in backs])
+
     @rule(table=tables)
     def create(self, table):
         column = Column("a", parse_type("int"))
@@ -272,7 +278,13 @@ class Stores(RuleBasedStateMachine):
 
     @invariant()
     def show_the_same(self):
-        for verb in ("show_txns", "show_locks", "show_compactions", "ready_to_clean"):
+        for verb in (
+            "show_txns",
+            "show_locks",
+            "show_compactions",
+            "ready_to_clean",
+            "aborted_writes",
+        ):
             self.both(verb)
         self.both("tables", "default")
         for txns in (*self.snapshots, self.model.valid_txns()):

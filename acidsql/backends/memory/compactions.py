@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 from acidsql.backends.memory.locks import MemoryLocks
@@ -159,6 +160,17 @@ class MemoryCompactions(MemoryLocks):
                     txn_id=None,
                     highest_write_id=None,
                 )
+
+    def trim_history(self, oldest_ms: int) -> None:
+        """Old entries go, but for the last ones of each place and state."""
+        seen: Counter[tuple[object, ...]] = Counter()
+        for entry in list(reversed(self.compactions.values())):
+            if entry.ended_ms is None:
+                continue
+            kind = (entry.database, entry.table, entry.partition, entry.state)
+            seen[kind] += 1
+            if seen[kind] > entry.state.remembered and entry.ended_ms < oldest_ms:
+                del self.compactions[entry.compaction_id]
 
     def _is_abandoned(self, entry: Compaction, oldest_ms: int) -> bool:
         if entry.txn_id is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from acidsql.backends.memory.state import MemoryState
@@ -22,7 +22,7 @@ from acidsql.txn.entities import (
     WriteOperation,
     WriteSetEntry,
 )
-from acidsql.txn.state import TIMED_OUT, batch_size, require_room, write_id_refused
+from acidsql.txn.state import TIMED_OUT, batch_size, require_reach, require_room, write_id_refused
 from acidsql.txn.write_ids import write_id_list
 
 
@@ -61,6 +61,8 @@ class MemoryTxns(MemoryState, ABC):
             return TxnRangeResponse.of(first, last, {i: t.state for i, t in found.items()})
 
     def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
+        for r in reached:
+            require_reach(r.operation)
         with self.guard:
             known = self.txns.get(txn_id)
             if known is not None and known.state is TxnState.COMMITTED:
@@ -169,6 +171,31 @@ class MemoryTxns(MemoryState, ABC):
             floor = min([*uncommitted, *self.min_history.values()], default=self.next_txn_id)
             for write_ids in self.write_ids.values():
                 _trim_write_ids(write_ids, TxnId(floor))
+            self.completed = _latest(self.completed)
+            self.trim_history(self.now_ms() - self.policy.retention_ms)
+
+    @abstractmethod
+    def trim_history(self, oldest_ms: int) -> None:
+        """Implemented beside the other compaction verbs."""
+
+    def aborted_writes(self) -> list[TxnComponent]:
+        with self.guard:
+            oldest_ms = self.now_ms() - self.policy.timeout_ms
+            return [c for c in self.components if self._is_settled(c.txn_id, oldest_ms)]
+
+    def _is_settled(self, txn_id: TxnId, oldest_ms: int) -> bool:
+        return self._is_aborted(txn_id) and self._last_ms(txn_id) < oldest_ms
+
+    def _is_aborted(self, txn_id: TxnId) -> bool:
+        return self.txns[txn_id].state is TxnState.ABORTED
+
+    def forget_aborted(self, table: TableName, txn_ids: Sequence[TxnId]) -> None:
+        with self.guard:
+            place = (table.database, table.table)
+            for c in list(self.components):
+                ours = c.txn_id in txn_ids and (c.database, c.table) == place
+                if ours and self._is_aborted(c.txn_id):
+                    del self.components[c]
 
     def _trim_txns(self, oldest_ms: int) -> None:
         needed = {c.txn_id for c in self.components}
@@ -226,6 +253,7 @@ class MemoryTxns(MemoryState, ABC):
         partitions: Sequence[str],
         operation: WriteOperation,
     ) -> None:
+        require_reach(operation)
         with self.guard:
             self.require_open(txn_id)
             place = (table.database, table.table)
@@ -235,6 +263,16 @@ class MemoryTxns(MemoryState, ABC):
             for partition in partitions:
                 reached = TxnComponent(txn_id, *place, partition, operation, write_id)
                 self.components[reached] = None
+
+
+def _latest(completed: Iterable[TxnComponent]) -> dict[TxnComponent, None]:
+    """The last write to each place."""
+    latest = {(c.database, c.table, c.partition): c for c in sorted(completed, key=_write_id)}
+    return dict.fromkeys(latest.values())
+
+
+def _write_id(component: TxnComponent) -> int:
+    return component.write_id or 0
 
 
 def _trim_write_ids(write_ids: dict[TxnId, WriteId], floor: TxnId) -> None:

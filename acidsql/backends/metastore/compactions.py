@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -14,6 +15,7 @@ from acidsql.backends.metastore.locks import MetastoreLocks
 from acidsql.errors import CompactionRefusedError, TxnError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import Compaction, CompactionState, CompactionType
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import no_such_compaction, require_compaction
@@ -139,6 +141,13 @@ class MetastoreCompactions(MetastoreLocks, ABC):
         return []
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
+        """Nothing: so its cleaner does."""
+
+    def aborted_writes(self) -> list[TxnComponent]:
+        """Nothing: its cleaner removes what aborted writes left."""
+        return []
+
+    def forget_aborted(self, table: TableName, txn_ids: Sequence[TxnId]) -> None:
         """Nothing: so its cleaner does."""
 
     def show_compactions(self) -> list[Compaction]:

@@ -31,7 +31,7 @@ from acidsql.txn.entities import (
     WriteOperation,
 )
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import batch_size, require_open
+from acidsql.txn.state import batch_size, require_open, require_reach
 
 _STATES = {
     hms.TxnState.OPEN: TxnState.OPEN,
@@ -378,6 +378,10 @@ class MetastoreTxns:
         partitions: Sequence[str],
         operation: WriteOperation,
     ) -> None:
+        require_reach(operation)
+        if not partitions:
+            # What the lock has recorded goes with the transaction.
+            return
         request = hms.AddDynamicPartitions(
             txnid=txn_id,
             writeid=write_id,

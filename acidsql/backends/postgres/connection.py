@@ -128,6 +128,11 @@ class PostgresServer:
             if not self._idle:
                 connection.close()
 
+    @property
+    def path(self) -> str:
+        """Its URL without credentials."""
+        return self.place.name
+
     # -- statements -----------------------------------------------------------------------------
 
     def ask(self, query: str, /, **parameters: object) -> _Asked:

@@ -64,6 +64,19 @@ FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
 -- name: dequeue_compaction
 DELETE FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
 
+-- name: trim_history
+-- Those of one state, but for the last of each place.
+DELETE FROM COMPLETED_COMPACTIONS
+WHERE CC_STATE = :state AND CC_END < :oldest_ms AND CC_ID NOT IN (
+  SELECT CC_ID FROM (
+    SELECT CC_ID, ROW_NUMBER() OVER (
+      PARTITION BY CC_DATABASE, CC_TABLE, CC_PARTITION ORDER BY CC_ID DESC
+    ) AS NTH
+    FROM COMPLETED_COMPACTIONS WHERE CC_STATE = :state
+  ) AS RANKED
+  WHERE NTH <= :remembered
+);
+
 -- name: clean_completed_components
 DELETE FROM COMPLETED_TXN_COMPONENTS
 WHERE CTC_DATABASE = :database AND CTC_TABLE = :table

@@ -8,6 +8,8 @@ from enum import Enum, auto
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
+from acidsql.errors import CorruptFileError
+
 Row = tuple[Any, ...]
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -58,10 +60,15 @@ class Answer(Protocol):
 class SqlConnection(Protocol):
     """Named statements and store transactions of one database. Thread-safe.
 
+    ``path`` says where it is, for people, without credentials.
+
     Every statement belongs to the store transaction that its thread has begun. StorageError for
     whatever the database refuses, at the latest at the end of the verb. ``:now_ms`` is the time of
     the store, which all its users share.
     """
+
+    @property
+    def path(self) -> str: ...
 
     def run(self, query: str, /, **parameters: object) -> None:
         """Carry out a named statement."""
@@ -148,9 +155,35 @@ def alone_once(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
     return _one_transaction(verb, Mode.ALONE, repeatable=False)
 
 
+_DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
+"""What comes of rows that no verb of ours has written: UnicodeDecodeError, OverflowError, …"""
+
+
+def undamaged(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """A verb that raises CorruptFileError for whatever its rows cannot be made into.
+
+    Every verb of `reading`, `writing` and their kin is one; those that look at an answer when
+    their store transaction has ended have to say so.
+    """
+
+    @wraps(verb)
+    def told(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return verb(self, *args, **kwargs)
+        except _DAMAGE as error:
+            raise CorruptFileError(
+                f"the transaction store {self._sql.path} holds what no store holds",
+                detail=f"{type(error).__name__}: {error}.",
+                hint="It was damaged, or changed by something else. Restore it from a backup.",
+            ) from error
+
+    return told
+
+
 def _one_transaction(
     verb: Callable[Concatenate[S, P], T], mode: Mode, *, repeatable: bool
 ) -> Callable[Concatenate[S, P], T]:
+    @undamaged
     @wraps(verb)
     def carried_out(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._sql.carry_out(mode, lambda: verb(self, *args, **kwargs), repeatable=repeatable)

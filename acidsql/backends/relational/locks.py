@@ -13,6 +13,7 @@ from acidsql.backends.relational.connection import (
     early,
     glancing,
     reading,
+    undamaged,
     unsynced,
     writing,
 )
@@ -63,6 +64,7 @@ class RelationalLocks(RelationalTxns):
     smaller id, which is all it may have to wait for.
     """
 
+    @undamaged
     def open_locked(
         self,
         user: str,
@@ -120,6 +122,7 @@ class RelationalLocks(RelationalTxns):
             self._sql.run("txn_to_change", txn_id=txn_id)
             self._abort(TxnId(txn_id), "the answer was lost")
 
+    @undamaged
     def lock(
         self,
         txn_id: TxnId,

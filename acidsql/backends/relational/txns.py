@@ -11,6 +11,7 @@ from acidsql.backends.relational.connection import (
     alone,
     glancing,
     reading,
+    undamaged,
     unsynced,
     writing,
     writing_once,
@@ -21,6 +22,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
+    ENDED,
     LockType,
     Reached,
     Txn,
@@ -36,6 +38,7 @@ from acidsql.txn.state import (
     TIMED_OUT,
     batch_size,
     require_open,
+    require_reach,
     write_id_refused,
 )
 from acidsql.txn.write_ids import write_id_list
@@ -55,6 +58,7 @@ class RelationalTxns(OverSql):
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
 
+    @undamaged
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
@@ -88,7 +92,10 @@ class RelationalTxns(OverSql):
         self._sql.run("heartbeat_range", first=first, last=last)
         return TxnRangeResponse.of(first, last, {TxnId(i): TxnState(s) for i, s in rows})
 
+    @undamaged
     def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
+        for r in reached:
+            require_reach(r.operation)
         if self._commit_unrivalled(txn_id, reached).value() == TxnState.COMMITTED.value:
             return
         conflict = self._commit(txn_id)
@@ -235,6 +242,23 @@ class RelationalTxns(OverSql):
         oldest_ms = self._sql.value("now_ms") - self._policy.retention_ms
         self._sql.run("trim_txns", oldest_ms=oldest_ms)
         self._sql.run("trim_write_ids", floor=self._sql.value("min_needed"))
+        self._sql.run("trim_completed_components")
+        for state in ENDED:
+            kept = {"state": state.value, "remembered": state.remembered}
+            self._sql.run("trim_history", oldest_ms=oldest_ms, **kept)
+
+    @reading
+    def aborted_writes(self) -> list[TxnComponent]:
+        oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
+        return [
+            _component(row) for row in self._sql.rows("aborted_components", oldest_ms=oldest_ms)
+        ]
+
+    @writing
+    def forget_aborted(self, table: TableName, txn_ids: Sequence[TxnId]) -> None:
+        place = {"database": table.database, "table": table.table}
+        for txn_id in sorted(set(txn_ids)):
+            self._sql.run("forget_aborted", txn_id=txn_id, **place)
 
     # -- write ids ------------------------------------------------------------------------------
 
@@ -290,6 +314,7 @@ class RelationalTxns(OverSql):
         partitions: Sequence[str],
         operation: WriteOperation,
     ) -> None:
+        require_reach(operation)
         txn = self._sql.ask("txn_to_change", txn_id=txn_id)
         self._reach(txn_id, write_id, table, partitions, operation)
         require_txn(txn_id, txn.row())

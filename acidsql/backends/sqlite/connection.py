@@ -14,7 +14,7 @@ from acidsql.backends.relational.connection import Mode, Row
 from acidsql.backends.relational.queries import load_migrations, load_queries
 from acidsql.backends.sqlite.log import Log
 from acidsql.backends.sqlite.store_file import StoreFile
-from acidsql.errors import AcidSqlError, StorageError
+from acidsql.errors import AcidSqlError, CorruptFileError, StorageError
 from acidsql.forks import Home
 
 _DIALECT = "acidsql.backends.sqlite"
@@ -84,6 +84,7 @@ class SqliteFile:
             self._file.prepare(self._make, must_exist=must_exist)
             self._connection = self._connect(self._file.real_path)
             self._file.remember()
+            self._require_whole(self._connection)
 
     @property
     def is_new(self) -> bool:
@@ -243,6 +244,19 @@ class SqliteFile:
             raise
         return connection
 
+    def _require_whole(self, connection: sqlite3.Connection) -> None:
+        """SQLite finds pages that do not fit together, and values that no row may have."""
+        (found,) = self._patiently(connection, "PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise self._damaged(f"SQLite finds {found}.")
+
+    def _damaged(self, detail: str) -> CorruptFileError:
+        return CorruptFileError(
+            f"the transaction store {self.path} is damaged",
+            detail=detail,
+            hint="Restore it from a backup.",
+        )
+
     def _migrate(self, connection: sqlite3.Connection) -> None:
         migrations = load_migrations(_DIALECT)
         newest = migrations[-1][0]
@@ -286,6 +300,8 @@ class SqliteFile:
                 detail=f"Another process kept it locked for {self._busy_timeout_s:g} seconds.",
                 hint="Try again; if it stays busy, look for a process that hangs in it.",
             )
+        if type(error) is sqlite3.DatabaseError:
+            return self._damaged(f"{error}.")
         hint = None
         if isinstance(error, sqlite3.OperationalError):
             hint = "Its directory must exist and be writable, and so must the file."

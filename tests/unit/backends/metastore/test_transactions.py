@@ -359,7 +359,7 @@ def test_a_write_id_that_is_refused(metastore: Open, failure: Exception) -> None
     with pytest.raises(TxnAbortedError):
         store.allocate_write_id(TxnId(9), TABLE)
     with pytest.raises(TxnAbortedError):
-        store.add_dynamic_partitions(TxnId(9), WriteId(4), TABLE, [], WriteOperation.INSERT)
+        store.add_dynamic_partitions(TxnId(9), WriteId(4), TABLE, ["p=1"], WriteOperation.INSERT)
     with pytest.raises(StorageError, match="allocate_table_write_ids"):
         store.allocate_write_id(TxnId(9), TABLE)
 

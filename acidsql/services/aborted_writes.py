@@ -1,0 +1,158 @@
+"""What aborted writes left, removed wherever it lies; after that the store may forget them.
+
+A compaction's cleaning does this for one place. Many an aborted write has no such place: it never
+came to know its partitions, or its table is never compacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from acidsql.catalog import Catalog
+from acidsql.layout.dir_names import DeltaDir, is_hidden, parse_compaction_attempt
+from acidsql.layout.history import history
+from acidsql.layout.listing import ListedFile
+from acidsql.layout.obsolete import aborted, aborted_without_files
+from acidsql.model.access import Access, Operation
+from acidsql.model.ids import NO_TXN, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.table import Table, TableKind
+from acidsql.services.snapshots import table_directories
+from acidsql.storage import Storage, list_marked_files
+from acidsql.txn.components import TxnComponent
+from acidsql.txn.entities import TxnType
+from acidsql.txn.locks import lock_components
+from acidsql.txn.manager import TxnManager
+from acidsql.txn.supervisor import Supervisor
+from acidsql.txn.transaction import TxnOpener, transaction
+
+
+def forget_aborted_writes(
+    txns: TxnManager,
+    catalog: Catalog,
+    storage: Storage,
+    open_txn: TxnOpener,
+    supervisor: Supervisor,
+) -> int:
+    """Clean up after every aborted write that is due; of how many tables it was done.
+
+    A table for which it fails, or in which a definition is at work, is tried in the next round.
+    """
+    done = 0
+    for name in dict.fromkeys(TableName(c.database, c.table) for c in txns.aborted_writes()):
+        forget = partial(_forget, name, txns, catalog, storage, open_txn)
+        done += supervisor.attempt("cleaner", forget, otherwise=0, about=str(name))
+    return done
+
+
+def _forget(
+    name: TableName, txns: TxnManager, catalog: Catalog, storage: Storage, open_txn: TxnOpener
+) -> int:
+    # As long as it looks, nobody may move or drop what it looks at.
+    locks = lock_components([Access.of(name, Operation.SELECT)])
+    with transaction(open_txn(TxnType.READ_ONLY, components=locks)) as txn:
+        if not txn.try_lock(locks):
+            return 0
+        written = [
+            c for c in txns.aborted_writes() if (c.database, c.table) == (name.database, name.table)
+        ]
+        table = catalog.find_table(name)
+        kept = _remove(table, written, txns, catalog, storage) if table is not None else set()
+        txn.require_open()
+        gone = {c.txn_id for c in written} - kept
+        if gone:
+            txns.forget_aborted(name, sorted(gone))
+    return 1 if gone else 0
+
+
+def _remove(
+    table: Table,
+    written: Sequence[TxnComponent],
+    txns: TxnManager,
+    catalog: Catalog,
+    storage: Storage,
+) -> set[TxnId]:
+    """Remove the directories of such writes; those of which something has to stay."""
+    owners = {c.write_id: c.txn_id for c in written if c.write_id is not None}
+    all_txns = {c.txn_id for c in written}
+    if table.kind is TableKind.PLAIN:
+        return set()
+    known_txns = txns.valid_txns()
+    known_ids = txns.valid_write_ids([table.name], known_txns)[table.name]
+    # Whoever was aborted just now may still be about to remove something itself.
+    seen = replace(known_txns, aborted=known_txns.aborted & all_txns)
+    write_ids = replace(known_ids, aborted=known_ids.aborted & frozenset(owners))
+    kept: set[TxnId] = set()
+    for location, depth in _locations(table, catalog):
+        if not storage.exists(location):
+            # What is missing is not empty: it may come back.
+            return all_txns
+        files, markers = list_marked_files(location, storage)
+        doomed = aborted(files, write_ids, seen, markers, table.kind)
+        doomed += _unfilled(location, depth, files, write_ids, seen, storage)
+        for path in doomed:
+            storage.remove(f"{location}/{path}")
+        kept |= {owners[w] for w in _covered(files, doomed, write_ids)}
+    return kept
+
+
+def _locations(table: Table, catalog: Catalog) -> list[tuple[str, int]]:
+    """The table's directory, in which unknown partitions lie as well, and partitions elsewhere.
+
+    Each with how many levels of partitions are below it.
+    """
+    places = [p.location for p in table_directories(catalog, table)]
+    inside = f"{table.location}/"
+    elsewhere = [p for p in places if p != table.location and not p.startswith(inside)]
+    return [(table.location, len(table.partition_columns)), *((p, 0) for p in elsewhere)]
+
+
+def _covered(
+    files: Sequence[ListedFile], removed: Sequence[str], write_ids: ValidWriteIdList
+) -> set[WriteId]:
+    """Aborted write ids in a delta of several, which may have rows that readers leave out."""
+    deltas = [
+        delta
+        for path, delta in history(files).directories
+        if path not in set(removed) and isinstance(delta, DeltaDir)
+    ]
+    return {
+        w for w in write_ids.aborted if any(d.min_write_id <= w <= d.max_write_id for d in deltas)
+    }
+
+
+def _unfilled(
+    location: str,
+    depth: int,
+    files: Sequence[ListedFile],
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+    storage: Storage,
+) -> list[str]:
+    """Directories whose writer died before the first file, or before it gave them their name."""
+    filled = {parent for f in files for parent in _parents(f.path)}
+    found = []
+    for place in _places(location, depth, storage):
+        names = storage.list_directories(f"{location}/{place}")
+        hidden = [n for n in names if txns.is_aborted(parse_compaction_attempt(n) or NO_TXN)]
+        empty = [n for n in names if f"{place}{n}" not in filled]
+        found += [f"{place}{n}" for n in (*hidden, *aborted_without_files(empty, write_ids))]
+    return found
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _places(location: str, depth: int, storage: Storage, inside: str = "") -> Iterator[str]:
+    """The paths of partitions below a location, whoever knows them, with a slash at the end."""
+    if not depth:
+        yield inside
+        return
+    for name in storage.list_directories(f"{location}/{inside}"):
+        if not is_hidden(name):
+            yield from _places(location, depth - 1, storage, f"{inside}{name}/")
