@@ -81,7 +81,12 @@ class UnsupportedStatementError(SqlError):
 
 
 class AnalysisError(SqlError):
-    """The statement names or combines things that do not exist or do not fit together."""
+    """The statement names or combines things that do not exist or do not fit together.
+
+    ``parts`` are those of the name at fault where its place is looked for late.
+    """
+
+    parts: tuple[str, ...] = ()
 
 
 class TableNotFoundError(AnalysisError):
@@ -109,9 +114,7 @@ class PartitionExistsError(AnalysisError):
 
 
 class ColumnNotFoundError(AnalysisError):
-    """The table has no such column. ``parts`` are those of its name where it is looked for late."""
-
-    parts: tuple[str, ...] = ()
+    """The table has no such column."""
 
 
 class InvalidValueError(SqlError):

@@ -13,7 +13,7 @@ from typing import Any
 from acidsql.acid_directory import directory_snapshot, directory_txns
 from acidsql.definitions import define
 from acidsql.definitions.create_table_as import create_table_as
-from acidsql.errors import ColumnNotFoundError, ConfigError, SqlError, WriteConflictError
+from acidsql.errors import AnalysisError, ConfigError, SqlError, WriteConflictError
 from acidsql.explain import explain
 from acidsql.forks import Home
 from acidsql.grammar.parse import parse
@@ -141,7 +141,7 @@ class Session:
             result = self._try(statement, named_arguments(args, sql), retries)
         except SqlError as error:
             if error.line is None:
-                parts = error.parts if isinstance(error, ColumnNotFoundError) else ()
+                parts = error.parts if isinstance(error, AnalysisError) else ()
                 error.line, error.column = place_of_name(sql, parts, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column

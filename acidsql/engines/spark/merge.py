@@ -21,6 +21,7 @@ from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID, stretches
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
+from acidsql.engines.spark.fields import in_order, with_named_fields
 from acidsql.engines.spark.insert import placed_rows, write_collected_rows, write_inserted_rows
 from acidsql.engines.spark.job import (
     Job,
@@ -229,7 +230,8 @@ class _Merge:
         ]
         columns += [SqlText.of(self._acting_leg(), f" AS {LEG}"), *map(SqlText.of, extra)]
         if self.updates:
-            columns += [self._new_value(c) for c in self.table.columns]
+            assigned = self._assigned(self.updates[0])
+            columns += [self._new_value(c, assigned.get(c.name)) for c in self.table.columns]
         columns += [
             SqlText.of(f"{alias}.{quote(k.target)} AS {_KEY}{i}")
             for i, k in enumerate(self.plan.keys)
@@ -253,9 +255,16 @@ class _Merge:
     def _kept(self, leg: UpdateLeg) -> frozenset[str]:
         return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
 
-    def _new_value(self, column: Column) -> SqlText:
+    def _assigned(self, leg: UpdateLeg) -> dict[str, SqlText]:
+        """What the leg sets, by column."""
+        values = {a.column: a.value for a in leg.assignments}
+        target = SqlText.of(_TARGET, f" AS {quote(self.plan.alias)}")
+        source = SqlText.of(_SOURCE, f" AS {self._source}")
+        both = SqlText.of(target, " CROSS JOIN ", source)
+        return with_named_fields(self.job, values, self.table, both)
+
+    def _new_value(self, column: Column, value: SqlText | None) -> SqlText:
         leg = self.updates[0]
-        value = next((a.value for a in leg.assignments if a.column == column.name), None)
         old = kept(self.plan.alias, column)
         name = f" AS {quote(column.name)}"
         written = old if value is None else stored(value, column)
@@ -278,6 +287,7 @@ class _Merge:
         self.job.inputs[_SOURCE.name] = left
         condition = SqlText.of(" WHERE ", leg.condition) if leg.condition else SqlText.of("")
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
+        kinds = {c.name: c.type for c in self.table.all_columns}
         rows = self.job.sql(
             SqlText.of(
                 "SELECT ",
@@ -288,7 +298,10 @@ class _Merge:
                 condition,
             )
         )
-        values = {v.column: SqlText.of(f"__v{i}") for i, v in enumerate(leg.values)}
+        values = {
+            v.column: in_order(SqlText.of(field.name), v.column, kinds[v.column], field.dataType)
+            for v, field in zip(leg.values, rows.schema.fields, strict=True)
+        }
         return placed_rows(self.job, self.table, rows, values, {})
 
 

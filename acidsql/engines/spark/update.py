@@ -5,6 +5,7 @@ from __future__ import annotations
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job, row_width, write_changed_rows
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.sql import ansi
@@ -23,11 +24,20 @@ def run_update(
     plan: UpdatePlan, job: Job, target: Target, statement_id: StatementId
 ) -> list[OutputFile]:
     """A delete delta and a delta, not yet published."""
+    columns = job.context.tables[plan.table].table.columns
+    kept = kept_timestamps(columns, [a.column for a in plan.assignments])
+    return _run(plan, job, target, ChangeLeg(statement_id, is_update=True, kept=kept))
+
+
+def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
+    """What every column becomes; of a deleted row, nothing."""
+    if isinstance(plan, DeletePlan):
+        return []
     table = job.context.tables[plan.table].table
-    new = {a.column: a.value for a in plan.assignments}
-    values = [_new_value(new.get(c.name), c, plan.alias) for c in table.columns]
-    kept = kept_timestamps(table.columns, new)
-    return _run(plan, job, target, values, ChangeLeg(statement_id, is_update=True, kept=kept))
+    assigned = {a.column: a.value for a in plan.assignments}
+    source = SqlText.of(_TARGET, f" AS {quote(plan.alias)}")
+    new = with_named_fields(job, assigned, table, source)
+    return [_new_value(new.get(c.name), c, plan.alias) for c in table.columns]
 
 
 def _new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
@@ -40,15 +50,11 @@ def run_delete(
     plan: DeletePlan, job: Job, target: Target, statement_id: StatementId
 ) -> list[OutputFile]:
     """A delete delta, not yet published."""
-    return _run(plan, job, target, [], ChangeLeg(statement_id, is_update=False))
+    return _run(plan, job, target, ChangeLeg(statement_id, is_update=False))
 
 
 def _run(
-    plan: UpdatePlan | DeletePlan,
-    job: Job,
-    target: Target,
-    values: list[SqlText],
-    leg: ChangeLeg,
+    plan: UpdatePlan | DeletePlan, job: Job, target: Target, leg: ChangeLeg
 ) -> list[OutputFile]:
     scan = job.scan(
         plan.table,
@@ -59,14 +65,15 @@ def _run(
     job.inputs[_TARGET.name] = scan.frame
     ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]
     where = SqlText.of(" WHERE ", plan.where) if plan.where else SqlText.of("")
-    text = SqlText.of(
-        f"SELECT {', '.join(ids)}, 0 AS {LEG}",
-        *(SqlText.of(", ", value) for value in values),
-        " FROM ",
-        _TARGET,
-        f" AS {quote(plan.alias)}",
-        where,
-    )
     with ansi(job.spark):
+        values = _new_values(plan, job)
+        text = SqlText.of(
+            f"SELECT {', '.join(ids)}, 0 AS {LEG}",
+            *(SqlText.of(", ", value) for value in values),
+            " FROM ",
+            _TARGET,
+            f" AS {quote(plan.alias)}",
+            where,
+        )
         changes = job.sql(text)
     return write_changed_rows(changes, scan, target, [leg], row_width(values))
