@@ -26,6 +26,7 @@ from IPython.display import display
 
 import acidsql
 from acidsql.errors import AcidSqlError, ConfigError
+from acidsql.model.html_table import html_table
 from acidsql.model.value_text import cell_text
 from acidsql.result import summary
 from acidsql.script import run_script
@@ -199,15 +200,6 @@ def show(result: Result) -> None:
     display({"text/html": html, "text/plain": plain}, raw=True)  # type: ignore[no-untyped-call]
 
 
-def html_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows as an HTML table in which every name and value is escaped."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{_html_cell(value)}</td>" for value in row) + "</tr>" for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
 def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Rows for a shell that shows no HTML, one a line.
 
@@ -217,10 +209,6 @@ def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str
     """
     cells = (["NULL" if value is None else cell_text(value) for value in row] for row in rows)
     return "\n".join(" | ".join(line) for line in (columns, *cells))
-
-
-def _html_cell(value: object) -> str:
-    return "<i>NULL</i>" if value is None else escape(cell_text(value))
 
 
 def load(ipython: InteractiveShell) -> None:

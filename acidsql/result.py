@@ -6,11 +6,13 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acidsql.errors import AcidSqlError
+from acidsql.model.html_table import html_table
 from acidsql.plans.engine import Frame, RowBatches
 
 if TYPE_CHECKING:
@@ -74,6 +76,9 @@ class RowsFrame:
 
 NO_ROWS = RowsFrame([], [])
 
+HTML_ROWS = 100
+"""Rows that the HTML form of a Result shows."""
+
 
 class Result:
     """The outcome of one statement; a context manager that lets go of its snapshot at the end.
@@ -111,6 +116,7 @@ class Result:
         self._release = release
         self._batches: RowBatches | None = None
         self._ready: deque[tuple[Any, ...]] = deque()
+        self._given = 0
         self._at_end = self._cut_off = False
         self._df_taken = False
 
@@ -136,12 +142,13 @@ class Result:
         if self._batches is None:
             rows = self._fetched(self._frame.rows)
             self._batches, self._at_end = ReadyRows([]), True
+            self._given = len(rows)
             return rows
         return self.fetchmany(sys.maxsize)
 
     def fetchone(self) -> tuple[Any, ...] | None:
         """The next row, or None."""
-        return self._ready.popleft() if self._ready or self._compute_some() else None
+        return next(iter(self), None)
 
     def fetchmany(self, size: int = 1) -> list[tuple[Any, ...]]:
         """The next ``size`` rows; fewer, or none, at the end."""
@@ -149,7 +156,8 @@ class Result:
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """The rows that were not fetched yet, computed as they are asked for."""
-        while self._ready or self._compute_some():
+        while self._ready or self._compute_more():
+            self._given += 1
             yield self._ready.popleft()
 
     def arrow(self) -> pa.Table:
@@ -181,8 +189,50 @@ class Result:
     ) -> None:
         self.close()
 
-    def _compute_some(self) -> bool:
-        """Whether there are more rows, of which some are `_ready` then."""
+    def __repr__(self) -> str:
+        """What is known without a job."""
+        return f"<Result {self.kind}: {self._state()}>"
+
+    def _repr_html_(self) -> str:
+        """The rows to be fetched next, up to `HTML_ROWS`, for a notebook; they stay to be fetched.
+
+        An error is told in their place.
+        """
+        try:
+            while not self._cut_off and len(self._ready) <= HTML_ROWS and self._compute_more():
+                pass
+        except AcidSqlError as error:
+            return f"<p>{escape(f'{type(error).__name__}: {error}')}</p>"
+        is_read = self._given > 0 and not self._ready
+        if self._frame is NO_ROWS or self._cut_off or is_read:
+            return f"<p>{escape(self._state())}</p>"
+        known = self._given + (len(self._ready) if self._at_end else HTML_ROWS)
+        counted = ("" if self._at_end else "more than ") + count_text(known, "row")
+        if self._given:
+            counted += f", shown after the first {self._given}"
+        shown = html_table(self.columns, islice(self._ready, HTML_ROWS))
+        return f"{shown}<p>{escape(self.message or counted)}</p>"
+
+    def _state(self) -> str:
+        if self._frame is NO_ROWS:
+            return summary(self)
+        try:
+            columns = ", ".join(self.columns)
+        except AcidSqlError:  # Spark may be gone
+            columns = "columns unknown"
+        fetched = f"{count_text(self._given, 'row')} fetched"
+        if self._batches is None:
+            state = "not computed yet"
+        elif self._cut_off:
+            state = f"{fetched}, the others cannot be"
+        elif self._at_end and not self._ready:
+            state = f"{fetched}, no more"
+        else:
+            state = f"{fetched}, more to come"
+        return f"({columns}), {state}"
+
+    def _compute_more(self) -> bool:
+        """Whether there are rows after those in `_ready`, of which some are in it then."""
         if self._cut_off:
             raise AcidSqlError(
                 "not all rows of this result were read before it was closed, or an error came",
@@ -190,8 +240,9 @@ class Result:
             )
         if self._batches is None:
             self._batches = self._frame.batches()
+        before = len(self._ready)
         try:
-            while not self._ready:
+            while len(self._ready) == before:
                 self._ready.extend(next(self._batches))
                 if self._batches.computed:
                     self._let_go_of_files()

@@ -226,7 +226,12 @@ class Session:
         return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 
     def register(self, name: str, frame: Any) -> None:
-        """Make a Spark DataFrame usable as a source under a name, before any table of that name."""
+        """Make rows usable as a source under a name, before any table of that name.
+
+        They are a DataFrame of Spark or pandas, or an Arrow table, record batch or reader (or what
+        else gives an Arrow stream). Those of pandas and Arrow are copied now, which starts Spark;
+        pandas' index is no column, its NaN is NULL. AnalysisError for anything else.
+        """
         self._check_open()
         self._engine.register(name, frame)
 

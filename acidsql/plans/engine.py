@@ -189,7 +189,10 @@ class Engine(Protocol):
         ...
 
     def register(self, name: str, frame: Any) -> None:
-        """Make a DataFrame known under a name."""
+        """Make rows known under a name: the engine's own frame, or one of pandas or Arrow, copied.
+
+        AnalysisError for anything else.
+        """
         ...
 
     def frame_names(self) -> frozenset[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import pytest
 
 from acidsql.errors import AcidSqlError, ExecutionError
-from acidsql.result import Result, text_rows
+from acidsql.result import HTML_ROWS, Result, text_rows
 
 
 @dataclass
@@ -172,3 +173,65 @@ def test_rows_of_text():
     assert result.fetchone() == ("x",)
     assert result.fetchall() == [("y",)]
     assert text_rows("show", ["a"], []).fetchone() is None
+
+
+# -- how a Result shows itself -----------------------------------------------------------------
+
+
+def long(rows: int) -> Result:
+    return Result("select", Frame(Batches([[(n,)] for n in range(rows)])))
+
+
+def test_a_repr_computes_nothing(result, frame):
+    assert repr(result) == "<Result select: (n), not computed yet>"
+    assert frame.evaluations == 0
+    result.fetchone()
+    assert repr(result) == "<Result select: (n), 1 row fetched, more to come>"
+    result.fetchall()
+    assert repr(result) == "<Result select: (n), 6 rows fetched, no more>"
+
+
+def test_the_repr_of_a_write_and_of_one_that_was_closed(result):
+    written = Result("insert", rows_inserted=2, txn_id=5, write_ids={"default.t": 3})
+    assert repr(written) == "<Result insert: 2 rows inserted (txn 5, write id 3)>"
+    assert written._repr_html_() == "<p>2 rows inserted (txn 5, write id 3)</p>"
+    result.fetchone()
+    result.close()
+    assert repr(result) == "<Result select: (n), 1 row fetched, the others cannot be>"
+    assert result._repr_html_() == "<p>(n), 1 row fetched, the others cannot be</p>"
+
+
+def test_the_html_form_leaves_the_rows_to_be_fetched(result, frame):
+    html = result._repr_html_()
+    assert html.count("<td>") == 6
+    assert html.endswith("<p>6 rows</p>")
+    assert result._repr_html_() == html
+    assert result.fetchone() == (0,)
+    assert result._repr_html_().endswith("<p>6 rows, shown after the first 1</p>")
+    assert result.fetchall() == [(n,) for n in range(1, 6)]
+    assert result._repr_html_() == "<p>(n), 6 rows fetched, no more</p>"
+    assert frame.evaluations == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "shown", "told"),
+    [
+        (0, 0, "0 rows"),
+        (HTML_ROWS, HTML_ROWS, "100 rows"),
+        (HTML_ROWS + 50, HTML_ROWS, "more than 100 rows"),
+    ],
+)
+def test_the_html_form_counts_what_it_knows(rows: int, shown: int, told: str):
+    result = long(rows)
+    html = result._repr_html_()
+    assert html.count("<td>") == shown
+    assert html.endswith(f"<p>{told}</p>")
+    assert len(result.fetchall()) == rows
+
+
+def test_the_html_form_is_escaped():
+    bad = "<script>alert('&')</script>"
+    assert "<script" not in text_rows(bad, [bad], [(bad,)])._repr_html_()
+    assert "<script" not in Result(bad, message=bad)._repr_html_()
+    failed = Result("select", Frame(Batches([ExecutionError(bad)])))
+    assert failed._repr_html_() == f"<p>ExecutionError: {escape(bad)}</p>"

@@ -30,9 +30,10 @@ from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.merge import run_merge
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.read import ScanRequest
+from acidsql.engines.spark.registered import registered_frame
 from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.update import run_delete, run_update
-from acidsql.errors import AcidSqlError, AnalysisError
+from acidsql.errors import AcidSqlError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, TxnId
 from acidsql.model.names import quote_identifier
@@ -195,12 +196,7 @@ class SparkEngine:
     # -- names -------------------------------------------------------------------------------------
 
     def register(self, name: str, frame: Any) -> None:
-        if not hasattr(frame, "toArrow") or not hasattr(frame, "columns"):
-            raise AnalysisError(
-                f'cannot register a {type(frame).__name__} as "{name}"',
-                hint="Pass a Spark DataFrame; spark.createDataFrame makes one of a pandas frame.",
-            )
-        self._frames[name.lower()] = frame
+        self._frames[name.lower()] = registered_frame(name, frame, self._spark.get)
 
     def frame_names(self) -> frozenset[str]:
         return frozenset(self._frames)
