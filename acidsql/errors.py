@@ -15,6 +15,7 @@
     │   └── CardinalityError          MERGE: one target row matched by several source rows
     ├── StorageError                  a file or directory cannot be read or written
     │   ├── CorruptFileError
+    │   ├── StoreNotWritableError
     │   ├── PathExistsError
     │   └── MissingFileError
     │       └── SnapshotExpiredError
@@ -139,6 +140,13 @@ class CorruptFileError(StorageError):
 
 class PathExistsError(StorageError):
     """A file or directory is there already whose name is to be that of another one."""
+
+
+class StoreNotWritableError(StorageError):
+    """The transaction store cannot be written to, by what may pass: a full disk, a quota, rights.
+
+    Nothing was changed. Reads go on.
+    """
 
 
 class MissingFileError(StorageError):

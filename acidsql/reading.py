@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from acidsql.errors import StoreNotWritableError
 from acidsql.model.access import Access
 from acidsql.model.table import Table
 from acidsql.plans.engine import ReadContext
@@ -14,9 +15,10 @@ from acidsql.plans.query import QueryPlan
 from acidsql.services.snapshots import read_context
 from acidsql.store import Store
 from acidsql.transaction_block import TransactionBlock
-from acidsql.txn.entities import TxnType
+from acidsql.txn.entities import LockComponent, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn, TxnOpener
+from acidsql.txn.unrecorded import UnrecordedTxn
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +42,27 @@ class Reading:
         block: TransactionBlock | None,
         open_txn: TxnOpener,
     ) -> Reading:
-        """Lock what is read, in the block or in a transaction of its own."""
+        """Lock what is read, in the block or in a transaction of its own.
+
+        Outside of a block a store that cannot be written to stops no read: it goes without.
+        """
         components = lock_components(accesses)
+        try:
+            return cls._begin(components, store, block, open_txn)
+        except StoreNotWritableError as error:
+            if block is not None:
+                raise
+            pin = UnrecordedTxn(store, open_txn.policy, error)
+            return cls(pin, pin, store, block)
+
+    @classmethod
+    def _begin(
+        cls,
+        components: Sequence[LockComponent],
+        store: Store,
+        block: TransactionBlock | None,
+        open_txn: TxnOpener,
+    ) -> Reading:
         if block is not None:
             block.txn.lock(components)
         pin = open_txn(TxnType.READ_ONLY, components=components if block is None else ())

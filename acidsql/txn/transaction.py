@@ -18,6 +18,7 @@ from acidsql.errors import (
     NoSuchLockError,
     NoSuchTxnError,
     StorageError,
+    StoreNotWritableError,
     TxnAbortedError,
     TxnError,
     WriteConflictError,
@@ -273,6 +274,12 @@ class OpenTxn:
             self.commit()
         except (NoSuchTxnError, TxnAbortedError):
             _log.info("closed after its end", extra={"txn_id": self.txn_id}, exc_info=True)
+        except CommitStateUnknownError as error:
+            if not isinstance(error.__cause__, StoreNotWritableError):
+                raise
+            # What was read is right. Its locks go when it has timed out.
+            reason = error_line(error.__cause__)
+            _log.warning("not closed: %s", reason, extra={"txn_id": self.txn_id})
 
     def abort_after(self, error: BaseException) -> None:
         """Roll back because of an error, which stays the one the caller sees."""

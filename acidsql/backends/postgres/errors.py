@@ -6,7 +6,7 @@ import psycopg
 from psycopg import errors
 
 from acidsql.backends.postgres.url import Place
-from acidsql.errors import StorageError
+from acidsql.errors import StorageError, StoreNotWritableError
 
 _NOT_ALLOWED = (errors.InsufficientPrivilege, errors.InvalidSchemaName)
 _UNDONE = (errors.DeadlockDetected, errors.SerializationFailure)
@@ -50,6 +50,18 @@ def storage_error(error: psycopg.Error, place: Place, *, lost_commit: bool) -> S
             f"the transaction store {place.name} is busy",
             detail=text,
             hint="Try again; if it stays busy, look for a session that hangs in pg_stat_activity.",
+        )
+    if isinstance(error, errors.DiskFull):
+        return StoreNotWritableError(
+            f"the disk of the transaction store {place.name} is full",
+            detail=text,
+            hint="Free some space on the server. Reads go on meanwhile.",
+        )
+    if isinstance(error, errors.ReadOnlySqlTransaction):
+        return StoreNotWritableError(
+            f"the transaction store {place.name} cannot be written",
+            detail=text,
+            hint="It may be a standby, or default_transaction_read_only be on. Reads go on.",
         )
     hint = None
     if isinstance(error, _NOT_ALLOWED):

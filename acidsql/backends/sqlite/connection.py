@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import sqlite3
 import threading
@@ -14,7 +15,7 @@ from acidsql.backends.relational.connection import Mode, Row
 from acidsql.backends.relational.queries import load_migrations, load_queries
 from acidsql.backends.sqlite.log import Log
 from acidsql.backends.sqlite.store_file import StoreFile
-from acidsql.errors import AcidSqlError, CorruptFileError, StorageError
+from acidsql.errors import AcidSqlError, CorruptFileError, StorageError, StoreNotWritableError
 from acidsql.forks import Home
 
 _DIALECT = "acidsql.backends.sqlite"
@@ -22,6 +23,12 @@ _RETRY_S = (0.0002, 0.003)
 """The first and the longest pause before a locked file is tried again."""
 _READS = frozenset((Mode.READING, Mode.GLANCING))
 _SYNCED = frozenset((Mode.WRITING, Mode.EARLY, Mode.ALONE))
+_WRITE_ERRORS = (
+    "SQLITE_READONLY",
+    "SQLITE_IOERR_WRITE",
+    "SQLITE_IOERR_SHMSIZE",
+    "SQLITE_IOERR_TRUNCATE",
+)
 _NOTHING: Mapping[str, object] = {}
 T = TypeVar("T")
 
@@ -199,8 +206,11 @@ class SqliteFile:
         try:
             log.sync()
         except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT)
             raise StorageError(
-                f"cannot sync the transaction store {self.path}", detail=f"{error}."
+                f"cannot sync the transaction store {self.path}",
+                detail=f"{error}.",
+                hint="Free some space, then open a new session." if full else None,
             ) from error
         with self._guard:
             self._synced_commits = max(self._synced_commits, commits)
@@ -302,12 +312,42 @@ class SqliteFile:
             )
         if type(error) is sqlite3.DatabaseError:
             return self._damaged(f"{error}.")
+        if _is_full(error):
+            return StoreNotWritableError(
+                f"the disk of the transaction store {self.path} is full",
+                detail=f"{error}.",
+                hint=_FREE_SPACE,
+            )
+        if _is_not_writable(error):
+            return StoreNotWritableError(
+                f"the transaction store {self.path} cannot be written",
+                detail=f"{error} ({_name_of(error)}).",
+                hint="Look for a full disk or quota, and for rights on the file and its directory.",
+            )
         hint = None
         if isinstance(error, sqlite3.OperationalError):
             hint = "Its directory must exist and be writable, and so must the file."
         return StorageError(
             f"cannot use the transaction store {self.path}", detail=f"{error}.", hint=hint
         )
+
+
+_FREE_SPACE = "Free some space. Reads go on meanwhile."
+
+
+def _is_full(error: sqlite3.Error) -> bool:
+    """Whether SQLite was told that there is no room left."""
+    return isinstance(error, sqlite3.OperationalError) and "is full" in str(error)
+
+
+def _is_not_writable(error: sqlite3.Error) -> bool:
+    """Whether a write was refused. Python 3.10 does not tell which I/O error it was."""
+    name = _name_of(error)
+    return "readonly database" in str(error) or name.startswith(_WRITE_ERRORS)
+
+
+def _name_of(error: sqlite3.Error) -> str:
+    return str(getattr(error, "sqlite_errorname", "SQLite"))
 
 
 def _is_busy(error: sqlite3.Error) -> bool:

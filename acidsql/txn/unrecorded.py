@@ -1,0 +1,64 @@
+"""A read of which the store keeps no record, because it cannot be written to."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+from acidsql.errors import StoreNotWritableError
+from acidsql.forks import Home
+from acidsql.model.ids import NO_TXN, TxnId
+from acidsql.model.snapshot import ValidTxnList
+from acidsql.txn.entities import LockComponent, TxnType
+from acidsql.txn.manager import TxnManager
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import OpenTxn, error_line
+
+_log = logging.getLogger(__name__)
+
+
+class UnrecordedTxn(OpenTxn):
+    """The snapshot of now, without id, locks and heartbeat.
+
+    What a transaction records for a read keeps definitions and the cleaner from its files. They
+    have to write to the same store, so mostly they cannot come either. If one does, once there is
+    room again, a file that is gone is a SnapshotExpiredError as ever.
+    """
+
+    def __init__(self, manager: TxnManager, policy: TxnPolicy, why: StoreNotWritableError) -> None:
+        # Not the parent's: that opens one in the store.
+        self._manager = manager
+        self._guard = threading.RLock()
+        self._home = Home("transaction")
+        self._ended = False
+        self._error = None
+        self._txns = None
+        self.type = TxnType.READ_ONLY
+        self.policy = policy
+        self.txn_id = NO_TXN
+        _log.warning("reading without a record in the store: %s", error_line(why))
+
+    @property
+    def valid_txns(self) -> ValidTxnList:
+        """The view of the moment of its first use."""
+        with self._guard:
+            if self._txns is None:
+                self._txns = self._manager.valid_txns()
+            return self._txns
+
+    def lock(self, components: Sequence[LockComponent]) -> None:
+        """Nothing: there is no room for a lock."""
+
+    def try_lock(self, components: Sequence[LockComponent]) -> bool:
+        """False: there is no room for a lock."""
+        return False
+
+    def require_open(self) -> None:
+        """Nothing can have ended it."""
+
+    def commit(self, step: Callable[[TxnId], None] | None = None) -> None:
+        """Nothing is open."""
+
+    def abort(self, reason: str = "") -> None:
+        """Nothing is open."""
