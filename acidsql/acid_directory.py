@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeVar
@@ -16,7 +17,7 @@ from acidsql.model.snapshot import NONE_OPEN, ValidTxnList, ValidWriteIdList
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import parse_type
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.storage import Storage
+from acidsql.storage import Storage, local_path_of
 
 _NAME = TableName("acidsql", "read_acid")
 _ROW_ID = "row__id"
@@ -24,9 +25,9 @@ _List = TypeVar("_List", ValidTxnList, ValidWriteIdList)
 
 
 def directory_snapshot(
-    path: str,
+    path: str | os.PathLike[str],
     schema: str,
-    partitioned_by: str,
+    partitioned_by: str | None,
     write_ids: str | None,
     storage: Storage,
     *,
@@ -43,9 +44,10 @@ def directory_snapshot(
     look like its partition columns or its format.
     """
     given = _format(stored_as, field_delimiter, row_id=row_id)
-    location = path.rstrip("/")
-    columns = _columns(schema, "column")
-    keys = _columns(partitioned_by, "partition column") if partitioned_by.strip() else ()
+    location = _location(path, storage)
+    columns = _columns(_text("schema", schema), "column")
+    named = _text("partitioned_by", partitioned_by or "")
+    keys = _columns(named, "partition column") if named.strip() else ()
     _refuse_same_names((*columns, *keys))
     table = Table(_NAME, columns, location, keys, parameters={"transactional": "true"})
     everything = ValidWriteIdList(str(_NAME), WriteId(NONE_OPEN))
@@ -63,11 +65,27 @@ def directory_snapshot(
     return TableSnapshot(table, partitions, seen)
 
 
+def _location(path: str | os.PathLike[str], storage: Storage) -> str:
+    """The directory as Spark will name its files: a local one by its whole path."""
+    location = _text("path", os.fspath(path) if isinstance(path, os.PathLike) else path)
+    local = storage.local_path(location) if local_path_of(location) is not None else None
+    return location.rstrip("/") if local is None else os.path.abspath(local)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        kind = "one with a NUL" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise ConfigError(f"{name} of read_acid is a text, not {kind}")
+    return value
+
+
 def _format(stored_as: str | None, field_delimiter: str, *, row_id: bool) -> FileFormat | None:
+    _text("field_delimiter", field_delimiter)
     if len(field_delimiter) != 1 or not field_delimiter.isascii() or field_delimiter in "\r\n":
         raise ConfigError("field_delimiter is one ASCII character, and no line break")
     if stored_as is None:
         return None
+    _text("stored_as", stored_as)
     given = next((f for f in FileFormat if f.value == stored_as.upper()), None)
     if given is None:
         names = ", ".join(f.value for f in FileFormat)
@@ -143,6 +161,7 @@ def _refuse_same_names(columns: Sequence[Column]) -> None:
 
 def _parsed(parse: Callable[[str], _List], text: str, parts: int) -> _List:
     """Hive's text form, whose parts are separated by colons."""
+    _text("a snapshot", text)
     try:
         if text.count(":") != parts - 1:
             raise ValueError(f"it has {text.count(':') + 1} parts, not {parts}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -198,10 +199,10 @@ class Session:
 
     def read_acid(
         self,
-        path: str,
+        path: str | os.PathLike[str],
         *,
         schema: str,
-        partitioned_by: str = "",
+        partitioned_by: str | None = "",
         valid_write_ids: str | None = None,
         valid_txns: str | None = None,
         row_id: bool = False,

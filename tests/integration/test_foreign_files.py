@@ -82,6 +82,21 @@ def test_bad_arguments(
         session.read_acid(**{"path": path, "schema": "id int", **arguments})
 
 
+def test_partitions_below_a_relative_path(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.execute(
+        "CREATE TABLE t (k int) PARTITIONED BY (d int) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO t VALUES (1, 1), (2, 2), (3, 2)")
+    session.execute("DELETE FROM t WHERE k = 2")
+    monkeypatch.chdir(tmp_path)
+    given = {"schema": "k int", "partitioned_by": "d int"}
+    for path in ("warehouse/t", "./warehouse/../warehouse/t/", Path("warehouse/t")):
+        assert tuples(session.read_acid(path, **given)) == [(1, 1), (3, 2)]
+
+
 def test_everything_is_committed_unless_said_otherwise(session: Session) -> None:
     directory = STATES / "employee" / "hive4" / "2-update"
     schema = "id int, name string, salary int"
