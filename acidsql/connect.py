@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from acidsql.errors import ConfigError, DependencyError
+from acidsql.errors import AcidSqlError, ConfigError, DependencyError
 from acidsql.filesystems import storage_for
+from acidsql.model.credentials import hide, is_quotable, shown
 from acidsql.session import Session
 from acidsql.settings import Settings, duration_s
 from acidsql.storage import Storage
@@ -20,6 +22,7 @@ from acidsql.txn.policy import TxnPolicy
 
 _log = logging.getLogger(__name__)
 
+_QUOTED = re.compile(r'".*"', re.DOTALL)
 STORE_FILE = ".acidsql.db"
 """The SQLite file inside a warehouse; hidden, so that no listing takes it for a table."""
 
@@ -63,7 +66,38 @@ def connect(
 def _store(
     settings: Settings, storage: Storage, policy: TxnPolicy, *, must_exist: bool
 ) -> tuple[Store, TxnPolicy]:
-    """The store, and the policy that its other users have too."""
+    """The store, and the policy that its other users have too.
+
+    No error of its opening shows a secret of its URL, nor does what the error came from.
+    """
+    url = settings.metastore or ""
+    try:
+        return _opened(settings, storage, policy, must_exist=must_exist)
+    except AcidSqlError as error:
+        if is_quotable(url):
+            raise
+        failed = _without_secrets(error, url)
+    # Not inside of the block, whose errors would be its context.
+    raise failed
+
+
+def _without_secrets(error: AcidSqlError, url: str) -> AcidSqlError:
+    def cleaned(text: str) -> str:
+        # What is quoted of a URL that cannot be read may be a part of what was meant as a password.
+        unread = isinstance(error, ConfigError)
+        return hide(_QUOTED.sub('"…"', text) if unread else text, url)
+
+    error.message = cleaned(error.message)
+    error.args = (error.message,)
+    error.detail = error.detail and cleaned(error.detail)
+    error.hint = error.hint and cleaned(error.hint)
+    error.__cause__ = error.__context__ = None
+    return error
+
+
+def _opened(
+    settings: Settings, storage: Storage, policy: TxnPolicy, *, must_exist: bool
+) -> tuple[Store, TxnPolicy]:
     if (settings.metastore or "").startswith("thrift:"):
         return _metastore(settings, policy)
     return _own_store(settings, storage, policy, must_exist=must_exist), policy
@@ -95,7 +129,7 @@ def _own_store(
     if scheme in ("postgresql", "postgres") and rest.startswith("//"):
         return _postgres(url, settings, policy, must_exist=must_exist)
     raise ConfigError(
-        f'"{_without_credentials(url)}" is not a metastore URL',
+        f"{shown(url)} is not a metastore URL",
         hint="Write memory:, sqlite:////full/path, postgresql://user@host/database or"
         " thrift://host:9083.",
     )
@@ -136,10 +170,3 @@ def _metastore(settings: Settings, policy: TxnPolicy) -> tuple[Store, TxnPolicy]
     key = "hive.txn.timeout"
     timeout_s = duration_s(key, store.setting(key) or f"{policy.timeout_s}s")
     return store, replace(policy, timeout_s=min(policy.timeout_s, timeout_s))
-
-
-def _without_credentials(url: str) -> str:
-    """A URL, in full only if nobody can have meant a part of it as a password."""
-    before, at, after = url.rpartition("@")
-    scheme, slashes, _ = before.rpartition("//")
-    return f"{scheme}{slashes}…@{after}" if at else url

@@ -26,6 +26,7 @@ from IPython.display import display
 
 import acidsql
 from acidsql.errors import AcidSqlError, ConfigError
+from acidsql.model.credentials import hide, shown
 from acidsql.model.html_table import html_table
 from acidsql.model.value_text import cell_text
 from acidsql.result import summary
@@ -121,7 +122,7 @@ class AcidSqlMagics(Magics):
     def _carry_out(self, request: Request, cell: str | None) -> None:
         if cell is not None and request.sql:
             raise ConfigError(
-                f"unexpected text after %%acidsql: {request.sql}",
+                f"unexpected text after %%acidsql: {shown(request.sql)}",
                 hint="Write the SQL below the first line of the cell.",
             )
         if request.metastore is not None and request.connect is None:
@@ -142,7 +143,8 @@ class AcidSqlMagics(Magics):
     def _connect(self, warehouse: str, metastore: str | None, *, must_exist: bool) -> None:
         session = acidsql.connect(warehouse, metastore=metastore, must_exist=must_exist)
         if session.new_warehouse is not None:
-            print(f"Made a new warehouse, {session.new_warehouse}.")  # noqa: T201 - the cell's output
+            made = hide(session.new_warehouse, session.new_warehouse)
+            print(f"Made a new warehouse, {made}.")  # noqa: T201 - the cell's output
         if self._session is not None:
             self._session.close()
             atexit.unregister(self._session.close)

@@ -58,7 +58,7 @@ KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS)
 class Settings(BaseModel):
     """What a session is made with. ``spark`` holds the keys that begin with "spark."."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     warehouse: str
     metastore: str | None = Field(default=None, repr=False)
@@ -82,7 +82,8 @@ class Settings(BaseModel):
     strict_locking: bool = True
     missing_is_empty: bool = False
     """Whether a table's or partition's directory that is not there counts as empty, as in Hive."""
-    spark: Mapping[str, str] = Field(default_factory=dict)
+    spark: Mapping[str, str] = Field(default_factory=dict, repr=False)
+    """May hold the keys of object stores."""
 
     @classmethod
     def of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn, TypeVar
 import click
 
 from acidsql.errors import AcidSqlError, DependencyError
+from acidsql.model.credentials import hide, shown
 
 if TYPE_CHECKING:
     from acidsql.session import Session
@@ -57,7 +58,7 @@ def config_of(properties: tuple[str, ...]) -> dict[str, str]:
     for text in properties:
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise click.UsageError(f"Not KEY=VALUE: {text!r}.")
+            raise click.UsageError(f"Not KEY=VALUE: {shown(text)!r}.")
         config[key.strip()] = value
     return config
 
@@ -81,7 +82,8 @@ def connected(
     except AcidSqlError as error:
         fail(error)
     if session.new_warehouse is not None:
-        click.echo(f"acidsql: made a new warehouse, {session.new_warehouse}", err=True)
+        made = hide(session.new_warehouse, session.new_warehouse)
+        click.echo(f"acidsql: made a new warehouse, {made}", err=True)
     with session:
         yield session
 

@@ -7,6 +7,7 @@ from psycopg import errors
 
 from acidsql.backends.postgres.url import Place
 from acidsql.errors import StorageError, StoreNotWritableError
+from acidsql.model.credentials import cover, secrets_of
 
 _NOT_ALLOWED = (errors.InsufficientPrivilege, errors.InvalidSchemaName)
 _UNDONE = (errors.DeadlockDetected, errors.SerializationFailure)
@@ -72,5 +73,4 @@ def storage_error(error: psycopg.Error, place: Place, *, lost_commit: bool) -> S
 def _text(error: psycopg.Error, place: Place) -> str:
     """The driver's words as one sentence, without the password should they have it."""
     text = " ".join(str(error).split())
-    password = place.parameters.get("password")
-    return (text.replace(password, "***") if password else text).rstrip(".") + "."
+    return cover(text, secrets_of(place.parameters)).rstrip(".") + "."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from acidsql.errors import ConfigError
+from acidsql.model.credentials import is_quotable
 
 DEFAULT_SCHEMA = "acidsql"
 _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -31,21 +33,30 @@ class Place:
         'postgresql://ann@db.example:5433/meta?schema=sales'
         """
         rest, schema = _take_schema(url)
-        try:
+        parameters: dict[str, Any] | None = None
+        with suppress(psycopg.Error):
             parameters = {k: v for k, v in conninfo_to_dict(rest).items() if v is not None}
-        except psycopg.Error:
-            # Not chained, and not quoted: libpq's text would show what it could not read.
+        # Not chained, and not quoted: libpq's text would show what it could not read.
+        if parameters is None or not _is_clean(parameters):
             raise ConfigError(
                 "the metastore URL cannot be read as a PostgreSQL URL",
                 hint="Write postgresql://user@host:port/database; encode special characters "
                 "of a password like %40.",
-            ) from None
+            )
         if not _SCHEMA.fullmatch(schema):
+            shown = schema if is_quotable(url) else "…"
             raise ConfigError(
-                f'"{schema}" is not usable as the schema of a metastore',
+                f'"{shown}" is not usable as the schema of a metastore',
                 hint="Letters, digits and underscores, at most 63.",
             )
         return cls(parameters, schema, _name(parameters, schema))
+
+
+def _is_clean(parameters: dict[str, Any]) -> bool:
+    """Whether no part of a password that was not encoded has become a host, port or database."""
+    places = (str(parameters.get(key, "")) for key in ("host", "dbname"))
+    ports = str(parameters.get("port", "")).split(",")
+    return not any("@" in place for place in places) and all(p.isdigit() or not p for p in ports)
 
 
 def _take_schema(url: str) -> tuple[str, str]:
