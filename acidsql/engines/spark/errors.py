@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from acidsql.engines.spark.causes import Cause, causes
 from acidsql.engines.spark.gateway import require_own_spark
 from acidsql.errors import (
     AcidSqlError,
@@ -21,32 +24,41 @@ from acidsql.errors import (
 )
 
 _TASK_ERROR = re.compile(
-    r"acidsql\.(?:\w+\.)*errors\.(\w+): (.*?)(?:\n\s*\n|\n\s*at |\Z)", re.DOTALL
+    r"^acidsql\.(?:\w+\.)*errors\.(\w+): (.*?)(?:\n\s*\n|\n\s*at |\n\s*SQLSTATE: |\Z)", re.M | re.S
 )
 _FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
-_WORKER = "Python worker"
 _PART = re.compile(r"`((?:[^`]|``)*)`")
 _JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
 _BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error\.")
 """It would be of no use: what is written is computed under ANSI rules whatever is set."""
-_MISSING = ("FILE_NOT_EXIST", "FileNotFoundException", "does not exist")
-_CORRUPT = (
-    "CANNOT_READ_FILE",
-    "FAILED_READ_FILE",
-    "Malformed ORC file",
-    "CANNOT_READ_FOOTER",
-    "CANNOT_MERGE_SCHEMAS",
-    "InvalidProtocolBufferException",
+_MISSING = ("FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND")
+_MISSING_CLASSES = frozenset({"FileNotFoundException", "NoSuchFileException"})
+_UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER")
+_CORRUPT_CLASSES = frozenset(
+    {
+        "DataFormatException",
+        "EOFException",
+        "FileFormatException",
+        "InvalidProtocolBufferException",
+        "InvalidWireTypeException",
+        "MalformedInputException",
+        "ParquetDecodingException",
+        "ZipException",
+        "ZStdException",
+    }
 )
+"""What readers throw over bytes that cannot be right. Of others the reader may be the reason."""
 _VALUE = (
-    "CAST_INVALID_INPUT",
-    "CAST_OVERFLOW",
-    "NUMERIC_VALUE_OUT_OF_RANGE",
     "ARITHMETIC_OVERFLOW",
     "BINARY_ARITHMETIC_OVERFLOW",
+    "CAST_INVALID_INPUT",
+    "CAST_OVERFLOW",
+    "CAST_OVERFLOW_IN_TABLE_INSERT",
     "DIVIDE_BY_ZERO",
     "EXCEED_LIMIT_LENGTH",
     "INVALID_ARRAY_INDEX",
+    "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+    "NUMERIC_VALUE_OUT_OF_RANGE",
     "USER_RAISED_EXCEPTION",
 )
 _TAKEN_BY_NAME = {
@@ -56,19 +68,37 @@ _TAKEN_BY_NAME = {
 
 @contextlib.contextmanager
 def clear_errors() -> Iterator[None]:
-    """Every exception of Spark, as ours: one line of fact, Spark's own words as the detail."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
-    from pyspark.errors import PySparkException  # noqa: PLC0415
+    """Every exception of Spark, as ours: one line of fact, Spark's own words as the detail.
 
+    For what needs Spark: ForkError in a child whose parent has started it.
+    """
     require_own_spark()
+    with only_ours():
+        yield
+
+
+@contextlib.contextmanager
+def only_ours() -> Iterator[None]:
+    """The same around all that an engine does, which may need no Spark."""
     try:
         yield
     except AcidSqlError:
         raise
-    except (PySparkException, Py4JError) as error:
+    except Exception as error:
+        if not _is_of_spark(error):
+            raise
         if _is_interrupted(error):
             raise KeyboardInterrupt from error
         raise clear_error(error) from error
+
+
+def _is_of_spark(error: Exception) -> bool:
+    if "pyspark" not in sys.modules:  # which many statements never need
+        return False
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    return isinstance(error, (PySparkException, Py4JError, ConnectionError))
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
@@ -80,22 +110,18 @@ def _is_interrupted(error: BaseException | None) -> bool:
 
 def clear_error(error: Exception) -> AcidSqlError:
     """The error a caller should see for an exception of Spark."""
-    text = str(error)
-    condition = _condition(error)
-    task = _TASK_ERROR.search(text)
-    if task and task[1] in _TAKEN_BY_NAME:
-        return _TAKEN_BY_NAME[task[1]](*_fact_and_detail(task[2]))
-    if any(sign in text for sign in _MISSING):
-        return SnapshotExpiredError(
-            f"a file of the snapshot is gone: {_file(text)}",
-            detail=first_line(text),
-            hint="A read that has timed out is not protected from the cleaner, nor one of another"
-            " warehouse's store. Run it again; if the error stays, the table has lost a file.",
+    if is_gone(error):
+        return ExecutionError(
+            "Spark is gone: its Java process has ended, or cannot be reached",
+            detail=first_line(str(error)) or None,
+            hint="A session that started Spark itself starts a new one with its next statement;"
+            " otherwise connect again with a new SparkSession.",
         )
-    if any(sign in text for sign in _CORRUPT):
-        return CorruptFileError(f"cannot read {_file(text)}", detail=_cause(text))
-    if any(sign in condition or f"[{sign}" in text for sign in _VALUE):
-        return InvalidValueError(first_line(text))
+    chain = causes(error)
+    found = _of_worker(chain) or _of_file(chain) or _of_value(chain)
+    if found is not None:
+        return found
+    text, condition = str(error), chain[0].condition
     if condition.startswith("UNRESOLVED_COLUMN"):
         return _unknown_column(error)
     if condition == "UNBOUND_SQL_PARAMETER":
@@ -105,31 +131,83 @@ def clear_error(error: Exception) -> AcidSqlError:
         return SqlSyntaxError(first_line(text), hint="Spark could not parse this part.")
     if kind == "AnalysisException":
         return AnalysisError(first_line(text))
-    if _WORKER in text:
-        return _worker_error(text)
-    return ExecutionError(f"the Spark job failed: {first_line(text)}", detail=_cause(text))
+    return ExecutionError(f"the Spark job failed: {first_line(text)}", detail=_root(chain))
 
 
-def _worker_error(text: str) -> ExecutionError:
-    """What a Python worker died of is the last line of its traceback."""
-    traceback = text.partition(_WORKER)[2].split("\n\n")[0].split("\n\tat ")[0]
-    last = [line for line in traceback.splitlines() if line.strip()][-1:]
-    missing = re.search(r"No module named '(\w+)", traceback)
+def is_gone(error: BaseException) -> bool:
+    """Whether it is the way to Spark's Java process that failed.
+
+    Of the first call that fails so, py4j tells no more than that: then another one is made.
+    """
+    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # noqa: PLC0415
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+        return True
+    if not isinstance(error, Py4JError) or isinstance(error, Py4JJavaError):
+        return False
+    gateway: Any = SparkContext._gateway
+    try:
+        gateway.jvm.System.nanoTime()
+    except (Py4JError, OSError):
+        return True
+    return False
+
+
+def _of_worker(chain: Sequence[Cause]) -> AcidSqlError | None:
+    """An exception of a Python worker: ours if it was one of ours, else the end of its traceback.
+
+    The last of our errors in its text counts: lines before it are what led there.
+    """
+    for cause in chain:
+        if cause.name != "PythonException":
+            continue
+        ours = [m for m in _TASK_ERROR.finditer(cause.message) if m[1] in _TAKEN_BY_NAME]
+        if ours:
+            return _TAKEN_BY_NAME[ours[-1][1]](" ".join(ours[-1][2].split()))
+        return _worker_error(cause.message)
+    return None
+
+
+def _of_file(chain: Sequence[Cause]) -> AcidSqlError | None:
+    """A file that is missing, is damaged, or cannot be read for a reason of its reader's."""
+    missing = [c for c in chain if c.has(*_MISSING) or c.name in _MISSING_CLASSES]
+    if missing:
+        return SnapshotExpiredError(
+            f"a file of the snapshot is gone: {_file(missing[0].message)}",
+            detail=first_line(missing[0].message),
+            hint="A read that has timed out is not protected from the cleaner, nor one of another"
+            " warehouse's store. Run it again; if the error stays, the table has lost a file.",
+        )
+    file = next((_file(c.message) for c in chain if c.has(*_UNREADABLE)), None)
+    if any(c.name in _CORRUPT_CLASSES for c in chain):
+        text = "\n".join(c.message for c in chain)
+        return CorruptFileError(f"cannot read {file or _file(text)}", detail=_root(chain))
+    if file is not None:
+        return ExecutionError(
+            f"the Spark job failed while it read {file}",
+            detail=_root(chain),
+            hint="CHECK TABLE tells whether the file is damaged.",
+        )
+    return None
+
+
+def _of_value(chain: Sequence[Cause]) -> InvalidValueError | None:
+    value = next((c for c in chain if c.has(*_VALUE)), None)
+    return None if value is None else InvalidValueError(first_line(value.message))
+
+
+def _worker_error(traceback: str) -> ExecutionError:
+    lines = [line for line in traceback.partition("\n\tat ")[0].splitlines() if line.strip()]
+    lines = [line for line in lines if not line.strip().startswith("SQLSTATE: ")]
+    missing = re.search(r"^ModuleNotFoundError: No module named '(\w+)", traceback, re.M)
     return ExecutionError(
         "a Python worker of Spark failed",
-        detail=last[0].strip() if last else None,
+        detail=lines[-1].strip() if lines else None,
         hint=f"Spark's workers need a Python that has {missing[1]}: name it by PYSPARK_PYTHON."
         if missing
         else None,
     )
-
-
-def _condition(error: Exception) -> str:
-    get = getattr(error, "getCondition", None)
-    try:
-        return (get() or "") if get else ""
-    except Exception:
-        return ""
 
 
 def _unknown_column(error: Exception) -> ColumnNotFoundError:
@@ -157,10 +235,6 @@ def _unbound(error: Exception) -> AnalysisError:
     )
 
 
-def _fact_and_detail(text: str) -> tuple[str]:
-    return (" ".join(text.split()),)
-
-
 def first_line(text: str) -> str:
     """What a text of Spark's says first, without what only Java needs."""
     text = _JAVA_CALL.sub("", text, count=1)
@@ -168,9 +242,10 @@ def first_line(text: str) -> str:
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", _BYPASS.sub("", line))
 
 
-def _cause(text: str) -> str | None:
-    causes = re.findall(r"Caused by: (.*)", text)
-    return causes[-1].strip() if causes else None
+def _root(chain: Sequence[Cause]) -> str | None:
+    """What the chain begins with, in one line."""
+    root = chain[-1]
+    return f"{root.name}: {first_line(root.message)}" if len(chain) > 1 else None
 
 
 def _file(text: str) -> str:

@@ -24,6 +24,7 @@ from acidsql.engines.output import (
 )
 from acidsql.engines.overwrite import empty_bases, truncate
 from acidsql.engines.spark.deletes import KeptFilters
+from acidsql.engines.spark.errors import only_ours
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
@@ -80,16 +81,18 @@ class SparkEngine:
     ) -> None:
         self._storage = storage
         self._by_position = by_position
-        self._spark = SparkHolder(spark, conf)
         self._frames: dict[str, DataFrame] = {}
         self._filters = KeptFilters()
+        self._spark = SparkHolder(spark, conf, self._filters.clear)
 
     # -- reading -----------------------------------------------------------------------------------
 
+    @only_ours()
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
         with self._job(context) as job:
             return SparkFrame(job.sql(plan.rows))
 
+    @only_ours()
     def table(
         self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False
     ) -> SparkFrame:
@@ -117,6 +120,7 @@ class SparkEngine:
 
     # -- writing -----------------------------------------------------------------------------------
 
+    @only_ours()
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
         if isinstance(plan, MergePlan):
             plan = plan.starting_at(context.statement_id)
@@ -145,6 +149,7 @@ class SparkEngine:
             return
         discard_write(target, _statement_ids(plan, context), self._storage)
 
+    @only_ours()
     def undo(self, plan: WritePlan, context: WriteContext) -> None:
         _require_open(plan, context)
         target = self._target(plan, context)
@@ -182,6 +187,7 @@ class SparkEngine:
         with self._job(context.read) as job:
             return run_insert(plan, plan.rows, job, target, context.statement_id)
 
+    @only_ours()
     def compact(
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
     ) -> bool:
@@ -201,19 +207,26 @@ class SparkEngine:
     def frame_names(self) -> frozenset[str]:
         return frozenset(self._frames)
 
+    @only_ours()
     def has_view(self, name: str) -> bool:
         # A session that is not started yet has no views.
-        if not self._spark.started:
-            return False
-        return any(
-            t.isTemporary and t.name.lower() == name.lower()
-            for t in self._spark.get().catalog.listTables()
-        )
+        return self._spark.started and is_temporary_view(self._spark.get(), name)
 
+    @only_ours()
     def close(self) -> None:
         self._frames.clear()
         self._filters.clear()
         self._spark.close()
+
+
+def is_temporary_view(spark: SparkSession, name: str) -> bool:
+    """Whether the session has a temporary view of this name; others are not looked at."""
+    from pyspark.errors import AnalysisException  # noqa: PLC0415 - imported already
+
+    try:
+        return bool(spark.catalog.getTable(quote_identifier(name)).isTemporary)
+    except AnalysisException:
+        return False
 
 
 def _require_open(plan: WritePlan, context: WriteContext) -> None:

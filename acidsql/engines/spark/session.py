@@ -6,16 +6,19 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.errors import first_line
+from acidsql.engines.spark.errors import clear_errors, first_line, is_gone
 from acidsql.engines.spark.gateway import has_parents_spark, require_own_spark
-from acidsql.errors import DependencyError
+from acidsql.errors import ConfigError, DependencyError, ExecutionError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_log = logging.getLogger(__name__)
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
@@ -41,15 +44,33 @@ A shuffle whose lost part is computed anew, and comes out otherwise, is repeated
 """
 
 PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"
+_REMOTE = frozenset({"spark.remote", "SPARK_REMOTE"})
+"""Where either is set, Spark is a server of Spark Connect, with settings of its own."""
+_starting = threading.Lock()
 _V1_READERS = "spark.sql.sources.useV1SourceList"
 
 
 class SparkHolder:
-    """The SparkSession, once it is needed."""
+    """The SparkSession, once it is needed: a given one, one that somebody has started, or our own.
 
-    def __init__(self, given: SparkSession | None, conf: Mapping[str, str]) -> None:
+    ``on_start`` lets go of what was made by one that ran before. ConfigError for what is no
+    SparkSession.
+    """
+
+    def __init__(
+        self,
+        given: SparkSession | None,
+        conf: Mapping[str, str],
+        on_start: Callable[[], object] = lambda: None,
+    ) -> None:
+        if given is not None and not (hasattr(given, "sql") and hasattr(given, "conf")):
+            raise ConfigError(
+                f"spark= takes a SparkSession, not a {type(given).__name__}",
+                hint="For Spark Connect, SparkSession.builder.remote(url).getOrCreate() makes one.",
+            )
         self._session = given
         self._owned = False
+        self._on_start = on_start
         self._conf = {k: v for k, v in conf.items() if k.startswith("spark.")}
 
     @property
@@ -57,53 +78,124 @@ class SparkHolder:
         """Whether there is a session already, ours or one that `get` would take."""
         if has_parents_spark():
             return False
-        if self._session is None and "pyspark" in sys.modules:
-            from pyspark.sql import SparkSession  # noqa: PLC0415 - imported already
-
-            return SparkSession.getActiveSession() is not None
-        return self._session is not None
+        return self._session is not None or _running() is not None
 
     def get(self) -> SparkSession:
-        """The session. DependencyError, in one line, without Java; ForkError in a child."""
+        """The session. DependencyError, in one line, without Java; ForkError in a child.
+
+        Our own is started anew if its Java process has ended. ExecutionError if another's has.
+        """
         require_own_spark()
+        if self._session is not None and self._owned and _has_ended(self._session):
+            self.close()
         if self._session is None:
+            self._on_start()
             self._start()
         assert self._session is not None
-        _prepare(self._session)
+        if _is_stopped(self._session):
+            raise ExecutionError(
+                "the SparkSession of this session has been stopped",
+                hint="Connect again, with a SparkSession that runs.",
+            )
+        with clear_errors():
+            _prepare(self._session)
         return self._session
 
     def close(self) -> None:
-        """Stop the session if it is our own."""
+        """Stop the session if it is our own, and still runs."""
         session, self._session = self._session, None
-        if session is not None and self._owned and not has_parents_spark():
+        if session is None or not self._owned or has_parents_spark():
+            return
+        self._owned = False
+        if _has_ended(session):
+            _forget(session)
+        else:
             session.stop()
 
     def _start(self) -> None:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - half a second that many uses never need
 
-        active = SparkSession.getActiveSession()
-        if active is not None:
-            self._session = active
-            return
-        require_java()
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-        builder = SparkSession.builder.appName("acidsql")
-        if "spark.master" not in self._conf and "MASTER" not in os.environ:
-            builder = builder.master("local[*]")
-        for key, value in {**OWN_CONF, **self._conf}.items():
-            builder = builder.config(key, value)
-        self._session = _started(builder)
-        self._owned = True
+        with _starting:
+            self._session = _running()
+            if self._session is not None:
+                return
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            conf = {**OWN_CONF, **self._conf}
+            builder = SparkSession.builder.appName("acidsql")
+            if not _REMOTE.isdisjoint({*self._conf, *os.environ}):
+                conf = self._conf
+            else:
+                require_java()
+                if "spark.master" not in self._conf and "MASTER" not in os.environ:
+                    builder = builder.master("local[*]")
+            self._session = _started(builder, conf)
+            self._owned = True
         # Errors of a query arrive as exceptions; PySpark's own logger prints them a second time.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
 
 
-def _started(builder: SparkSession.Builder) -> SparkSession:
+def _running() -> SparkSession | None:
+    """The session that somebody has started in this process, in whatever thread."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - imported already
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    with clear_errors():
+        try:
+            session = SparkSession.active()
+        except PySparkRuntimeError:
+            return None
+    return None if _is_stopped(session) else session
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    """Whether somebody has called its stop(), or its context's."""
+    context = getattr(session, "_sc", None)
+    if context is not None:
+        return getattr(context, "_jsc", None) is None
+    return bool(getattr(session, "is_stopped", False))
+
+
+def _has_ended(session: SparkSession) -> bool:
+    """Whether it is stopped, or its Java process cannot be reached."""
+    if _is_stopped(session):
+        return True
+    try:
+        session.conf.get("spark.app.id", None)
+    except Exception as error:
+        return is_gone(error)
+    return False
+
+
+def _forget(session: SparkSession) -> None:
+    """Make PySpark forget a session of ours whose Java process has ended, to start another one.
+
+    PySpark itself has no way to that: it takes its Java process to live as long as Python does.
+    """
+    from pyspark import SparkContext  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    context = getattr(session, "_sc", None)
+    if context is None:
+        return
+    context._jsc = None
+    context.stop()
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None
+    SparkSession._instantiatedSession = SparkSession._activeSession = None
+
+
+def _started(builder: SparkSession.Builder, conf: Mapping[str, str]) -> SparkSession:
     """A new session. DependencyError if there is none to be had: an old Java, a wrong setting."""
     from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
     try:
+        for key, value in conf.items():
+            builder = builder.config(key, value)
         return builder.getOrCreate()
     except (PySparkException, Py4JError, OSError) as error:
         raise DependencyError(

@@ -1,0 +1,66 @@
+"""What Spark threw, as plain values: the chain of Java exceptions behind a Python one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+_DEPTH = 30
+"""Java allows a chain to be a circle."""
+_LINE = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): (.*)$", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One exception: its class without the package, Spark's error condition or "", its message."""
+
+    name: str
+    condition: str
+    message: str
+
+    def has(self, *conditions: str) -> bool:
+        """Whether it is of one of these conditions, or of one below them."""
+        return any(self.condition == c or self.condition.startswith(f"{c}.") for c in conditions)
+
+
+def causes(error: BaseException) -> tuple[Cause, ...]:
+    """The exception and what caused it, outermost first.
+
+    By the objects in the JVM. Without a gateway to it, by what the exception says of itself and by
+    the lines of its text that begin as Java prints an exception.
+    """
+    thrown = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    found = tuple(_thrown(thrown)) if thrown is not None else ()
+    return found or tuple(_told(error))
+
+
+def _thrown(thrown: Any) -> Iterator[Cause]:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
+
+    for _ in range(_DEPTH):
+        if thrown is None:
+            return
+        try:
+            name, message = thrown.getClass().getName(), thrown.getMessage() or ""
+            yield Cause(str(name).rpartition(".")[2], _condition(thrown), str(message))
+            thrown = thrown.getCause()
+        except (Py4JError, OSError):  # the JVM has ended meanwhile
+            return
+
+
+def _told(error: BaseException) -> Iterator[Cause]:
+    text = str(error)
+    yield Cause(type(error).__name__, _condition(error), text)
+    for match in _LINE.finditer(text):
+        condition = re.match(r"\[([A-Z][A-Z0-9_.]*)\]", match[2])
+        yield Cause(match[1], condition[1] if condition else "", match[2])
+
+
+def _condition(thrown: Any) -> str:
+    """Of a SparkThrowable; others have none."""
+    try:
+        return str(thrown.getCondition() or "")
+    except Exception:  # py4j's error for a method that is not there is no narrower one
+        return ""
