@@ -13,6 +13,7 @@ from urllib.parse import unquote
 from acidsql.errors import AcidSqlError, ConfigError, DependencyError
 from acidsql.filesystems import storage_for
 from acidsql.model.credentials import hide, is_quotable, shown
+from acidsql.model.progress import Relay
 from acidsql.session import Session
 from acidsql.settings import Settings, duration_s
 from acidsql.storage import Storage
@@ -48,10 +49,15 @@ def connect(
     store, policy = _store(settings, storage, settings.policy, must_exist=must_exist)
     if store.is_new:
         _log.info("made a new store for the warehouse %s", settings.warehouse)
+    progress = Relay()
     return Session(
         store=store,
         engine=SparkEngine(
-            storage, spark, settings.spark, by_position=settings.positional_evolution
+            storage,
+            spark,
+            settings.spark,
+            by_position=settings.positional_evolution,
+            progress=progress,
         ),
         storage=storage,
         policy=policy,
@@ -60,6 +66,7 @@ def connect(
         user=settings.user,
         host=settings.host,
         is_new=store.is_new,
+        progress=progress,
     )
 
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import atexit
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
@@ -22,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.core.magic import Magics, line_cell_magic, magics_class
-from IPython.display import display
+from IPython.display import DisplayHandle, display
 
 import acidsql
 from acidsql.errors import AcidSqlError, ConfigError
 from acidsql.model.credentials import hide, shown
 from acidsql.model.html_table import html_table
+from acidsql.model.progress import ProgressLine
 from acidsql.model.value_text import cell_text
 from acidsql.result import summary
 from acidsql.script import run_script
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
     from acidsql.session import Result, Session
 
 ROWS_SHOWN = 1000
+
+REFRESH_S = 0.5
+"""How often the line about what a statement is at is written anew."""
 
 _OPTION = re.compile(r"""\s*--(connect|metastore)(?:\s*=\s*|\s+)('[^']*'|"[^"]*"|[^\s'"]+)""")
 _FLAG = re.compile(r"\s*--must-exist(?=\s|$)")
@@ -152,14 +157,19 @@ class AcidSqlMagics(Magics):
         atexit.register(session.close)
 
     def _run(self, text: str, target: str | None) -> None:
+        session = self._session if self._session is not None else acidsql.default_session()
+        with session.watched_by(ProgressLine(CellLine())):
+            self._show_results(session, text, target)
+
+    def _show_results(self, session: Session, text: str, target: str | None) -> None:
         if target is None:
-            for result in self._results(text):
+            for result in self._results(session, text):
                 with result:
                     show(result)
             return
         last: Result | None = None
         try:
-            for result in self._results(text):
+            for result in self._results(session, text):
                 if last is not None:
                     with last:
                         show(last)
@@ -172,8 +182,7 @@ class AcidSqlMagics(Magics):
         if last is not None:
             self._names()[target] = last
 
-    def _results(self, text: str) -> Iterator[Result]:
-        session = self._session if self._session is not None else acidsql.default_session()
+    def _results(self, session: Session, text: str) -> Iterator[Result]:
         names = self._names()
 
         def execute(sql: str, line: int, column: int) -> Result:
@@ -186,6 +195,40 @@ class AcidSqlMagics(Magics):
         assert self.shell is not None
         names: dict[str, Any] = self.shell.user_ns
         return names
+
+
+class CellLine:
+    """The Display port in the output of the cell that runs: a line that is emptied at the end."""
+
+    def __init__(self) -> None:
+        self._ended: threading.Event | None = None
+        self._handle: DisplayHandle | None = None
+
+    def start(self, line: Callable[[], str]) -> None:
+        self._ended = ended = threading.Event()
+        self._write(line())
+
+        def refresh() -> None:
+            while not ended.wait(REFRESH_S):
+                self._write(line())
+            self._write("")
+
+        self._thread = threading.Thread(target=refresh, name="acidsql progress", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        if self._ended is not None:
+            self._ended.set()
+            self._thread.join(REFRESH_S)
+
+    def _write(self, text: str) -> None:
+        """Show a text, in the place of the one before."""
+        data = {"text/plain": text, "text/html": f"<i>{escape(text)}</i>" if text else ""}
+        if self._handle is None:
+            self._handle = DisplayHandle()  # type: ignore[no-untyped-call]
+            self._handle.display(data, raw=True)  # type: ignore[no-untyped-call]
+        else:
+            self._handle.update(data, raw=True)  # type: ignore[no-untyped-call]
 
 
 def show(result: Result) -> None:

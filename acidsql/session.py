@@ -7,7 +7,7 @@ import os
 import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
@@ -22,6 +22,7 @@ from acidsql.grammar.place import place_of_name
 from acidsql.leases import Leases
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.progress import UNWATCHED, Progress, Relay
 from acidsql.model.table import FIELD_DELIMITER, Table
 from acidsql.parameters import Args, check_text, named_arguments
 from acidsql.planner.accesses import query_accesses
@@ -96,7 +97,9 @@ class Session:
         host: str,
         heartbeats: Heartbeats = HEARTBEATS,
         is_new: bool = False,
+        progress: Relay | None = None,
     ) -> None:
+        """``progress`` is what the engine tells its phases."""
         self._store = store
         self._engine = engine
         self._storage = storage
@@ -107,7 +110,8 @@ class Session:
         self._database = DEFAULT_DATABASE
 
         # No method: what is held for the session's sake must not hold the session.
-        open_txn = TxnOpener(store, user, host, policy, heartbeats)
+        open_txn = TxnOpener(store, user, host, policy, heartbeats, progress or UNWATCHED)
+        self._progress = progress or Relay()
         self._open_txn = open_txn
         self._supervisor = heartbeats.supervisor
         self._leases = Leases(self._supervisor)
@@ -235,6 +239,10 @@ class Session:
         """
         self._check_open()
         self._engine.register(name, frame)
+
+    def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
+        """For a block, tell a watcher what statements and their results are at."""
+        return self._progress.watched_by(watcher)
 
     def run_worker(self) -> int:
         """Carry out the queued compactions; how many were done."""

@@ -20,6 +20,7 @@ from acidsql.cli.connection import (
 )
 from acidsql.cli.layout import LayoutWatch, local_directory
 from acidsql.cli.output import FORMATS, Format, Printer
+from acidsql.cli.progress import watched
 from acidsql.errors import AcidSqlError, TxnError
 from acidsql.script import run_script
 
@@ -94,12 +95,17 @@ def run_command(
 ) -> None:
     """Run SQL from files, standard input (-) and -e, in the order given.
 
+    With none of them, SQL that is piped in is run.
+
     Stops at the first error with exit status 3.
     """
     scripts = list(_scripts(sources))
     printer = Printer(cast(Format, format), sys.stdout, sys.stderr, quiet)
     config = config_of(properties)
-    with connected(warehouse, metastore, config, must_exist=must_exist) as session:
+    with (
+        connected(warehouse, metastore, config, must_exist=must_exist) as session,
+        watched(session, sys.stderr, quiet=quiet),
+    ):
         try:
             watch = LayoutWatch(local_directory(warehouse)) if show_layout else None
         except AcidSqlError as error:
@@ -157,13 +163,17 @@ def _show(result: Result, printer: Printer, watch: LayoutWatch | None) -> None:
 
 def _scripts(sources: tuple[str | Inline, ...]) -> Iterator[Script]:
     if not sources:
-        raise click.UsageError("Nothing to run: give -e SQL, a FILE, or - for standard input.")
+        if sys.stdin is None or sys.stdin.isatty():
+            raise click.UsageError("Nothing to run: give -e SQL, a FILE, or - for standard input.")
+        sources = ("-",)
     inline = 0
     for source in sources:
         if isinstance(source, Inline):
             inline += 1
             yield Script(f"<-e {inline}>", source.sql)
         elif source == "-":
+            if sys.stdin.isatty():
+                click.echo("Reading SQL from the terminal; Ctrl-D ends it.", err=True)
             yield Script("<stdin>", _decode("<stdin>", sys.stdin.buffer.read()))
         else:
             yield Script(source, _decode(source, _read(source)))

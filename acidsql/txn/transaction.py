@@ -27,6 +27,7 @@ from acidsql.forks import Home
 from acidsql.interrupts import uninterrupted
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.model.progress import UNWATCHED, Progress
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.entities import LockComponent, LockResponse, LockState, LockType, TxnType
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
@@ -52,6 +53,7 @@ class OpenTxn:
         heartbeats: Heartbeats = HEARTBEATS,
         tables: Sequence[TableName] = (),
         components: Sequence[LockComponent] = (),
+        progress: Progress = UNWATCHED,
     ) -> None:
         """Open it; with ``components``, ask for these locks and for write ids in ``tables`` in the
         same step of the store. Then `lock` takes the answer. ``agent_info`` is an id of its own if
@@ -63,6 +65,7 @@ class OpenTxn:
         self.type = type
         self.policy = policy or TxnPolicy()
         self._sleep = sleep
+        self._progress = progress
         self._guard = threading.RLock()
         self._home = Home("transaction")
         self._ended = False
@@ -108,8 +111,9 @@ class OpenTxn:
             if response.state is LockState.WAITING and self._reads_without_wait(components):
                 raise _not_waiting(response)
             waits = lock_waits(self.policy)
-            while response.state is not LockState.ACQUIRED:
-                response = self._look_again(response, waits)
+            with self._progress.during("waiting for a lock"):
+                while response.state is not LockState.ACQUIRED:
+                    response = self._look_again(response, waits)
         except BaseException:
             with _logged("withdrawing a lock", self.txn_id):
                 self._manager.unlock(response.lock_id)
@@ -226,7 +230,8 @@ class OpenTxn:
                 return
             self._heartbeat.stop()
             try:
-                self._commit(step or self._manager.commit_txn)
+                with self._progress.during("committing"):
+                    self._commit(step or self._manager.commit_txn)
             except AcidSqlError as error:
                 self._ended = True
                 self._conflicted = isinstance(error, WriteConflictError)
@@ -329,6 +334,7 @@ class TxnOpener:
     host: str
     policy: TxnPolicy
     heartbeats: Heartbeats = HEARTBEATS
+    progress: Progress = UNWATCHED
 
     def __call__(
         self,
@@ -351,6 +357,7 @@ class TxnOpener:
                     heartbeats=self.heartbeats,
                     tables=tables,
                     components=components,
+                    progress=self.progress,
                 )
         except BaseException as error:
             if txn is not None:

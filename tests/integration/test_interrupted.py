@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from nbclient import NotebookClient
 ENDLESS = "SELECT id FROM range(0, 1000000000000000, 1, 4) WHERE sqrt(id) < 0"
 SORTED = f"{ENDLESS} ORDER BY id DESC"
 PATIENCE_S = 240
+ERASE_LINE = "\x1b[2K"
 
 
 def until(condition: Callable[[], object], *, patience_s: float = PATIENCE_S) -> None:
@@ -169,14 +171,14 @@ class Terminal:
 def test_a_terminal(tmp_path):
     """The terminal sends SIGINT to every process in the foreground."""
     command = str(Path(sys.executable).with_name("acidsql"))
-    terminal = Terminal(
-        command, "run", "-D", "spark.ui.showConsoleProgress=true", "-D",
-        "spark.ui.progress.delay.ms=1", "-e", "SELECT 'begun'", "-e", ENDLESS, cwd=tmp_path,
-    )  # fmt: skip
-    until(lambda: "[Stage" in terminal.text)
+    terminal = Terminal(command, "run", "-e", ENDLESS, cwd=tmp_path)
+    until(lambda: re.search(r"starting Spark: \d+ s", terminal.text))
+    until(lambda: re.search(r"reading: 0 of 4 tasks, \d+ s", terminal.text))
     terminal.press_ctrl_c()
     assert terminal.status() == 130
-    assert "interrupted" in terminal.text.splitlines()
+    *_, last = filter(None, terminal.text.splitlines())
+    assert ERASE_LINE in terminal.text
+    assert last == "interrupted"
     assert "Traceback" not in terminal.text
     assert "Exception" not in terminal.text
 
@@ -217,14 +219,15 @@ def test_a_notebook(tmp_path):
             for index, cell in enumerate(notebook.cells):
                 running = asyncio.create_task(client.async_execute_cell(cell, index))
                 if index == 1:
-                    while not at_work.exists():
+                    while not (at_work.exists() and "reading: 0 of" in str(cell.outputs)):
                         await asyncio.sleep(0.05)
                     await client.km.interrupt_kernel()
                 await running
 
     asyncio.run(asyncio.wait_for(run(), 2 * PATIENCE_S))
     _, interrupted, answer, tasks = (cell.outputs for cell in notebook.cells)
-    [error] = [output for output in interrupted if output.output_type == "error"]
+    progress, error = interrupted
+    assert progress.data == {"text/plain": "", "text/html": ""}, "it goes away"
     assert error.ename == "KeyboardInterrupt"
     assert error.traceback == ["interrupted"]
     [shown] = answer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
@@ -52,6 +53,7 @@ class FakeSession:
     rounds: int = 0
     closed: bool = False
     in_transaction: bool = False
+    watcher: Any = None
     failures: dict[str, int] = field(default_factory=dict)
     new_warehouse: str | None = None
 
@@ -74,6 +76,10 @@ class FakeSession:
             )
         result = answer if isinstance(answer, FakeResult) else answer()
         return replace(result, rows=list(result.rows), statement=sql, line=line, column=column)
+
+    def watched_by(self, watcher: Any) -> AbstractContextManager[None]:
+        self.watcher = watcher
+        return nullcontext()
 
     def run_housekeeper(self) -> None:
         self.rounds += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.row_stream import RowStream, collected
+from acidsql.model.progress import UNWATCHED, Progress
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +24,7 @@ class SparkFrame:
     """The Frame port over a DataFrame."""
 
     data_frame: DataFrame
+    progress: Progress = UNWATCHED
 
     @property
     def columns(self) -> list[str]:
@@ -37,16 +40,19 @@ class SparkFrame:
             ]
 
     def rows(self) -> list[tuple[Any, ...]]:
-        with own_jobs(self.data_frame.sparkSession), clear_errors():
+        with self._jobs(), clear_errors():
             return collected(self.data_frame)
 
     def batches(self) -> RowStream:
-        return RowStream(self.data_frame)
+        return RowStream(self.data_frame, self.progress)
 
     def arrow(self) -> pa.Table:
-        with own_jobs(self.data_frame.sparkSession):
+        with self._jobs():
             return to_arrow(self.data_frame)
 
     def pandas(self) -> pd.DataFrame:
-        with own_jobs(self.data_frame.sparkSession), clear_errors():
+        with self._jobs(), clear_errors():
             return relaxed(self.data_frame).toPandas()
+
+    def _jobs(self) -> AbstractContextManager[None]:
+        return own_jobs(self.data_frame.sparkSession, "reading", self.progress)

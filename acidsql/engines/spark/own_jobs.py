@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.model.progress import UNWATCHED, Progress
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -33,7 +34,9 @@ _REPEAT_S = 0.2
 
 
 @contextmanager
-def own_jobs(spark: SparkSession) -> Iterator[None]:
+def own_jobs(
+    spark: SparkSession, phase: str = "reading", progress: Progress = UNWATCHED
+) -> Iterator[None]:
     """Spark's jobs of the block are ours, and end with it, by Ctrl-C too: KeyboardInterrupt then.
 
     Tags, group and other properties of the caller's jobs are theirs again after it. A second
@@ -41,12 +44,13 @@ def own_jobs(spark: SparkSession) -> Iterator[None]:
     ends what is interrupted.
     """
     if getattr(spark, "_jvm", None) is None:
-        yield
+        with progress.during(phase):
+            yield
         return
     with clear_errors():
         jobs = _TaggedJobs(spark)
     try:
-        with _interruptible(jobs):
+        with _interruptible(jobs), progress.during(phase, jobs.tasks):
             yield
     except BaseException:
         jobs.cancel()
@@ -67,6 +71,22 @@ class _TaggedJobs:
         self._context.addJobTag(self.tag)
         # Else a task that waits for its Python worker would go on waiting.
         self._context.setInterruptOnCancel(True)
+
+    def tasks(self) -> tuple[int, int]:
+        """How many of the tasks are done, and how many are known; (0, 0) if Spark is gone."""
+        done = total = 0
+        try:
+            tracker = self._jvm_context.statusTracker()
+            for job_id in tracker.getJobIdsForTag(self.tag):
+                job = self._context.statusTracker().getJobInfo(job_id)
+                for stage_id in job.stageIds if job else ():
+                    stage = self._context.statusTracker().getStageInfo(stage_id)
+                    if stage:
+                        done += stage.numCompletedTasks
+                        total += stage.numTasks
+        except Exception:
+            _log.debug("tasks could not be counted", exc_info=True)
+        return done, total
 
     def cancel(self) -> None:
         """Cancel what runs. Never raises: it is called where another error is on its way."""

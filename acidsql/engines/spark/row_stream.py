@@ -17,6 +17,7 @@ from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import by_gateway
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.errors import ExecutionError
+from acidsql.model.progress import UNWATCHED, Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,8 +46,9 @@ Rows = list[tuple[Any, ...]]
 class RowStream:
     """The RowBatches port over a DataFrame."""
 
-    def __init__(self, frame: DataFrame) -> None:
+    def __init__(self, frame: DataFrame, progress: Progress = UNWATCHED) -> None:
         self._frame = frame
+        self._progress = progress
         self._batches = self._compute()
         self._computed = False
 
@@ -58,7 +60,7 @@ class RowStream:
         return self
 
     def __next__(self) -> Rows:
-        with own_jobs(self._frame.sparkSession), clear_errors():
+        with own_jobs(self._frame.sparkSession, "reading", self._progress), clear_errors():
             return next(self._batches)
 
     def close(self) -> None:

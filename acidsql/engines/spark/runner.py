@@ -38,6 +38,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, TxnId
 from acidsql.model.names import quote_identifier
+from acidsql.model.progress import UNWATCHED, Progress
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
@@ -78,19 +79,21 @@ class SparkEngine:
         conf: Mapping[str, str],
         *,
         by_position: bool = True,
+        progress: Progress = UNWATCHED,
     ) -> None:
         self._storage = storage
+        self._progress = progress
         self._by_position = by_position
         self._frames: dict[str, DataFrame] = {}
         self._filters = KeptFilters()
-        self._spark = SparkHolder(spark, conf, self._filters.clear)
+        self._spark = SparkHolder(spark, conf, self._filters.clear, progress)
 
     # -- reading -----------------------------------------------------------------------------------
 
     @only_ours()
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
         with self._job(context) as job:
-            return SparkFrame(job.sql(plan.rows))
+            return SparkFrame(job.sql(plan.rows), self._progress)
 
     @only_ours()
     def table(
@@ -103,12 +106,12 @@ class SparkEngine:
             if row_id:
                 names = [quote_identifier(c.name) for c in snapshot.table.all_columns]
                 frame = frame.select("row__id", *names)
-            return SparkFrame(frame)
+            return SparkFrame(frame, self._progress)
 
     @contextmanager
-    def _job(self, context: ReadContext) -> Iterator[Job]:
+    def _job(self, context: ReadContext, phase: str = "planning") -> Iterator[Job]:
         spark = self._spark.get()
-        with own_jobs(spark):
+        with own_jobs(spark, phase, self._progress):
             yield Job(
                 spark,
                 self._storage,
@@ -166,13 +169,13 @@ class SparkEngine:
                 files = self._insert(plan, context, target)
                 return files + empty_bases(plan, snapshot.table, files, target)
             case UpdatePlan():
-                with self._job(context.read) as job:
+                with self._job(context.read, "writing") as job:
                     return run_update(plan, job, target, context.statement_id)
             case DeletePlan():
-                with self._job(context.read) as job:
+                with self._job(context.read, "writing") as job:
                     return run_delete(plan, job, target, context.statement_id)
             case MergePlan():
-                with self._job(context.read) as job:
+                with self._job(context.read, "writing") as job:
                     return run_merge(plan, job, target)
             case LoadPlan():
                 return load(plan, snapshot.table, target, context.statement_id)
@@ -184,7 +187,7 @@ class SparkEngine:
     def _insert(self, plan: InsertPlan, context: WriteContext, target: Target) -> list[OutputFile]:
         if isinstance(plan.rows, LiteralRows):
             return insert_literals(plan, plan.rows, target, context)
-        with self._job(context.read) as job:
+        with self._job(context.read, "writing") as job:
             return run_insert(plan, plan.rows, job, target, context.statement_id)
 
     @only_ours()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.engines.spark.errors import clear_errors, first_line, is_gone
 from acidsql.engines.spark.gateway import has_parents_spark, require_own_spark
 from acidsql.errors import ConfigError, DependencyError, ExecutionError
+from acidsql.model.progress import UNWATCHED, Progress
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -62,12 +63,14 @@ class SparkHolder:
         given: SparkSession | None,
         conf: Mapping[str, str],
         on_start: Callable[[], object] = lambda: None,
+        progress: Progress = UNWATCHED,
     ) -> None:
         if given is not None and not (hasattr(given, "sql") and hasattr(given, "conf")):
             raise ConfigError(
                 f"spark= takes a SparkSession, not a {type(given).__name__}",
                 hint="For Spark Connect, SparkSession.builder.remote(url).getOrCreate() makes one.",
             )
+        self._progress = progress
         self._session = given
         self._owned = False
         self._on_start = on_start
@@ -128,7 +131,8 @@ class SparkHolder:
                 require_java()
                 if "spark.master" not in self._conf and "MASTER" not in os.environ:
                     builder = builder.master("local[*]")
-            self._session = _started(builder, conf)
+            with self._progress.during("starting Spark"):
+                self._session = _started(builder, conf)
             self._owned = True
         # Errors of a query arrive as exceptions; PySpark's own logger prints them a second time.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import subprocess
+import sys
+
 import pytest
 
 from acidsql.errors import (
@@ -154,7 +159,6 @@ def test_a_session_that_fails_to_close(acidsql, connection):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ([], "Nothing to run"),
         (["missing.sql"], "Cannot read missing.sql: No such file or directory."),
         (["-e"], "requires an argument"),
         (["-e", "a", "--format", "xml"], "'xml' is not one of"),
@@ -307,3 +311,31 @@ def test_a_store_in_memory_cannot_be_there(acidsql, tmp_path):
     done = acidsql("run", "--must-exist", "--metastore", "memory:", "-e", "SHOW TABLES")
     assert done.exit_code == 2
     assert "always new" in done.stderr
+
+
+def test_what_is_piped_in_needs_no_dash(acidsql, session):
+    session.answers = {"a": FakeResult(message="done")}
+    done = acidsql("run", input="a;")
+    assert (done.exit_code, done.stdout) == (0, "done\n")
+    session.executed.clear()
+    assert acidsql("run", "-e", "a", input="b").exit_code == 0
+    assert [sql for sql, *_ in session.executed] == ["a"], "the pipe is not read unless asked for"
+
+
+def test_nothing_to_run_at_a_terminal_is_wrong_usage(tmp_path):
+    end, own = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "acidsql", "run"],
+        stdin=own, capture_output=True, text=True, timeout=60, cwd=tmp_path, check=False,
+    )  # fmt: skip
+    os.close(own)
+    os.close(end)
+    assert done.returncode == 1
+    assert "Nothing to run" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_nobody_watches_where_standard_error_is_no_terminal(acidsql, session):
+    session.answers = {"a": FakeResult(message="done")}
+    assert acidsql("run", "-e", "a").stderr == ""
+    assert session.watcher is None
