@@ -80,7 +80,7 @@ def told(error: AcidSqlError) -> str:
 @example(spelling=SPELLINGS[0], secret="qaaaaaaaz@qbbbbbbbz", encoded=False)
 @example(spelling=SPELLINGS[0], secret="12/qaaaaaaaz", encoded=False)
 @example(spelling=SPELLINGS[7], secret="qaaaaaaaz", encoded=False)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None)
 def test_no_error_shows_a_password(spelling: str, secret: str, encoded: bool) -> None:
     written = quote(secret, safe="") if encoded else secret
     url = spelling.replace("{}", written)

@@ -29,6 +29,8 @@ _WRITE_ERRORS = (
     "SQLITE_IOERR_SHMSIZE",
     "SQLITE_IOERR_TRUNCATE",
 )
+_LARGEST_CHECKED = 32 << 20
+"""The size in bytes up to which a store is checked when it is opened: 100 ms for 10 MB or so."""
 _NOTHING: Mapping[str, object] = {}
 T = TypeVar("T")
 
@@ -256,6 +258,8 @@ class SqliteFile:
 
     def _require_whole(self, connection: sqlite3.Connection) -> None:
         """SQLite finds pages that do not fit together, and values that no row may have."""
+        if self._file.size > _LARGEST_CHECKED:
+            return
         (found,) = self._patiently(connection, "PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise self._damaged(f"SQLite finds {found}.")

@@ -98,6 +98,11 @@ class StoreFile:
             hint="Nothing more is read or written. Put the file back, or open a new session.",
         )
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file now, without its log."""
+        return os.stat(self.real_path).st_size
+
     # -- what is there --------------------------------------------------------------------------
 
     def _stat(self) -> os.stat_result | None:
