@@ -304,6 +304,9 @@ class SqliteFile:
     def _translated(self) -> Iterator[None]:
         try:
             yield
+        except UnicodeDecodeError as error:
+            # Of a message of SQLite that quotes what the file holds.
+            raise self._damaged(f"{error}.") from error
         except sqlite3.Error as error:
             raise self._storage_error(error) from error
 
