@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
@@ -20,8 +20,8 @@ class Scope:
 
     ``transaction`` opens one that commits when its block ends. ``release`` ends this session's own
     unfinished reads of the tables it is asked about: it would wait for them itself. ``arguments``
-    are the values of the statement's parameters. ``compared_places`` are the directories that the
-    session has looked at for ids that the store has not given out.
+    are the values of the statement's parameters. ``compared`` is what the session has looked
+    through for ids that the store has not given out.
     """
 
     store: Store
@@ -32,4 +32,4 @@ class Scope:
     transaction: Callable[[], AbstractContextManager[OpenTxn]]
     release: Callable[[Callable[[TableName], bool]], None]
     arguments: Arguments
-    compared_places: set[str] = field(default_factory=set)
+    compared: set[Hashable] = field(default_factory=set)

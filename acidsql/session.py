@@ -6,7 +6,7 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
@@ -116,7 +116,7 @@ class Session:
         self._supervisor = heartbeats.supervisor
         self._leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
-        self._compared_places: set[str] = set()
+        self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
         weakref.finalize(self, _abandoned, self._transactions, self._leases)
@@ -432,7 +432,7 @@ class Session:
     def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
             self._store, self._storage, self, self._warehouse, self._user,
-            self._transaction, self._leases.release_table, arguments, self._compared_places,
+            self._transaction, self._leases.release_table, arguments, self._compared,
         )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------

@@ -39,12 +39,20 @@ class UnknownIds:
 def refuse_older_store(plan: WritePlan, target: Table, scope: Scope) -> None:
     """StorageError if the store is older than the directories that the write may reach.
 
-    Before the write has its write id, since that would be one of theirs. A session looks at a
-    place once: while it is connected, its store does not go back.
+    Before the write has its write id, since that would be one of theirs. A session looks once at
+    what writes of one table and the same partitions reach: while it is connected, its store does
+    not go back. So nothing is asked or listed twice.
     """
     if target.kind is TableKind.PLAIN:
         return
-    places = [p for p in _places(plan, target, scope) if p not in scope.compared_places]
+    columns = {c.name for c in target.partition_columns}
+    predicates = tuple(p for p in partition_predicates(plan, target) if p.column in columns)
+    reached = (target.name, target.location, predicates)
+    if reached in scope.compared:
+        return
+    known = table_directories(scope.store, target, predicates)
+    new = [f"{target.location}/{name}" for name in _named(plan, target)]
+    places = list(dict.fromkeys([*(p.location for p in known), *new]))
     found = unknown_ids(target, places, scope.store, scope.storage)
     if found is not None:
         raise StorageError(
@@ -55,7 +63,7 @@ def refuse_older_store(plan: WritePlan, target: Table, scope: Scope) -> None:
             hint="Bring back the newer store, or take in what lies there with MSCK REPAIR TABLE"
             f" {target.name}.",
         )
-    scope.compared_places.update(places)
+    scope.compared.add(reached)
 
 
 def unknown_ids(
@@ -94,15 +102,8 @@ def _write_id(directory: BaseDir | DeltaDir) -> WriteId:
     return directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id
 
 
-def _places(plan: WritePlan, target: Table, scope: Scope) -> Iterable[str]:
-    """Where the write may add directories: partitions that the catalog does not know, too."""
-    known = table_directories(scope.store, target, partition_predicates(plan, target))
-    return dict.fromkeys(
-        [p.location for p in known] + [f"{target.location}/{name}" for name in _named(plan, target)]
-    )
-
-
 def _named(plan: WritePlan, target: Table) -> Iterable[PartitionName]:
+    """The partitions that the plan names, which the catalog may not know."""
     columns = [c.name for c in target.partition_columns]
     if not isinstance(plan, InsertPlan) or not columns:
         return ()

@@ -179,13 +179,27 @@ def test_what_an_aborted_write_left_is_not_unknown(sides: Callable[[str], Side])
     assert side.session().execute("MSCK REPAIR TABLE t").message == "nothing to repair"
 
 
+class Counting(LocalStorage):
+    """Notes which directories are listed by name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.listed: list[str] = []
+
+    def list_directories(self, directory: str) -> list[str]:
+        self.listed.append(directory)
+        return super().list_directories(directory)
+
+
 def test_a_session_looks_at_a_place_once(sides: Callable[[str], Side]) -> None:
     """What others write meanwhile has ids that the store knows."""
     side = sides("w")
-    side.run(CREATE)
+    side.run(CREATE, PARTITIONED.replace("TABLE t", "TABLE u"))
     first, second = side.session(), side.session()
+    first._storage = storage = Counting()
     for k in range(3):
         first.execute(f"INSERT INTO t VALUES ({k}, 'a')")
         second.execute(f"INSERT INTO t VALUES ({k}, 'b')")
+        first.execute(f"INSERT INTO u VALUES ({k}, 'a', 1)")
     assert len(side.rows()) == 6
-    assert first._compared_places == {f"{side.directory}/t"}
+    assert storage.listed == [f"{side.directory}/t", f"{side.directory}/u/p=1"]
