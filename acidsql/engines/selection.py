@@ -12,6 +12,7 @@ from acidsql.layout.acid_state import (
     AcidState,
     SelectedDir,
     acid_state_and_history,
+    lost_parts,
     not_enough_history,
 )
 from acidsql.layout.dir_names import BaseDir
@@ -100,6 +101,16 @@ def directory_state(
     files, markers = list_marked_files(partition.location, storage)
     if not files:
         require_directory(snapshot, partition.location, storage)
+    lost = lost_parts(files, txns)
+    if lost is not None:
+        raise StorageError(
+            f"{partition.location}/{lost} is of a compaction that the snapshot does not know, and"
+            " what was compacted is gone",
+            detail="The transaction store is older than the files, as one that was brought back"
+            " from a backup, or the read has timed out.",
+            hint="Bring back the newer store, or take in what lies there with MSCK REPAIR TABLE"
+            f" {snapshot.table.name}.",
+        )
     state, has_history = acid_state_and_history(
         files, snapshot.write_ids, txns, markers, snapshot.table.kind
     )

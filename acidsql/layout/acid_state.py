@@ -16,6 +16,7 @@ from acidsql.layout.dir_names import (
     FIRST_BASE_WRITE_ID,
     BaseDir,
     DeltaDir,
+    impossible_number,
     is_hidden,
     parse_directory,
 )
@@ -84,6 +85,34 @@ def acid_state(
     if not has_history:
         raise not_enough_history(valid_write_ids)
     return state
+
+
+def lost_parts(files: Iterable[ListedFile], txns: ValidTxnList) -> str | None:
+    """The directory of a compaction that the snapshot does not see, and whose parts are gone.
+
+    A cleaner leaves the parts to whoever is open since before the compaction's commit. So nobody
+    finds such a directory, unless the compactor's id is not the store's: it gave that out before it
+    was brought back from a backup.
+    """
+    groups, originals = _group(files)
+    found = {path: _parsed(path) for path in groups}
+    unseen = {path for path, d in found.items() if not txns.is_valid(d.visibility_id)}
+    if not unseen or originals:
+        return None
+    there = [_bounds(d) for path, d in found.items() if path not in unseen]
+    for path in sorted(unseen):
+        low, high = _bounds(found[path])
+        if impossible_number(found[path]) is None and not any(
+            first <= high and last >= low for first, last in there
+        ):
+            return path
+    return None
+
+
+def _bounds(directory: BaseDir | DeltaDir) -> tuple[int, int]:
+    if isinstance(directory, BaseDir):
+        return 0, directory.write_id
+    return directory.min_write_id, directory.max_write_id
 
 
 def not_enough_history(valid_write_ids: ValidWriteIdList) -> StorageError:

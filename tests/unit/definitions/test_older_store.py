@@ -148,6 +148,34 @@ def test_what_lies_there_is_taken_in_before_anything_is_written(
     assert older.rows() == sorted([*newer_rows, (4, "d"), (5, "e")])
 
 
+@pytest.mark.parametrize("kind", ["minor", "major"])
+def test_what_was_compacted_since_is_not_read_as_no_rows(
+    sides: Callable[[str], Side], kind: str
+) -> None:
+    create = CREATE.replace("'true')", "'true', 'acidsql.hive4.names' = 'true')")
+    before = [create, "INSERT INTO t VALUES (1, 'a')", "INSERT INTO t VALUES (2, 'b')"]
+    others = [CREATE.replace("TABLE t", "TABLE o"), *(5 * ["INSERT INTO o VALUES (1, 'a')"])]
+    after = [*others, f"ALTER TABLE t COMPACT '{kind}'"]
+    older, newer_rows = brought_back(sides, before, after)
+    session = older.session()
+    with pytest.raises(StorageError, match="what was compacted is gone"):
+        session.execute("SELECT * FROM t")
+    assert [p[2] for p in session.execute("CHECK TABLE t").fetchall()] == ["unreadable"]
+    session.execute("MSCK REPAIR TABLE t")
+    assert sorted(session.execute("SELECT * FROM t").fetchall()) == newer_rows
+
+
+def test_a_compaction_hides_nothing_from_who_began_before(sides: Callable[[str], Side]) -> None:
+    side = sides("w")
+    side.run(CREATE, "INSERT INTO t VALUES (1, 'a')")
+    reader = side.session()
+    reader.execute("BEGIN")
+    seen = reader.execute("SELECT * FROM t").fetchall()
+    side.run("INSERT INTO t VALUES (2, 'b')", "ALTER TABLE t COMPACT 'major'")
+    assert reader.execute("SELECT * FROM t").fetchall() == seen == [(1, "a")]
+    reader.execute("COMMIT")
+
+
 def test_partitions_are_taken_in_too(sides: Callable[[str], Side]) -> None:
     before = [PARTITIONED, "INSERT INTO t VALUES (1, 'a', 1)"]
     after = ["INSERT INTO t VALUES (2, 'b', 2)", "INSERT INTO t VALUES (3, 'c', 1)"]
