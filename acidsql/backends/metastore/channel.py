@@ -6,14 +6,19 @@ import select
 import socket
 import ssl
 import struct
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException
 from io import BytesIO
 from typing import Protocol
 
+from acidsql.backends.metastore.deadline import Deadline, TimedSocket, TimedTls, connect
 from acidsql.backends.metastore.errors import lost_answer, reason_of
 from acidsql.backends.metastore.sasl import Mechanism, mechanism_for, negotiate, read_exactly
 from acidsql.backends.metastore.url import Endpoint, Http, Place, Tls
 from acidsql.errors import ConfigError, StorageError
+
+LONGEST_MESSAGE = 1 << 28
+"""More than any answer to a call of ours has, in bytes."""
 
 
 class Channel(Protocol):
@@ -34,8 +39,8 @@ class Channel(Protocol):
         """The message is complete."""
         ...
 
-    def set_timeout(self, seconds: float) -> None:
-        """How long one read or write may take."""
+    def begin(self, deadline: Deadline) -> None:
+        """A call begins, all of whose reads and writes must be done by then."""
         ...
 
     def is_idle(self) -> bool:
@@ -57,13 +62,16 @@ class SocketChannel:
 
     says_who = False
 
-    def __init__(self, connected: socket.socket) -> None:
+    def __init__(self, connected: TimedSocket) -> None:
         self._socket = connected
+        self._read = 0
 
     def read(self, size: int) -> bytes:
         data = self._socket.recv(size)
         if not data:
             raise EOFError("the server closed the connection")
+        self._read += len(data)
+        _require_bounded(self._read)
         return data
 
     def write(self, data: bytes) -> None:
@@ -72,8 +80,9 @@ class SocketChannel:
     def flush(self) -> None:
         pass
 
-    def set_timeout(self, seconds: float) -> None:
-        self._socket.settimeout(seconds)
+    def begin(self, deadline: Deadline) -> None:
+        self._socket.deadline = deadline
+        self._read = 0
 
     def is_idle(self) -> bool:
         return _is_silent(self._socket)
@@ -91,7 +100,7 @@ class SaslChannel(SocketChannel):
 
     says_who = True
 
-    def __init__(self, connected: socket.socket, mechanism: Mechanism, name: str) -> None:
+    def __init__(self, connected: TimedSocket, mechanism: Mechanism, name: str) -> None:
         super().__init__(connected)
         negotiate(connected, mechanism, name)
         self._mechanism = mechanism
@@ -101,6 +110,8 @@ class SaslChannel(SocketChannel):
     def read(self, size: int) -> bytes:
         while not (data := self._incoming.read(size)):
             (length,) = struct.unpack("!I", read_exactly(self._socket, 4))
+            self._read += length
+            _require_bounded(self._read)
             self._incoming = BytesIO(self._mechanism.unwrap(read_exactly(self._socket, length)))
         return data
 
@@ -117,14 +128,12 @@ class HttpChannel:
 
     says_who = True
 
-    def __init__(self, endpoint: Endpoint, place: Place, http: Http, user: str) -> None:
-        at = (endpoint.host, endpoint.port)
-        if place.tls is None:
-            self._connection = HTTPConnection(*at, timeout=place.connect_timeout_s)
-        else:
-            self._connection = HTTPSConnection(
-                *at, timeout=place.connect_timeout_s, context=_context(place.tls)
-            )
+    def __init__(
+        self, endpoint: Endpoint, place: Place, http: Http, user: str, deadline: Deadline
+    ) -> None:
+        self._deadline = deadline
+        self._connection = _TimedHttp(endpoint, lambda: _connect(endpoint, place, self._deadline))
+        self._connection.default_port = 80 if place.tls is None else 443
         self._path = f"/{http.path}"
         self._headers = {"Content-Type": "application/x-thrift", "Accept": "application/x-thrift"}
         if http.token is not None:
@@ -150,7 +159,10 @@ class HttpChannel:
         try:
             self._connection.request("POST", self._path, message, self._headers)
             response = self._connection.getresponse()
-            body = response.read()
+            body = BytesIO()
+            while piece := response.read(1 << 20):
+                body.write(piece)
+                _require_bounded(body.tell())
         except HTTPException as error:
             raise EOFError(f"{type(error).__name__}: {error}") from error
         if response.status != 200:
@@ -159,12 +171,14 @@ class HttpChannel:
                 detail=f"{response.reason}." if response.reason else None,
                 hint="The path, the user or the token of the metastore URL may be wrong.",
             )
-        self._incoming = BytesIO(body)
+        body.seek(0)
+        self._incoming = body
 
-    def set_timeout(self, seconds: float) -> None:
-        self._connection.timeout = seconds
-        if self._connection.sock is not None:
-            self._connection.sock.settimeout(seconds)
+    def begin(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+        connected = self._connection.sock
+        if isinstance(connected, TimedSocket):
+            connected.deadline = deadline
 
     def is_idle(self) -> bool:
         # Who closes after each answer is connected to again by itself.
@@ -179,15 +193,28 @@ class HttpChannel:
         return self._is_closed
 
 
-def open_channel(endpoint: Endpoint, place: Place, user: str) -> Channel:
-    """A channel to a server. OSError or EOFError if it cannot be had, LostAnswerError if the server
-    knows nothing of our login, StorageError if it does not want us, DependencyError if a package
-    is missing.
+class _TimedHttp(HTTPConnection):
+    """Connects, also again, within the deadline of the call."""
+
+    default_port: int
+
+    def __init__(self, endpoint: Endpoint, connect: Callable[[], TimedSocket]) -> None:
+        super().__init__(endpoint.host, endpoint.port)
+        self._connect = connect
+
+    def connect(self) -> None:
+        self.sock = self._connect()
+
+
+def open_channel(endpoint: Endpoint, place: Place, user: str, deadline: Deadline) -> Channel:
+    """A channel to a server, by the deadline. OSError or EOFError if it cannot be had,
+    LostAnswerError if the server knows nothing of our login, StorageError if it does not want us,
+    DependencyError if a package is missing.
     """
     if place.http is not None:
-        return HttpChannel(endpoint, place, place.http, user)
+        return HttpChannel(endpoint, place, place.http, user, deadline)
     mechanism = None if place.login is None else mechanism_for(place.login, endpoint)
-    connected = _connect(endpoint, place)
+    connected = _connect(endpoint, place, deadline)
     if mechanism is None:
         return SocketChannel(connected)
     try:
@@ -200,15 +227,21 @@ def open_channel(endpoint: Endpoint, place: Place, user: str) -> Channel:
         raise lost_answer(endpoint.name, mechanism.name, why, sent=True, closed=False) from error
 
 
-def _connect(endpoint: Endpoint, place: Place) -> socket.socket:
-    at = (endpoint.host, endpoint.port)
-    connected = socket.create_connection(at, timeout=place.connect_timeout_s)
+def _connect(endpoint: Endpoint, place: Place, deadline: Deadline) -> TimedSocket:
+    deadline = deadline.sooner(place.connect_timeout_s)
+    connected = connect(endpoint.host, endpoint.port, deadline)
     try:
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if place.tls is None:
             return connected
-        return _context(place.tls).wrap_socket(connected, server_hostname=endpoint.host)
+        connected.settimeout(deadline.left_s())
+        context = _context(place.tls)
+        context.sslsocket_class = TimedTls
+        secured = context.wrap_socket(connected, server_hostname=endpoint.host)
+        assert isinstance(secured, TimedTls)
+        secured.deadline = deadline
+        return secured
     except BaseException:
         connected.close()
         raise
@@ -226,6 +259,11 @@ def _context(tls: Tls) -> ssl.SSLContext:
             hint="Files in PEM format are wanted; keytool and openssl make them of Java's stores.",
         ) from error
     return context
+
+
+def _require_bounded(size: int) -> None:
+    if size > LONGEST_MESSAGE:
+        raise ConnectionError(f"The answer has more than {LONGEST_MESSAGE} bytes")
 
 
 def _is_silent(connected: socket.socket) -> bool:

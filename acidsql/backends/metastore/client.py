@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from acidsql.backends.metastore.connection import Connection
+from acidsql.backends.metastore.deadline import Deadline
 from acidsql.backends.metastore.errors import (
     LostAnswerError,
     NoConnectionError,
@@ -52,8 +53,10 @@ class MetastoreClient:
         place: Place,
         user: str,
         sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.place = place
+        self._clock = clock
         self._user = user
         self._sleep = sleep
         self._guard = threading.Lock()
@@ -62,7 +65,7 @@ class MetastoreClient:
         self._endpoints = list(place.endpoints)
         self._known: dict[Endpoint, dict[str, bool]] = {e: {} for e in place.endpoints}
         self._closed = False
-        self._give_back(self._connect())
+        self._give_back(self._connect(self._deadline(None)))
 
     # -- calls ----------------------------------------------------------------------------------
 
@@ -78,7 +81,8 @@ class MetastoreClient:
 
         It is tried again on another connection when it is certain that nothing has happened, and
         if ``repeatable`` also when the connection broke before the answer; else LostAnswerError.
-        ``keep_unknown`` is that of `Connection.call`. ``timeout_s`` is for this call alone.
+        ``keep_unknown`` is that of `Connection.call`. ``timeout_s``, else that of the URL, is for
+        all of it: connecting, by any of the servers, other tries, and every byte of the answer.
         """
         return self.call_known(
             Call(method, arguments),
@@ -98,49 +102,59 @@ class MetastoreClient:
 
         UnknownMethodError if it knows none of them. Else as `call`.
         """
-        waits = iter(_WAITS_S)
+        waits, deadline = iter(_WAITS_S), self._deadline(timeout_s)
         while True:
             try:
-                with self._connection() as connection:
-                    return self._first_known(connection, calls, keep_unknown, timeout_s)
+                with self._connection(deadline) as connection:
+                    return self._first_known(connection, calls, keep_unknown, deadline)
             except NoConnectionError:
-                wait_s = next(waits, None)
+                wait_s = self._wait_s(waits, deadline)
                 if wait_s is None:
                     raise
             except LostAnswerError as error:
-                wait_s = next(waits, None)
+                wait_s = self._wait_s(waits, deadline)
                 undone = not error.sent or (repeatable and error.closed)
                 if wait_s is None or not undone:
                     raise
             self._sleep(wait_s)
+
+    def _deadline(self, timeout_s: float | None) -> Deadline:
+        return Deadline.after(timeout_s or self.place.timeout_s, self._clock)
+
+    def _wait_s(self, waits: Iterator[float], deadline: Deadline) -> float | None:
+        """How long to wait before the next try; None if there is no more of them, or no time."""
+        wait_s = next(waits, None)
+        if wait_s is not None and self._clock() + wait_s >= deadline.at_s:
+            return None
+        return wait_s
 
     def _first_known(
         self,
         connection: Connection,
         calls: tuple[Call, ...],
         keep_unknown: bool,
-        timeout_s: float | None,
+        deadline: Deadline,
     ) -> Any:
         for call in calls:
-            if call.needs is not None and not self._has(connection, call.needs):
+            if call.needs is not None and not self._has(connection, call.needs, deadline):
                 continue
             try:
-                return call.then(self._call(connection, call, keep_unknown, timeout_s))
+                return call.then(self._call(connection, call, keep_unknown, deadline))
             except UnknownMethodError:
                 continue
         methods = ", ".join(call.method for call in calls)
         raise unknown_method(connection.endpoint.name, methods)
 
-    def _has(self, connection: Connection, call: Call) -> bool:
+    def _has(self, connection: Connection, call: Call, deadline: Deadline) -> bool:
         known = self._known[connection.endpoint]
         if call.method not in known:
             with suppress(AcidSqlError):
-                self._call(connection, call, keep_unknown=False, timeout_s=None)
+                self._call(connection, call, keep_unknown=False, deadline=deadline)
         # Not to be told by a connection that broke.
         return known.get(call.method, False)
 
     def _call(
-        self, connection: Connection, call: Call, keep_unknown: bool, timeout_s: float | None
+        self, connection: Connection, call: Call, keep_unknown: bool, deadline: Deadline
     ) -> Any:
         """One call, unless the server is known not to know it. UnknownMethodError."""
         known = self._known[connection.endpoint]
@@ -148,7 +162,7 @@ class MetastoreClient:
             raise unknown_method(connection.endpoint.name, call.method)
         try:
             result = connection.call(
-                call.method, *call.arguments, keep_unknown=keep_unknown, timeout_s=timeout_s
+                call.method, *call.arguments, keep_unknown=keep_unknown, deadline=deadline
             )
         except UnknownMethodError:
             known[call.method] = False
@@ -174,9 +188,9 @@ class MetastoreClient:
             connection.close()
 
     @contextmanager
-    def _connection(self) -> Iterator[Connection]:
+    def _connection(self, deadline: Deadline) -> Iterator[Connection]:
         self._home.require()
-        connection = self._take_idle() or self._connect()
+        connection = self._take_idle() or self._connect(deadline)
         try:
             yield connection
         finally:
@@ -200,7 +214,7 @@ class MetastoreClient:
                 return
         connection.close()
 
-    def _connect(self) -> Connection:
+    def _connect(self, deadline: Deadline) -> Connection:
         """To the server that answered last, or the first of the others that does.
 
         As in Hive (HiveMetaStoreClient.open), one that refuses our login is not the last to be
@@ -209,7 +223,7 @@ class MetastoreClient:
         reasons: list[StorageError] = []
         for endpoint in list(self._endpoints):
             try:
-                connection = Connection(endpoint, self.place, self._user)
+                connection = Connection(endpoint, self.place, self._user, deadline)
             except StorageError as error:
                 reasons.append(error)
             else:

@@ -18,6 +18,7 @@ from thriftpy2.transport import (
 )
 
 from acidsql.backends.metastore.channel import Channel, open_channel
+from acidsql.backends.metastore.deadline import Deadline
 from acidsql.backends.metastore.errors import (
     LostAnswerError,
     MetaError,
@@ -40,22 +41,22 @@ _BROKEN = (OSError, EOFError, TTransportException)
 class Connection:
     """A connection that is ready for calls. NoConnectionError if it cannot be made.
 
-    ``user`` is whom the metastore takes us for (set_ugi), with the groups the user has here.
+    ``user`` is whom the metastore takes us for (set_ugi), with the groups the user has here. All of
+    it must be done by the deadline.
     """
 
-    def __init__(self, endpoint: Endpoint, place: Place, user: str) -> None:
+    def __init__(self, endpoint: Endpoint, place: Place, user: str, deadline: Deadline) -> None:
         self.endpoint = endpoint
-        self._timeout_s = place.timeout_s
         self._calls = 0
-        self._channel = _open(endpoint, place, user)
+        self._channel = _open(endpoint, place, user, deadline)
         # As in Hive's clients: SASL and HTTP have the length of a message already.
         framed = place.framed and not self._channel.says_who
         self._transport = (TCyFramedTransport if framed else TCyBufferedTransport)(self._channel)
-        self._protocol = TCyBinaryProtocol(self._transport)
+        self._protocol = TCyBinaryProtocol(self._transport, strict_decode=True)
         self._keeping = KeepingProtocol(self._transport)
         try:
             if not self._channel.says_who:
-                self._say_who(user)
+                self._say_who(user, deadline)
         except BaseException:
             self.close()
             raise
@@ -64,10 +65,12 @@ class Connection:
         self,
         method: str,
         *arguments: Any,
+        deadline: Deadline,
         keep_unknown: bool = False,
-        timeout_s: float | None = None,
     ) -> Any:
-        """The result of a method. Errors are those of `errors.failed`, or LostAnswerError.
+        """The result of a method, by the deadline.
+
+        Errors are those of `errors.failed`, or LostAnswerError.
 
         With ``keep_unknown`` structs keep the fields that our IDL does not have, in what is sent
         and in what is received.
@@ -76,7 +79,7 @@ class Connection:
         sent = False
         self._calls += 1
         try:
-            self._channel.set_timeout(timeout_s or self._timeout_s)
+            self._channel.begin(deadline)
             self._send(protocol, method, arguments)
             sent = True
             return self._receive(protocol, method)
@@ -98,13 +101,16 @@ class Connection:
                 raise failed(error, self.endpoint.name, method) from None
             self.close()
             raise self._misunderstood(method, error) from error
-        except (ProtocolError, MemoryError) as error:
+        except (ProtocolError, MemoryError, RecursionError, SystemError) as error:
             self.close()
             raise self._misunderstood(method, error) from error
-        except BaseException:
+        except BaseException as error:
             # Half a message is on the way.
             self.close()
-            raise
+            if not sent or not isinstance(error, Exception):
+                raise
+            # Sizes below nothing, texts in no Unicode, whatever the decoder makes of them.
+            raise self._misunderstood(method, error) from error
 
     def _send(self, protocol: Any, method: str, arguments: tuple[Any, ...]) -> None:
         struct = getattr(hms.ThriftHiveMetastore, f"{method}_args")()
@@ -162,9 +168,9 @@ class Connection:
         """Close it. Idempotent."""
         self._channel.close()
 
-    def _say_who(self, user: str) -> None:
+    def _say_who(self, user: str, deadline: Deadline) -> None:
         try:
-            self.call("set_ugi", user, _groups(user))
+            self.call("set_ugi", user, _groups(user), deadline=deadline)
         except (UnknownMethodError, MetaError):
             # As Hive's clients do: a server may run everything as itself.
             _log.warning("set_ugi failed at %s", self.endpoint.name, exc_info=True)
@@ -177,9 +183,9 @@ _DECLARED = tuple(
 )
 
 
-def _open(endpoint: Endpoint, place: Place, user: str) -> Channel:
+def _open(endpoint: Endpoint, place: Place, user: str, deadline: Deadline) -> Channel:
     try:
-        return open_channel(endpoint, place, user)
+        return open_channel(endpoint, place, user, deadline)
     except (OSError, EOFError) as error:
         raise not_connected(endpoint.name, reason_of(error)) from error
 

@@ -84,7 +84,7 @@ def _read_value(source: _Source, ttype: int, spec: Any) -> Any:
         key_type, value_type, size = binary.read_map_begin(source)
         _require_same(size, (key_type, key[0]), (value_type, value[0]))
         return {_read_value(source, *key): _read_value(source, *value) for _ in range(size)}
-    return binary.read_val(source, ttype)
+    return binary.read_val(source, ttype, strict_decode=True)
 
 
 def _write_struct(buffer: BytesIO, struct: Any) -> None:

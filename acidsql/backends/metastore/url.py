@@ -87,10 +87,11 @@ class Http:
 class Place:
     """The servers of one metastore, which share its database, and how to talk to them.
 
-    ``timeout_s`` is how long an answer may take (hive.metastore.client.socket.timeout, 600 s in
-    Hive as well), ``connect_timeout_s`` how long a server may take to accept. ``framed`` is
-    hive.metastore.thrift.framed.transport.enabled, which counts where there is neither login nor
-    HTTP.
+    ``timeout_s`` is how long a whole call may take, to its last byte and with all other tries
+    (hive.metastore.client.socket.timeout, 600 s in Hive as well, is there for each read);
+    ``connect_timeout_s`` how long a server may take to accept, TLS and login included. ``framed``
+    is hive.metastore.thrift.framed.transport.enabled, which counts where there is neither login
+    nor HTTP.
     """
 
     endpoints: tuple[Endpoint, ...]

@@ -1,0 +1,130 @@
+"""A server that sends a byte now and then holds nobody for longer than a call may take."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import ssl
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from acidsql.backends.metastore.client import MetastoreClient
+from acidsql.backends.metastore.errors import LostAnswerError, NoConnectionError
+from acidsql.backends.metastore.url import Place
+from acidsql.errors import StorageError
+from tests.unit.backends.metastore.sasl import COMPLETE, listening, sasl_message, say
+from tests.unit.backends.metastore.server import FakeMetastore
+from tests.unit.backends.metastore.test_channel import certificate
+
+__all__ = ["certificate"]
+
+ENDLESS = struct.pack("!iI", -2147418110, 1 << 30)
+"""The beginning of a reply to a method whose name never ends."""
+
+
+def seconds() -> Callable[[], float]:
+    """A clock on which every look takes a second."""
+    return itertools.count(1000).__next__
+
+
+def trickle(connection: socket.socket, start: bytes = ENDLESS) -> None:
+    """One byte after the other, until the other side has gone."""
+    for byte in itertools.chain(start, itertools.repeat(0x41)):
+        connection.sendall(bytes([byte]))
+
+
+def connect_to(port: int, options: str, *more: int) -> MetastoreClient:
+    servers = ",".join(f"thrift://127.0.0.1:{p}" for p in (port, *more))
+    return MetastoreClient(Place.of(servers + options), "ann", lambda _: None, seconds())
+
+
+@pytest.mark.parametrize("options", ["", "?framed=true"])
+def test_an_answer_that_never_ends(options: str) -> None:
+    """That of set_ugi, which is a call like others."""
+    start = ENDLESS if not options else struct.pack("!I", 1 << 20) + ENDLESS
+    with listening(lambda connection: trickle(connection, start)) as port:
+        with pytest.raises(NoConnectionError) as caught:
+            connect_to(port, options)
+        assert "Nothing came in time" in str(caught.value)
+
+
+def test_a_login_that_never_ends() -> None:
+    def serve(connection: socket.socket) -> None:
+        trickle(connection, struct.pack("!BI", 2, 1 << 20))
+
+    with listening(serve) as port, pytest.raises(StorageError) as caught:
+        connect_to(port, "?auth=plain&user=ann&password=x")
+    assert "Nothing came in time" in str(caught.value)
+
+
+def test_an_answer_behind_a_login_that_never_ends() -> None:
+    def serve(connection: socket.socket) -> None:
+        sasl_message(connection)
+        sasl_message(connection)
+        say(connection, COMPLETE, b"")
+        connection.recv(4)
+        trickle(connection, struct.pack("!I", 1 << 20))
+
+    with listening(serve) as port:
+        client = connect_to(port, "?auth=plain&user=ann&password=x")
+        with pytest.raises(LostAnswerError) as caught:
+            client.call("get_all_databases")
+        client.close()
+    assert caught.value.detail == "Nothing came in time."
+
+
+@pytest.mark.parametrize(
+    "start",
+    [b"HTTP/1.1 200 OK\r\nX: ", b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n"],
+    ids=["headers", "body"],
+)
+def test_a_response_that_never_ends(start: bytes) -> None:
+    def serve(connection: socket.socket) -> None:
+        connection.recv(10)
+        trickle(connection, start)
+
+    with listening(serve) as port:
+        client = connect_to(port, "?transport=http")
+        with pytest.raises(LostAnswerError) as caught:
+            client.call("get_all_databases")
+        client.close()
+    assert caught.value.detail == "Nothing came in time."
+
+
+def test_a_tls_server_that_never_ends(certificate: tuple[Path, Path]) -> None:
+    cafile, keyfile = certificate
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(cafile, keyfile)
+
+    def serve(connection: socket.socket) -> None:
+        with context.wrap_socket(connection, server_side=True) as secured:
+            secured.recv(4)
+            trickle(secured)
+
+    with listening(serve) as port, pytest.raises(NoConnectionError) as caught:
+        connect_to(port, f"?ssl=true&cafile={cafile}")
+    assert "Nothing came in time" in str(caught.value)
+
+
+def test_all_servers_together_have_the_time_of_one_call() -> None:
+    """The second would answer, but there is nothing left for it."""
+    with (
+        FakeMetastore(get_all_databases=lambda: ["default"]) as server,
+        listening(trickle) as port,
+    ):
+        with pytest.raises(NoConnectionError, match="cannot connect"):
+            connect_to(port, "?timeout=30", server.port)
+        assert server.ugis == []
+
+
+def test_an_answer_that_is_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidsql.backends.metastore.channel.LONGEST_MESSAGE", 10_000)
+    with FakeMetastore(get_all_databases=lambda: ["default"] * 2000) as server:
+        client = MetastoreClient(Place.of(server.url), "ann", lambda _: None)
+        with pytest.raises(LostAnswerError, match="did not answer") as caught:
+            client.call("get_all_databases", repeatable=False)
+        assert caught.value.detail == "The answer has more than 10000 bytes."
+        client.close()
