@@ -121,8 +121,9 @@ def connect(
     """
     from acidsql.connect import connect
 
+    path = os.fspath(warehouse) if isinstance(warehouse, os.PathLike) else warehouse
     return connect(
-        os.fspath(warehouse),
+        path,
         metastore=metastore,
         spark=spark,
         user=user,

@@ -14,6 +14,7 @@ from acidsql.errors import AcidSqlError, ConfigError, DependencyError
 from acidsql.filesystems import storage_for
 from acidsql.model.credentials import hide, is_quotable, shown
 from acidsql.model.progress import Relay
+from acidsql.parameters import require_mapping, require_text
 from acidsql.session import Session
 from acidsql.settings import Settings, duration_s
 from acidsql.storage import Storage
@@ -44,6 +45,7 @@ def connect(
     # Imported here so that what needs no engine, like --help, does not wait for one.
     from acidsql.engines.spark.runner import SparkEngine  # noqa: PLC0415
 
+    _require_arguments(warehouse, metastore, spark, user, config)
     settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
     storage = storage_for(settings.warehouse, missing_is_empty=settings.missing_is_empty)
     store, policy = _store(settings, storage, settings.policy, must_exist=must_exist)
@@ -68,6 +70,29 @@ def connect(
         is_new=store.is_new,
         progress=progress,
     )
+
+
+def _require_arguments(
+    warehouse: object, metastore: object, spark: object, user: object, config: object
+) -> None:
+    """ConfigError for what is of another type than is wanted."""
+    require_text(warehouse, "the warehouse")
+    for value, what in ((metastore, "the metastore"), (user, "the user")):
+        if value is not None:
+            require_text(value, what)
+    for text, what in (
+        (warehouse, "the warehouse"),
+        (metastore, "the metastore"),
+        (user, "the user"),
+    ):
+        if isinstance(text, str) and "\0" in text:
+            raise ConfigError(f"{what} has a NUL character")
+    if not warehouse:
+        raise ConfigError("the warehouse is an empty text", hint='Write "." for this directory.')
+    if config is not None:
+        require_mapping(config, "config")
+    if spark is not None and not hasattr(spark, "createDataFrame"):
+        raise ConfigError(f"spark is a SparkSession, not of type {type(spark).__name__}")
 
 
 def _store(

@@ -24,7 +24,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
 from acidsql.model.table import FIELD_DELIMITER, Table
-from acidsql.parameters import Args, check_text, named_arguments
+from acidsql.parameters import Args, named_arguments, require_count, require_text
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
@@ -139,9 +139,12 @@ class Session:
         AcidSqlError.
         """
         self._check_open()
+        require_text(sql, "the statement")
+        require_count(retries, "retries")
+        require_count(line, "line", 1)
+        require_count(column, "column", 1)
         started_s = time.perf_counter()
         try:
-            check_text(sql, "the statement")
             statement = parse(sql, line, column)
             result = self._try(statement, named_arguments(args, sql), retries)
         except SqlError as error:
@@ -158,6 +161,7 @@ class Session:
 
         With ``single_transaction`` all of them are committed at the end, or none.
         """
+        require_text(text, "the script")
         with self.transaction() if single_transaction else nullcontext():
             yield from run_script(
                 text, lambda sql, line, column: self.execute(sql, line=line, column=column)
@@ -191,6 +195,7 @@ class Session:
         The snapshot is kept, and its files with it, until the session is closed.
         """
         self._check_open()
+        require_text(name, "the name of a table")
         full_name = TableName.parse(name, self._database)
         self._store.table(full_name)
         with self._transactions.statement() as block:
@@ -238,6 +243,7 @@ class Session:
         pandas' index is no column, its NaN is NULL. AnalysisError for anything else.
         """
         self._check_open()
+        require_text(name, "the name of a frame")
         self._engine.register(name, frame)
 
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
