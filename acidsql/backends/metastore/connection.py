@@ -9,7 +9,6 @@ import pwd
 from typing import Any
 
 from thriftpy2.protocol import TCyBinaryProtocol
-from thriftpy2.protocol.cybin import ProtocolError  # type: ignore[attr-defined]
 from thriftpy2.thrift import TApplicationException, TException, TMessageType
 from thriftpy2.transport import (
     TCyBufferedTransport,
@@ -19,6 +18,7 @@ from thriftpy2.transport import (
 
 from acidsql.backends.metastore.channel import Channel, open_channel
 from acidsql.backends.metastore.deadline import Deadline
+from acidsql.backends.metastore.decoder import Decoder
 from acidsql.backends.metastore.errors import (
     LostAnswerError,
     MetaError,
@@ -52,7 +52,7 @@ class Connection:
         # As in Hive's clients: SASL and HTTP have the length of a message already.
         framed = place.framed and not self._channel.says_who
         self._transport = (TCyFramedTransport if framed else TCyBufferedTransport)(self._channel)
-        self._protocol = TCyBinaryProtocol(self._transport, strict_decode=True)
+        self._protocol = TCyBinaryProtocol(self._transport)
         self._keeping = KeepingProtocol(self._transport)
         try:
             if not self._channel.says_who:
@@ -82,7 +82,7 @@ class Connection:
             self._channel.begin(deadline)
             self._send(protocol, method, arguments)
             sent = True
-            return self._receive(protocol, method)
+            return self._receive(method, keep_unknown=keep_unknown)
         except AcidSqlError:
             raise
         except TApplicationException as error:
@@ -99,9 +99,6 @@ class Connection:
         except TException as error:
             if isinstance(error, _DECLARED):
                 raise failed(error, self.endpoint.name, method) from None
-            self.close()
-            raise self._misunderstood(method, error) from error
-        except (ProtocolError, MemoryError, RecursionError, SystemError) as error:
             self.close()
             raise self._misunderstood(method, error) from error
         except BaseException as error:
@@ -122,16 +119,15 @@ class Connection:
         protocol.write_message_end()
         self._transport.flush()
 
-    def _receive(self, protocol: Any, method: str) -> Any:
-        _, kind, number = protocol.read_message_begin()
+    def _receive(self, method: str, *, keep_unknown: bool) -> Any:
+        decoder = Decoder(self._transport.read, keep_unknown=keep_unknown)
+        _, kind, number = decoder.message_begin()
         if kind == TMessageType.EXCEPTION:
             exception = TApplicationException()
-            protocol.read_struct(exception)
-            protocol.read_message_end()
+            decoder.read_into(exception)
             raise exception
         result = getattr(hms.ThriftHiveMetastore, f"{method}_result")()
-        protocol.read_struct(result)
-        protocol.read_message_end()
+        decoder.read_into(result)
         if number != self._calls:
             raise TTransportException(message=f"the answer to call {number}, not {self._calls}")
         fields = [field[1] for field in result.thrift_spec.values()]

@@ -10,10 +10,13 @@ from contextlib import contextmanager
 from acidsql.backends.metastore.catalog import MetastoreCatalog
 from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
+from acidsql.backends.metastore.sense import with_sensible_verbs
 from acidsql.backends.metastore.url import Place
+from acidsql.catalog import Catalog
 from acidsql.model.ids import TxnId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.txn.entities import LockComponent, LockType, Reached
+from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
 
@@ -25,6 +28,7 @@ while it has one there, so whatever locks a statement has, it can come to no cir
 """
 
 
+@with_sensible_verbs(TxnManager, Catalog)
 class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
     """Catalog and transaction manager of a running Hive Metastore, as one more of its clients.
 
@@ -50,6 +54,11 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         MetastoreCompactions.__init__(self, client, policy)
         MetastoreCatalog.__init__(self, client, self._alone_with)
         self._open = TxnOpener(self, user, socket.gethostname(), policy)
+
+    @property
+    def place_name(self) -> str:
+        """Its servers, as errors say them."""
+        return self._client.place.name
 
     def owner_of(self, table: TableName) -> str:
         known = self.find_table(table)

@@ -21,7 +21,7 @@ from tests.unit.backends.metastore.test_channel import certificate
 
 __all__ = ["certificate"]
 
-ENDLESS = struct.pack("!iI", -2147418110, 1 << 30)
+ENDLESS = struct.pack("!iI", -2147418110, 1 << 20)
 """The beginning of a reply to a method whose name never ends."""
 
 
