@@ -39,7 +39,7 @@ unit: .venv/.installed ## Run the tests that need no Spark, no Java and no datab
 	@$(MAKE) -s -j 2 unit-first unit-second
 
 # One beside the other: about as long as each other.
-UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres and not sqlite"
+UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres and not sqlite and not thorough"
 FIRST := $(addprefix tests/unit/,backends/metastore engines grammar layout orc planner)
 
 unit-first:
