@@ -69,6 +69,7 @@ def connect(
         host=settings.host,
         is_new=store.is_new,
         progress=progress,
+        reflection=settings.allow_reflection,
     )
 
 

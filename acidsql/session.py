@@ -98,6 +98,7 @@ class Session:
         heartbeats: Heartbeats = HEARTBEATS,
         is_new: bool = False,
         progress: Relay | None = None,
+        reflection: bool = False,
     ) -> None:
         """``progress`` is what the engine tells its phases."""
         self._store = store
@@ -107,6 +108,7 @@ class Session:
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._is_new = is_new
+        self._reflection = reflection
         self._database = DEFAULT_DATABASE
 
         # No method: what is held for the session's sake must not hold the session.
@@ -145,7 +147,7 @@ class Session:
         require_count(column, "column", 1)
         started_s = time.perf_counter()
         try:
-            statement = parse(sql, line, column)
+            statement = parse(sql, line, column, reflection=self._reflection)
             result = self._try(statement, named_arguments(args, sql), retries)
         except SqlError as error:
             if error.line is None:

@@ -45,6 +45,7 @@ _COUNTS = {
     "hive.txn.heartbeat.threadpool.size": "heartbeat_threads",
 }
 _FLAGS = {
+    "acidsql.allow.reflection": "allow_reflection",
     POSITIONAL_EVOLUTION: "positional_evolution",
     "hive.txn.xlock.iow": "xlock_iow",
     "hive.txn.write.xlock": "write_xlock",
@@ -80,6 +81,8 @@ class Settings(BaseModel):
     xlock_iow: bool = True
     write_xlock: bool = True
     strict_locking: bool = True
+    allow_reflection: bool = False
+    """Whether SQL may call any method of Java, by java_method, reflect and try_reflect."""
     missing_is_empty: bool = False
     """Whether a table's or partition's directory that is not there counts as empty, as in Hive."""
     spark: Mapping[str, str] = Field(default_factory=dict, repr=False)

@@ -107,17 +107,38 @@ def _bracket_end(text: str, start: int) -> int:
     raise UnclosedError("comment", start)
 
 
-class Source:
-    """A statement's text, its tokens, and where it stands in a script."""
+_VARIABLE = re.compile(r"\$\{[^}$ :]+:[^}$ ]*\}")
+"""What Hive replaces wherever it stands, in quotes too (VariableSubstitution); so does Spark.
 
-    def __init__(self, text: str, line: int = 1, column: int = 1) -> None:
+Without a prefix it is left as it is by both where no such variable is set, and here none can be.
+"""
+
+
+class Source:
+    """A statement's text, its tokens, and where it stands in a script.
+
+    ``reflection`` allows the functions that call any method of Java. Raises SqlSyntaxError for an
+    open quote or comment, UnsupportedStatementError for a variable of Hive's outside of comments.
+    """
+
+    def __init__(
+        self, text: str, line: int = 1, column: int = 1, *, reflection: bool = False
+    ) -> None:
         self.text = text
         self.line = line
         self.column = column
+        self.reflection = reflection
         try:
             self.tokens = list(lex(text))
         except UnclosedError as error:
             self.syntax_error(str(error), error.offset)
+        variable = _VARIABLE.search(self.code)
+        if variable is not None:
+            self.refuse(
+                f"variables are not supported: {variable[0]}",
+                variable.start(),
+                hint="Write the value itself, or :name and pass args; '$' || '{…}' is this text.",
+            )
 
     @cached_property
     def _line_starts(self) -> list[int]:

@@ -66,17 +66,18 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 }
 
 
-def parse(text: str, line: int = 1, column: int = 1) -> Statement:
+def parse(text: str, line: int = 1, column: int = 1, *, reflection: bool = False) -> Statement:
     """The one statement in a text, which may end in a semicolon.
 
     ``line`` and ``column`` are the place of the text in its script; every place in the statement
-    and in an error counts from there. Raises SqlSyntaxError for what is no SQL,
+    and in an error counts from there. ``reflection`` allows functions that call any method of Java.
+    Raises SqlSyntaxError for what is no SQL,
     UnsupportedStatementError for what is refused, AnalysisError for what does not fit together.
 
     >>> parse("DROP TABLE IF EXISTS db.t").if_exists
     True
     """
-    source = Source(text, line, column)
+    source = Source(text, line, column, reflection=reflection)
     end = len(source.tokens)
     while end and source.tokens[end - 1].text == ";":
         end -= 1

@@ -14,6 +14,7 @@ from acidsql.statements.fragment import Parameter, Star, TableRef
 
 _NO_FUNCTIONS = ("IDENTIFIER", "STREAM", "TABLE")
 """What stands where a function could but names a table."""
+_REFLECTION = frozenset({"java_method", "reflect", "try_reflect"})
 _UNPLAIN_STAR = ("except_", "except", "replace", "rename", "ilike")
 _NOT_SPARK = (exp.Connect, exp.Fetch, exp.Final, exp.HistoricalData, exp.MatchRecognize)
 """What sqlglot reads in a Spark query though Spark has no such clause."""
@@ -116,10 +117,18 @@ class TreeWalk:
             node, exp.Query
         ):
             self._refuse(node, f"no plan for {node.key.upper()}", "See docs/statements.md.")
+        if isinstance(node, exp.Anonymous) and node.name.lower() in _REFLECTION:
+            self._refuse_reflection(node)
         if isinstance(node, exp.Anonymous) and node.name.upper() in _NO_FUNCTIONS:
             self._refuse(
                 node, f"{node.name.upper()}(…) is not supported", "Write the table's name itself."
             )
+
+    def _refuse_reflection(self, node: exp.Expr) -> None:
+        """Raise for a function that calls any method of Java, unless this is allowed."""
+        if not self.source.reflection:
+            hint = "Whoever runs acidsql allows it by the property acidsql.allow.reflection."
+            self._refuse(node, f"{node.name.lower()}(…) calls Java, which is not allowed", hint)
 
     def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
         self.source.refuse(message, self.base + self._start(node), hint=hint)

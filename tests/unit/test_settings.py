@@ -25,6 +25,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.txn.xlock.iow": ("false", "xlock_iow", False),
     "hive.txn.write.xlock": ("false", "write_xlock", False),
     "hive.txn.strict.locking.mode": ("false", "strict_locking", False),
+    "acidsql.allow.reflection": ("true", "allow_reflection", True),
     "acidsql.missing.directory.is.empty": ("true", "missing_is_empty", True),
 }
 """For each property another value than its default, and what that changes."""
