@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acidsql.catalog import Partition
@@ -10,7 +10,13 @@ from acidsql.model.access import Operation
 from acidsql.model.ids import NO_WRITE_ID, TxnId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
-from acidsql.plans.engine import Engine, JobResult, PartitionLocation, WriteContext
+from acidsql.plans.engine import (
+    Engine,
+    JobResult,
+    PartitionLocation,
+    TableSnapshot,
+    WriteContext,
+)
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.result import Result
@@ -26,7 +32,8 @@ class Uncommitted:
 
     ``partitions`` enter the catalog with the commit, ``reached`` the write set. ``paths`` go with
     an abort, ``moved`` with the commit. ``changed`` are the tables, with their partitions, whose
-    rows are others then.
+    rows are others then. ``own_deletes`` are the places with rows that the transaction inserted and
+    deleted again.
     """
 
     reached: list[Reached] = field(default_factory=list)
@@ -34,6 +41,7 @@ class Uncommitted:
     partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
     moved: list[str] = field(default_factory=list)
+    own_deletes: dict[TableName, dict[str, PartitionLocation]] = field(default_factory=dict)
 
     def new_partitions(self, table: TableName) -> list[PartitionLocation]:
         """Partitions that only this transaction knows."""
@@ -46,6 +54,8 @@ class Uncommitted:
         self.paths.extend(job.paths)
         self.moved.extend(job.moved)
         self.changed.setdefault(table, set()).update(_partitions_of(job))
+        for place in job.own_deletes:
+            self.own_deletes.setdefault(table, {})[place.location] = place
         names = {p.name for p in known}
         for touched in job.touched:
             if touched.partition is not None and touched.partition not in names:
@@ -116,10 +126,17 @@ def _forget_statistics(changed: Mapping[TableName, set[PartitionName]], store: S
         store.forget_statistics(table, sorted(partitions, key=str))
 
 
-def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine) -> None:
+def commit(
+    txn: OpenTxn,
+    uncommitted: Uncommitted,
+    store: Store,
+    engine: Engine,
+    held: Callable[[TableName], bool],
+) -> None:
     """Make what was written visible, and new partitions known, in one step of the store.
 
-    If that fails the transaction is rolled back, and its files removed where that is certain.
+    ``held`` tells of a table whether a lazy frame may still read what is there now. If the commit
+    fails the transaction is rolled back, and its files removed where that is certain.
     """
 
     def step(txn_id: TxnId) -> None:
@@ -132,6 +149,7 @@ def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine)
 
     try:
         txn.check()
+        _fold_own_deletes(txn, uncommitted, store, engine, held)
         _forget_statistics(uncommitted.changed, store)
         txn.commit(step)
     except BaseException as error:
@@ -139,6 +157,30 @@ def commit(txn: OpenTxn, uncommitted: Uncommitted, store: Store, engine: Engine)
         raise
     if uncommitted.moved:
         engine.discard(uncommitted.moved)
+
+
+def _fold_own_deletes(
+    txn: OpenTxn,
+    uncommitted: Uncommitted,
+    store: Store,
+    engine: Engine,
+    held: Callable[[TableName], bool],
+) -> None:
+    """What the transaction inserted and deleted again is to leave nothing in its files.
+
+    Hive's readers do not expect a delete of a row of the same write id: Hive 4 shows such rows
+    again once it has compacted them (docs/interop.md).
+    """
+    for name, places in uncommitted.own_deletes.items():
+        snapshot = TableSnapshot(
+            store.table(name),
+            tuple(places.values()),
+            txn.snapshot([name])[name],
+            txn.require_open,
+        )
+        uncommitted.paths += engine.fold(
+            snapshot, txn.valid_txns, txn.write_id(name), txn.txn_id, keep=held(name)
+        )
 
 
 def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engine: Engine) -> None:

@@ -67,6 +67,11 @@ class Leases:
             self._held.pop(txn, None)
         txn.close()
 
+    def pins(self, table: TableName) -> bool:
+        """Whether a transaction that is held pins the table."""
+        with self._guard:
+            return any(table in names for names in self._held.values())
+
     def release_table(self, holds: Callable[[TableName], bool]) -> None:
         """End every transaction that pins a table for which ``holds`` is true."""
         with self._guard:

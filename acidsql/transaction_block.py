@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from acidsql.commit import Uncommitted, commit, roll_back
 from acidsql.errors import (
@@ -98,11 +99,21 @@ class TransactionBlock:
         self._loss = self._loss or error
         roll_back(self.txn, error, self.uncommitted, engine)
 
-    def commit(self, store: Store, engine: Engine) -> None:
-        """Make everything visible at once. What `OpenTxn.commit` raises: then nothing is."""
+    def commit(
+        self, store: Store, engine: Engine, pins: Callable[[TableName], bool] = lambda _: False
+    ) -> None:
+        """Make everything visible at once. What `OpenTxn.commit` raises: then nothing is.
+
+        ``pins`` tells of a table whether a lazy frame of the session pins its files.
+        """
         self.require_alive()
+
+        def held(table: TableName) -> bool:
+            # An overwrite has let go of the frames, which stay readable all the same.
+            return pins(table) or table in self._replaced
+
         try:
-            commit(self.txn, self.uncommitted, store, engine)
+            commit(self.txn, self.uncommitted, store, engine, held)
         except BaseException as error:
             self._loss = error
             raise

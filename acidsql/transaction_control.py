@@ -143,7 +143,7 @@ class TransactionControl:
         with self._ending() as block:
             if block is None:
                 return Result("commit", message="OK")
-            block.commit(self._store, self._engine)
+            block.commit(self._store, self._engine, self._leases.pins)
             return _done("commit", block)
 
     def rollback(self) -> Result:

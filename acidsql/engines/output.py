@@ -14,7 +14,7 @@ import os
 import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 import pyarrow as pa
 
@@ -35,6 +35,8 @@ from acidsql.model.names import PartitionName, TableName
 from acidsql.model.naming import partition_path, refuse_partition
 from acidsql.model.row_id import encode_bucket
 from acidsql.model.table import Table, TableKind
+from acidsql.orc.keys import longs
+from acidsql.orc.schema import ORIGINAL_TRANSACTION
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage, missing_directory
@@ -150,7 +152,10 @@ def compression_of(table: Table) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """One finished file under its attempt's name; ``source`` is the one it is a copy of."""
+    """One finished file under its attempt's name; ``source`` is the one it is a copy of.
+
+    ``own_deletes`` says that it deletes rows of its own write id.
+    """
 
     partition: str
     directory: str
@@ -160,6 +165,7 @@ class OutputFile:
     is_delete: bool
     rows: int
     source: str = ""
+    own_deletes: bool = False
 
     def to_json(self) -> str:
         """As a task hands it to the driver."""
@@ -186,6 +192,7 @@ class Output:
     _open: dict[tuple[str, bool, int, int], tuple[Writer, OutputFile, str]] = field(
         default_factory=dict
     )
+    _own_deletes: set[tuple[str, int, int]] = field(default_factory=set)
     _attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     def insert(
@@ -206,6 +213,8 @@ class Output:
         writer = self._writer(partition, True, bucket_id, statement_id)
         assert isinstance(writer, EventWriter), "only a full-ACID table has deletes"
         writer.write_deletes(row_ids, self.target.write_id)
+        if (longs(row_ids.column(ORIGINAL_TRANSACTION)) == self.target.write_id).any():
+            self._own_deletes.add((partition, bucket_id, int(statement_id)))
 
     def empty(self, partition: str) -> None:
         """Write a file of no rows: readers see a base only if there is a file in it."""
@@ -269,7 +278,9 @@ class Output:
         writer, file, path = self._open.pop(key)
         written = writer.close()
         self.target.storage.put_file(path, f"{file.directory}/{file.attempt}")
-        self.files.append(OutputFile(**{**asdict(file), "rows": written.rows}))
+        partition, is_delete, bucket_id, statement_id = key
+        own = is_delete and (partition, bucket_id, statement_id) in self._own_deletes
+        self.files.append(replace(file, rows=written.rows, own_deletes=own))
 
 
 def publish(files: Sequence[OutputFile], target: Target) -> list[str]:
@@ -356,7 +367,7 @@ def discard(directories: Sequence[str], storage: Storage) -> None:
         try:
             storage.remove(directory)
         except AcidSqlError:  # the first error must win
-            _log.warning("could not remove %s of an aborted write", directory, exc_info=True)
+            _log.warning("could not remove %s, which nobody reads", directory, exc_info=True)
 
 
 def partition_name(text: str) -> PartitionName | None:

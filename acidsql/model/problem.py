@@ -37,6 +37,7 @@ class ProblemKind(Enum):
     DUPLICATE_ROW_ID = "duplicate row id"
     DELETED_TWICE = "deleted twice"
     ORPHAN_DELETE = "orphan delete"
+    OWN_DELETE = "own delete"
 
 
 @dataclass(frozen=True, slots=True)

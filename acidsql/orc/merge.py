@@ -110,7 +110,28 @@ def merge_minor_deletes(
     Of several deletes of one row the first in time stays: whoever sees a later one sees it too,
     and two would make Hive's readers lose others.
     """
+    return _write_deletes(*_delete_events(deletes, valid_write_ids), output)
+
+
+def merge_others_deletes(
+    deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList, output: MergeOutput
+) -> WrittenFile | None:
+    """`merge_minor_deletes` without the deletes of rows of the same write id.
+
+    For files that nobody else reads yet: `merge_minor_inserts` leaves these rows out, and whoever
+    saw one of the two results without the other would see the rows again.
+    """
     row_ids, current = _delete_events(deletes, valid_write_ids)
+    others = current != row_ids.write_ids
+    return _write_deletes(row_ids.where(others), current[others], output)
+
+
+def write_no_events(output: MergeOutput) -> WrittenFile:
+    """A file without events, for a directory that has to be there."""
+    return _write_all(iter(()), output)
+
+
+def _write_deletes(row_ids: RowIds, current: Longs, output: MergeOutput) -> WrittenFile | None:
     order = np.lexsort((current, row_ids.row_numbers, row_ids.bucket_properties, row_ids.write_ids))
     row_ids, current = row_ids.where(order), current[order]
     first = np.concatenate([np.ones(min(1, len(row_ids)), np.bool_), row_ids.ascends()])

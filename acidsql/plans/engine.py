@@ -73,7 +73,8 @@ class Touched:
 class JobResult:
     """What a job wrote: counts of rows, directories touched, and paths that an abort may remove.
 
-    ``moved`` are files outside the table that the commit is to remove.
+    ``moved`` are files outside the table that the commit is to remove. ``own_deletes`` are the
+    places where it deleted rows of its own write id.
     """
 
     rows_inserted: int = 0
@@ -82,6 +83,7 @@ class JobResult:
     touched: tuple[Touched, ...] = ()
     paths: tuple[str, ...] = ()
     moved: tuple[str, ...] = ()
+    own_deletes: tuple[PartitionLocation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,24 @@ class Engine(Protocol):
         """Remove what a write left, finished or not; StorageError if that is not certain.
 
         For a transaction that goes on after it: an aborted one hides what stays.
+        """
+        ...
+
+    def fold(
+        self,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        write_id: WriteId,
+        txn_id: TxnId,
+        *,
+        keep: bool,
+    ) -> Sequence[str]:
+        """Take the rows that an uncommitted write id deleted itself out of its files, and these
+        deletes with them, in each place of its writer's snapshot; paths that an abort may remove.
+
+        The files are written anew, in directories that every reader prefers to those that were
+        there. With ``keep`` those stay, for who reads them already. On any error what it wrote is
+        removed as far as possible.
         """
         ...
 

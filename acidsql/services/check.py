@@ -9,6 +9,7 @@ from acidsql.errors import PartitionNotFoundError
 from acidsql.layout.check import Names, name_problems
 from acidsql.layout.dir_names import BaseDir, DeltaDir, is_hidden, parse_directory
 from acidsql.layout.listing import ListedFile
+from acidsql.model.names import TableName
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import TableKind
@@ -34,8 +35,22 @@ def check_table(
     missing = {p.path for p in names if p.kind is ProblemKind.MISSING_DIRECTORY}
     there = tuple(p for p in wanted.partitions if p.location not in missing)
     read = engine.check(replace(wanted, partitions=there), txn.valid_txns)
-    problems = sorted({*names, *read.problems}, key=lambda p: (p.path, p.kind.value, p.detail))
+    found = _committed(read.problems, snapshot.table.name, store)
+    problems = sorted({*names, *found}, key=lambda p: (p.path, p.kind.value, p.detail))
     return replace(read, problems=tuple(problems))
+
+
+def _committed(problems: Sequence[Problem], table: TableName, store: Store) -> list[Problem]:
+    """All but those that the commit of the transaction which asks will put right."""
+    if all(problem.kind is not ProblemKind.OWN_DELETE for problem in problems):
+        return list(problems)
+    uncommitted = store.valid_write_ids([table], store.valid_txns())[table].open
+
+    def will_go(problem: Problem) -> bool:
+        delta = parse_directory(problem.path.split("/")[-2])
+        return isinstance(delta, DeltaDir) and delta.max_write_id in uncommitted
+
+    return [p for p in problems if p.kind is not ProblemKind.OWN_DELETE or not will_go(p)]
 
 
 def problem_rows(plan: CheckPlan, found: CheckResult) -> Result:

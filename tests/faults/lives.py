@@ -121,6 +121,17 @@ def block(session: Session) -> None:
     session.execute("COMMIT")
 
 
+def own_rows(session: Session) -> None:
+    session.execute("BEGIN")
+    session.execute("INSERT INTO t VALUES (3, 'c'), (4, 'd')")
+    change(session, 3, "x")
+    session.execute("DELETE FROM t WHERE k = 3")
+    for key in (4, 2):
+        change(session, key, "y")
+        session.execute(f"UPDATE t SET v = 'y' WHERE k = {key}")
+    session.execute("COMMIT")
+
+
 def minor(session: Session) -> None:
     session.execute("INSERT INTO t VALUES (4, 'd')")
     session.execute("ALTER TABLE t COMPACT 'minor'")
@@ -158,6 +169,7 @@ LIVES = {
     "OVERWRITE": Life(overwrite),
     "new partition": Life(new_partition, without_partition, others_in_partition),
     "block": Life(block),
+    "own rows": Life(own_rows),
     "minor": Life(work, minor),
     "major": Life(major),
     "cleaner": Life(clean, major),

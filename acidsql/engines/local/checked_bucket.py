@@ -49,6 +49,7 @@ class CheckedBucket:
         there = RowIdRanges.together([ranges for _, ranges in parts])
         for file in deleted:
             self._find_orphans(file, there)
+            _find_own(file, there)
         problems = [
             *(self._problem(f.path, *found) for f in (*inserted, *deleted) for found in f.found),
             *(f.unreadable for f in (*inserted, *deleted) if f.unreadable is not None),
@@ -124,6 +125,18 @@ class CheckedBucket:
 
     def _problem(self, path: str, kind: ProblemKind, detail: str) -> Problem:
         return Problem(path, kind, detail, self.partition.name)
+
+
+def _find_own(file: CheckedFile, there: RowIdRanges) -> None:
+    """Deletes of rows of the same write id that are still there.
+
+    Hive 4's minor compaction of that write id alone keeps both, and its vectorised reader then
+    shows the row. Where the row is gone, as after our own compactions, the delete does no harm.
+    """
+    row_ids = file.deleted
+    wrong = (row_ids.write_ids == file.deleted_by) & there.contains(row_ids)
+    detail = "Hive 4 may show the row it deletes, one of its own write id; compact 'major' ends it"
+    file.found.add_events(ProblemKind.OWN_DELETE, detail, wrong, row_ids)
 
 
 def _files(directory: SelectedDir, bucket: BucketId) -> list[DataFile]:

@@ -27,9 +27,10 @@ from acidsql.layout.dir_names import (
     BaseDir,
     BucketFile,
     DeltaDir,
+    parse_delta,
 )
 from acidsql.model.ids import NO_TXN, BucketId, TxnId, WriteId
-from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.orc.merge import (
     MergeInput,
@@ -37,6 +38,8 @@ from acidsql.orc.merge import (
     merge_major,
     merge_minor_deletes,
     merge_minor_inserts,
+    merge_others_deletes,
+    write_no_events,
 )
 from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
@@ -44,6 +47,7 @@ from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.storage import Storage
 
 Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
+MergeDeletes = Callable[[Sequence[MergeInput], ValidWriteIdList, MergeOutput], WrittenFile | None]
 
 
 def compact(
@@ -75,7 +79,7 @@ def compact(
         compact_rows(plan, snapshot, state, storage, visibility_id, attempt)
         return True
     by_position = snapshot.table.matches_by_position(by_position)
-    work = _Compaction(
+    work = Compaction(
         snapshot, partition, state, storage, visibility_id, attempt, by_position=by_position
     )
     if plan.type == "major":
@@ -95,16 +99,22 @@ def _enough(plan: CompactPlan, state: AcidState) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Directory:
-    """An output directory: which buckets it has, and how and from what each comes about."""
+    """An output directory: which buckets it has, and how and from what each comes about.
+
+    One that is ``needed`` is made even if no event is left for it.
+    """
 
     name: str
     buckets: Sequence[BucketId]
     merge: Merge
     inserts: Sequence[SelectedFile]
     compacted: bool = False
+    needed: bool = False
 
 
-class _Compaction:
+class Compaction:
+    """The files of one directory that a snapshot selects, to be written anew."""
+
     def __init__(
         self,
         snapshot: TableSnapshot,
@@ -143,6 +153,26 @@ class _Compaction:
 
     def minor(self) -> None:
         """Deltas into one, delete deltas into one; the base stays."""
+        delete_delta, delta = self._deltas(merge_minor_deletes)
+        # A compaction that stopped between its two directories left the one that need not be made.
+        directories = []
+        if not _is_made(delete_delta.name, self.state.delete_deltas):
+            directories.append(delete_delta)
+        if not _is_made(delta.name, self.state.deltas):
+            directories.append(delta)
+        self._write(directories)
+
+    def fold(self) -> None:
+        """`minor`, for what nobody else reads yet, without deletes of rows of the same write id.
+
+        Both directories are made, even if no event is left for one of them: readers are to find
+        these, not those that they replace.
+        """
+        made = self._deltas(merge_others_deletes)
+        self._write([replace(directory, needed=True) for directory in made])
+
+    def _deltas(self, merge_deletes: MergeDeletes) -> tuple[_Directory, _Directory]:
+        """The one delete delta and the one delta of all that there are."""
         bounds = [_bounds(d.directory) for d in (*self.state.deltas, *self.state.delete_deltas)]
         low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
         inserts = self._inserts(with_base=False)
@@ -151,7 +181,7 @@ class _Compaction:
         def deletes_only(
             _: object, deletes: list[MergeInput], output: MergeOutput
         ) -> WrittenFile | None:
-            return merge_minor_deletes(deletes, valid, output)
+            return merge_deletes(deletes, valid, output)
 
         def inserts_only(
             inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput
@@ -161,13 +191,10 @@ class _Compaction:
         buckets = self._buckets(inserts)
         delta = DeltaDir(low, high, visibility_id=self.visibility_id)
         delete_delta = replace(delta, is_delete=True)
-        # A compaction that stopped between its two directories left the one that need not be made.
-        directories = []
-        if not _is_made(delete_delta, self.state.delete_deltas):
-            directories.append(_Directory(delete_delta.name, buckets, deletes_only, inserts))
-        if not _is_made(delta, self.state.deltas):
-            directories.append(_Directory(delta.name, buckets, inserts_only, inserts))
-        self._write(directories)
+        return (
+            _Directory(delete_delta.name, buckets, deletes_only, inserts),
+            _Directory(delta.name, buckets, inserts_only, inserts),
+        )
 
     @property
     def _directories(self) -> list[SelectedDir]:
@@ -199,6 +226,10 @@ class _Compaction:
                 lambda b: self._write_bucket(hidden, b, directory), directory.buckets
             )
             files = [name for name in written if name is not None]
+        if not files and directory.needed:
+            empty = replace(directory, merge=lambda _inserts, _deletes, to: write_no_events(to))
+            name = self._write_bucket(hidden, directory.buckets[0], empty)
+            files = [name] if name is not None else []
         if not files:
             return []
         self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
@@ -236,11 +267,13 @@ class _Compaction:
         ]
 
 
-def _is_made(wanted: DeltaDir, found: Sequence[SelectedDir]) -> bool:
-    """Whether there is just one directory, of these bounds, by whatever transaction."""
+def _is_made(wanted: str, found: Sequence[SelectedDir]) -> bool:
+    """Whether there is just one directory, of that name but for whose transaction made it."""
     if len(found) != 1 or not isinstance(found[0].directory, DeltaDir):
         return False
-    return replace(found[0].directory, visibility_id=wanted.visibility_id) == wanted
+    delta = parse_delta(wanted)
+    assert delta is not None
+    return replace(found[0].directory, visibility_id=delta.visibility_id) == delta
 
 
 def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:

@@ -12,6 +12,7 @@ from typing_extensions import assert_never
 from acidsql.engines.cleanup import discard_write, undo_write
 from acidsql.engines.local.check import check
 from acidsql.engines.local.compact import compact
+from acidsql.engines.local.fold import fold
 from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.local.load import load
 from acidsql.engines.output import (
@@ -36,7 +37,7 @@ from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AcidSqlError
 from acidsql.model.access import Operation
-from acidsql.model.ids import StatementId, TxnId
+from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.names import quote_identifier
 from acidsql.model.progress import UNWATCHED, Progress
 from acidsql.model.snapshot import ValidTxnList
@@ -46,6 +47,7 @@ from acidsql.plans.delete import DeletePlan
 from acidsql.plans.engine import (
     CheckResult,
     JobResult,
+    PartitionLocation,
     ReadContext,
     TableSnapshot,
     Touched,
@@ -191,6 +193,26 @@ class SparkEngine:
             return run_insert(plan, plan.rows, job, target, context.statement_id)
 
     @only_ours()
+    def fold(
+        self,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        write_id: WriteId,
+        txn_id: TxnId,
+        *,
+        keep: bool,
+    ) -> Sequence[str]:
+        return fold(
+            snapshot,
+            txns,
+            write_id,
+            self._storage,
+            txn_id,
+            keep=keep,
+            by_position=self._by_position,
+        )
+
+    @only_ours()
     def compact(
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
     ) -> bool:
@@ -263,6 +285,10 @@ def _result(
         rows_deleted=counts["deleted"],
         touched=tuple(touched),
         paths=tuple(published),
+        own_deletes=tuple(
+            PartitionLocation(partition_name(text), target.directory(text))
+            for text in sorted({f.partition for f in files if f.own_deletes})
+        ),
     )
 
 

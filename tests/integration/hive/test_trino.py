@@ -30,6 +30,12 @@ TURNS = [
     "MERGE INTO {t} USING (SELECT 2 AS id UNION ALL SELECT 20) s ON {t}.id = s.id"
     " WHEN MATCHED THEN DELETE"
     " WHEN NOT MATCHED THEN INSERT VALUES (s.id, 'm', 0, date '2024-02-29')",
+    "INSERT INTO {t} VALUES (30, 'a', 1.50, date '1582-10-04'), (31, 'b', 0, date '1582-10-04'),"
+    " (32, 'c', 0, date '2024-02-29'); DELETE FROM {t} WHERE id IN (3, 31);"
+    " UPDATE {t} SET v = 'own' WHERE id IN (4, 30)",
+    "INSERT INTO {t} VALUES (40, 'a', 1.50, date '1582-10-04'); DELETE FROM {t} WHERE id = 40",
+    "INSERT INTO {t} VALUES (40, 'a', 1.50, date '1582-10-04');"
+    " DELETE FROM {t} WHERE id IN (6, 40)",
 ]
 
 
