@@ -44,7 +44,7 @@ def directory_snapshot(
     look like its partition columns or its format.
     """
     given = _format(stored_as, field_delimiter, row_id=row_id)
-    location = _location(path, storage)
+    location = directory_path(path, storage)
     columns = _columns(_text("schema", schema), "column")
     named = _text("partitioned_by", partitioned_by or "")
     keys = _columns(named, "partition column") if named.strip() else ()
@@ -65,8 +65,11 @@ def directory_snapshot(
     return TableSnapshot(table, partitions, seen)
 
 
-def _location(path: str | os.PathLike[str], storage: Storage) -> str:
-    """The directory as Spark will name its files: a local one by its whole path."""
+def directory_path(path: str | os.PathLike[str], storage: Storage) -> str:
+    """The directory as Spark will name its files: a local one by its whole path.
+
+    ConfigError for what is no text.
+    """
     location = _text("path", os.fspath(path) if isinstance(path, os.PathLike) else path)
     local = storage.local_path(location) if local_path_of(location) is not None else None
     return location.rstrip("/") if local is None else os.path.abspath(local)

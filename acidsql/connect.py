@@ -10,11 +10,13 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
-from acidsql.errors import AcidSqlError, ConfigError, DependencyError
+from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, DependencyError
 from acidsql.filesystems import storage_for
 from acidsql.model.credentials import hide, is_quotable, shown
 from acidsql.model.progress import Relay
 from acidsql.parameters import require_mapping, require_text
+from acidsql.scope import Bounds
+from acidsql.services.places import refuse_outside
 from acidsql.session import Session
 from acidsql.settings import Settings, duration_s
 from acidsql.storage import Storage
@@ -48,6 +50,7 @@ def connect(
     _require_arguments(warehouse, metastore, spark, user, config)
     settings = Settings.of(warehouse, metastore=metastore, user=user, config=config)
     storage = storage_for(settings.warehouse, missing_is_empty=settings.missing_is_empty)
+    bounds = _bounds(settings, storage)
     store, policy = _store(settings, storage, settings.policy, must_exist=must_exist)
     if store.is_new:
         _log.info("made a new store for the warehouse %s", settings.warehouse)
@@ -70,6 +73,7 @@ def connect(
         is_new=store.is_new,
         progress=progress,
         reflection=settings.allow_reflection,
+        bounds=bounds,
     )
 
 
@@ -94,6 +98,28 @@ def _require_arguments(
         require_mapping(config, "config")
     if spark is not None and not hasattr(spark, "createDataFrame"):
         raise ConfigError(f"spark is a SparkSession, not of type {type(spark).__name__}")
+
+
+def _bounds(settings: Settings, storage: Storage) -> Bounds:
+    """What statements may reach. ConfigError for a warehouse that lies outside of it."""
+    bounds = Bounds(_store_files(settings, storage), settings.allowed_roots)
+    try:
+        refuse_outside(settings.warehouse, storage, bounds)
+    except AnalysisError as error:
+        raise ConfigError(error.message, detail=error.detail, hint=error.hint) from None
+    return bounds
+
+
+def _store_files(settings: Settings, storage: Storage) -> tuple[str, ...]:
+    """The files of a SQLite store: its own, and those that SQLite makes beside it."""
+    url = settings.metastore
+    file = None
+    if url is None:
+        local = storage.local_path(settings.warehouse)
+        file = None if local is None else f"{local}/{STORE_FILE}"
+    elif url.startswith("sqlite:///"):
+        file = unquote(url.removeprefix("sqlite://"))
+    return () if file is None else tuple(file + end for end in ("", "-wal", "-shm", "-journal"))
 
 
 def _store(

@@ -15,6 +15,20 @@ from acidsql.txn.transaction import OpenTxn
 
 
 @dataclass(frozen=True, slots=True)
+class Bounds:
+    """Where statements may not go: ``reserved`` are the store's own files, as local paths.
+
+    ``roots`` are the directories below which everything lies that a user points to; none: all are.
+    """
+
+    reserved: tuple[str, ...] = ()
+    roots: tuple[str, ...] = ()
+
+
+UNBOUNDED = Bounds()
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """The ports, what names mean, and who asks.
 
@@ -33,3 +47,4 @@ class Scope:
     release: Callable[[Callable[[TableName], bool]], None]
     arguments: Arguments
     compared: set[Hashable] = field(default_factory=set)
+    bounds: Bounds = UNBOUNDED

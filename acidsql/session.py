@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
-from acidsql.acid_directory import directory_snapshot, directory_txns
+from acidsql.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.definitions import define
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.errors import AnalysisError, ConfigError, SqlError, WriteConflictError
@@ -35,13 +35,14 @@ from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.reading import Reading
 from acidsql.result import Result
-from acidsql.scope import Scope
+from acidsql.scope import UNBOUNDED, Bounds, Scope
 from acidsql.script import run_script
 from acidsql.services.abort import abort_transactions
 from acidsql.services.aborted_writes import forget_aborted_writes
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
+from acidsql.services.places import refuse_outside
 from acidsql.services.request import compaction_result, request_compaction, wait_for_compaction
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
@@ -99,6 +100,7 @@ class Session:
         is_new: bool = False,
         progress: Relay | None = None,
         reflection: bool = False,
+        bounds: Bounds = UNBOUNDED,
     ) -> None:
         """``progress`` is what the engine tells its phases."""
         self._store = store
@@ -107,7 +109,7 @@ class Session:
         self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
-        self._is_new = is_new
+        self._is_new, self._bounds = is_new, bounds
         self._reflection = reflection
         self._database = DEFAULT_DATABASE
 
@@ -230,6 +232,8 @@ class Session:
         from the files. Raises AcidSqlError.
         """
         self._check_open()
+        location = directory_path(path, self._storage)
+        refuse_outside(location, self._storage, self._bounds)
         snapshot = directory_snapshot(
             path, schema, partitioned_by, valid_write_ids, self._storage,
             row_id=row_id, stored_as=stored_as, field_delimiter=field_delimiter,
@@ -441,6 +445,7 @@ class Session:
         return Scope(
             self._store, self._storage, self, self._warehouse, self._user,
             self._transaction, self._leases.release_table, arguments, self._compared,
+            self._bounds,
         )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------

@@ -52,7 +52,8 @@ _FLAGS = {
     "hive.txn.strict.locking.mode": "strict_locking",
     "acidsql.missing.directory.is.empty": "missing_is_empty",
 }
-KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS)
+_ROOTS = "acidsql.allowed.roots"
+KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS) | {_ROOTS}
 """The properties that have a meaning here: Hive's, and those that begin with "acidsql."."""
 
 
@@ -85,6 +86,8 @@ class Settings(BaseModel):
     """Whether SQL may call any method of Java, by java_method, reflect and try_reflect."""
     missing_is_empty: bool = False
     """Whether a table's or partition's directory that is not there counts as empty, as in Hive."""
+    allowed_roots: tuple[str, ...] = ()
+    """Below which LOCATION, LOAD DATA, read_acid and the warehouse must lie; none: anywhere."""
     spark: Mapping[str, str] = Field(default_factory=dict, repr=False)
     """May hold the keys of object stores."""
 
@@ -109,6 +112,8 @@ class Settings(BaseModel):
                 values[_COUNTS[key]] = value
             elif key in _FLAGS:
                 values[_FLAGS[key]] = value
+            elif key == _ROOTS:
+                values["allowed_roots"] = _roots(str(value))
             else:
                 known = ", ".join(sorted(KNOWN))
                 raise ConfigError(f'unknown property "{key}"', hint=f"Known are {known}, spark.*.")
@@ -164,6 +169,17 @@ def _absolute(warehouse: str) -> str:
         # As a plain path: Spark does not decode what is encoded in a URI.
         return os.path.abspath(unquote(urlsplit(warehouse).path))
     return warehouse.rstrip("/") if "://" in warehouse else os.path.abspath(warehouse)
+
+
+def _roots(text: str) -> tuple[str, ...]:
+    """Paths or URIs with commas between them. ConfigError for relative ones."""
+    roots = [root.strip() for root in text.split(",")]
+    for root in roots:
+        if not root.startswith("/") and ":/" not in root:
+            raise ConfigError(
+                f'{_ROOTS}: "{root}" is no absolute path', hint='Write "/data,/srv/warehouse".'
+            )
+    return tuple(map(_absolute, roots))
 
 
 def _user() -> str:

@@ -15,12 +15,14 @@ from acidsql.planner.accesses import write_accesses
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
 from acidsql.plans.engine import Engine, JobResult, ReadContext, WriteContext
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.plan import ChangePlan, WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.services.older_store import refuse_older_store
 from acidsql.services.overtaking import overtaken, overtaker
+from acidsql.services.places import refuse_source
 from acidsql.services.snapshots import changed_partition, read_context
 from acidsql.statements import WriteStatement
 from acidsql.transaction_block import TransactionBlock
@@ -107,6 +109,8 @@ def _plan(
     assert not isinstance(plan, QueryPlan)
     target = seen.tables[plan.table]
     assert target is not None
+    if isinstance(plan, LoadPlan):
+        refuse_source(plan.path, scope, is_moved=not plan.local)
     refuse_older_store(plan, target, scope)
     uncommitted = block.uncommitted if block is not None else None
     changed = changed_partition(scope.store, plan, target, uncommitted)

@@ -7,12 +7,10 @@ that of an open or aborted transaction of ours, and only while nobody reads or w
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acidsql.catalog import Place
-from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
+from acidsql.errors import TxnError, UnsupportedStatementError
 from acidsql.layout.dir_names import (
     HIGHEST_ID,
     UNFINISHED_FILE,
@@ -173,40 +171,3 @@ def _is_hidden(
             if not keep_aborted and write_ids.range_aborted(low, high) is Range.ALL:
                 return False
             return any(low <= w <= high for w in (*write_ids.open, *write_ids.aborted))
-
-
-def refuse_shared_location(
-    location: str,
-    scope: Scope,
-    owner: TableName | None = None,
-    beside: Sequence[Place] = (),
-    *,
-    with_plain: bool = False,
-) -> None:
-    """Raise AnalysisError if a directory is, holds or lies in one that the catalog knows, or one of
-    those ``beside`` it.
-
-    Two numberings of writes in one directory destroy each other, and a managed table takes the
-    files of others with it when it is dropped. ``owner`` is the table whose new partition the
-    directory is to be: inside the table's own directory there is room for it. ``with_plain`` lets
-    plain tables be there, since the directory is to be an external one.
-    """
-    wanted = _normal(location, scope)
-    for other in (*beside, *scope.store.places(location)):
-        place = _normal(other.location, scope)
-        if with_plain and other.kind is TableKind.PLAIN:
-            continue
-        inside = f"{wanted}/".startswith(f"{place}/")
-        if other.table == owner and not other.is_partition and inside and wanted != place:
-            continue
-        if inside or f"{place}/".startswith(f"{wanted}/"):
-            raise AnalysisError(
-                f"the directory {location} belongs to table {other.table}",
-                detail=f"{other.location} is in use.",
-                hint="Give each table and partition a directory of its own.",
-            )
-
-
-def _normal(location: str, scope: Scope) -> str:
-    local = scope.storage.local_path(location)
-    return posixpath.normpath(local) if local is not None else location.rstrip("/")

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from acidsql.catalog import Database, table_exists
-from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
+from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
+from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
-from acidsql.model.naming import Named, refuse_name, table_path
+from acidsql.model.naming import Named, is_path_part, refuse_name, table_path
 from acidsql.model.table import (
     CREATED_COLUMNS,
     FIELD_DELIMITER,
@@ -32,6 +33,7 @@ from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
 from acidsql.result import Result
 from acidsql.scope import Scope
+from acidsql.services.places import Neighbours, chosen_path, refuse_place
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,
@@ -51,6 +53,8 @@ _RESERVED_PREFIX = "__acidsql_"
 
 def create_table(statement: CreateTable, scope: Scope) -> Result:
     """Create the table and its directory."""
+    if statement.location is not None:
+        statement = replace(statement, location=chosen_path(statement.location, scope))
     name = new_table_name(statement.target, scope)
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
@@ -89,6 +93,8 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     """Create a table with the columns, buckets and properties of another one, without its rows."""
     name = new_table_name(statement.target, scope)
     source = find_target(statement.source, scope.names)
+    if statement.location is not None:
+        statement = replace(statement, location=chosen_path(statement.location, scope))
     given = normal_properties(statement.properties)
     given.pop(CREATED_COLUMNS, None)
     inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
@@ -98,7 +104,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     table = replace(
         source,
         name=name,
-        location=_location(statement.location, parent, name),
+        location=statement.location or table_path(parent, name.table),
         parameters=parameters,
         owner=scope.user,
         created_s=int(time.time()),
@@ -113,7 +119,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
 
 
 def drop_table(statement: DropTable, scope: Scope) -> Result:
-    """Drop the table and its files, unless it is external."""
+    """Drop the table and its files, unless it is external. What stays is in the message."""
     name = table_name(statement.target, scope.names)
     if statement.if_exists and scope.store.find_table(name) is None:
         return Result("drop", message="it does not exist")
@@ -121,8 +127,8 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     with scope.transaction() as txn:
         scope.release(lambda held: held == name)
         txn.lock(drop_locks(name))
-        forget_table(table, scope)
-    return Result("drop", message="OK")
+        notes = forget_table(table, scope, Neighbours(scope), [table.name])
+    return Result("drop", message="\n".join(["OK", *notes]))
 
 
 def drop_locks(name: TableName) -> list[LockComponent]:
@@ -130,16 +136,38 @@ def drop_locks(name: TableName) -> list[LockComponent]:
     return lock_components([Access.of(name, Operation.DROP)])
 
 
-def forget_table(table: Table, scope: Scope) -> None:
-    """Forget the table, then remove its files: what is forgotten cannot be half there."""
+def forget_table(
+    table: Table, scope: Scope, neighbours: Neighbours, doomed: Collection[TableName]
+) -> list[str]:
+    """Forget the table, then remove its files: what is forgotten cannot be half there.
+
+    Files stay that may be those of others; what is said of them comes back. ``doomed`` are all the
+    tables that the statement drops.
+    """
+    own, notes = divide(_places(table, scope), neighbours, doomed)
+    # A table may be made over what stays, should we not get to the end.
+    remove_leftovers(table, [place.location for place in own], scope)
+    scope.store.drop_table(table.name)
+    if not table.owns_files:
+        return []
+    for place in own:
+        notes += remove_place(place, table, scope)
+    return notes
+
+
+def _places(table: Table, scope: Scope) -> list[OwnPlace]:
+    """The directory of the table, after those of partitions that lie elsewhere."""
     partitions = [p.location for p in scope.store.partitions(table.name)]
     outside = [p for p in partitions if not p.startswith(f"{table.location}/")]
-    places = [*outside, table.location]
-    # A table may be made over what stays, should we not get to the end.
-    remove_leftovers(table, places, scope)
-    scope.store.drop_table(table.name)
-    for place in places if table.owns_files else ():
-        scope.storage.remove(place)
+    database = scope.store.database(table.name.database)
+    home = database_location(database, scope.warehouse, table.parameters)
+    name = table.name.table
+    is_chosen = not is_path_part(name) or table.location != table_path(home, name)
+    levels = tuple(c.name for c in table.partition_columns)
+    return [
+        *(OwnPlace(place, is_chosen=True) for place in outside),
+        OwnPlace(table.location, is_chosen, levels),
+    ]
 
 
 def database_location(database: Database, warehouse: str, parameters: Mapping[str, str]) -> str:
@@ -156,10 +184,6 @@ def new_table_name(ref: TableRef, scope: Scope) -> TableName:
     name = table_name(ref, scope.names)
     refuse_name(name.table, Named.TABLE, line=ref.line, column=ref.column)
     return name
-
-
-def _location(chosen: str | None, parent: str, name: TableName) -> str:
-    return chosen.rstrip("/") if chosen else table_path(parent, name.table)
 
 
 def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -> Table:
@@ -182,7 +206,7 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         name=name,
         columns=tuple(columns),
         partition_columns=tuple(partition_columns),
-        location=_location(statement.location, parent, name),
+        location=statement.location or table_path(parent, name.table),
         bucketing=_bucketing(statement, columns),
         parameters=parameters_of(statement),
         comment=statement.comment,
@@ -392,7 +416,7 @@ def _fits_text(column: Column) -> bool:
 def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
     """Take in what lies in the directory, if the user has chosen it (``chosen``)."""
     plain = table.kind is TableKind.PLAIN
-    refuse_shared_location(table.location, scope, with_plain=table.external)
+    refuse_place(table.location, scope, table.name.database, with_plain=table.external)
     adoption = adopt(table, [table.location], scope, txn)
     if not (adoption.is_empty or chosen or plain):
         raise UnsupportedStatementError(

@@ -38,6 +38,7 @@ from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.result import Result
 from acidsql.scope import Scope
+from acidsql.services.places import chosen_path
 from acidsql.services.snapshots import read_context
 from acidsql.statements.create_table import ColumnDefinition, CreateTableAs
 from acidsql.statements.fragment import Identifier
@@ -55,6 +56,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     name = new_table_name(statement.table.target, scope)
     if statement.table.if_not_exists and scope.store.find_table(name) is not None:
         return Result("create", message=EXISTS)
+    statement = _placed(statement, scope)
     seen = SeenNames(scope.names)
     plan = plan_query(statement.query, seen, scope.arguments)
     with scope.transaction() as txn:
@@ -91,6 +93,14 @@ def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
     """The locks of a statement that makes a table of a query's rows."""
     locks = [*creation_locks(name), *lock_components(query_accesses(plan))]
     return sorted(locks, key=lambda c: (c.database, c.table or ""))
+
+
+def _placed(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
+    location = statement.table.location
+    if location is None:
+        return statement
+    table = replace(statement.table, location=chosen_path(location, scope))
+    return replace(statement, table=table)
 
 
 def _chosen(statement: CreateTableAs) -> bool:

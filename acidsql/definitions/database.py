@@ -10,6 +10,7 @@ from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, database_path, refuse_name
 from acidsql.result import Result
 from acidsql.scope import Scope
+from acidsql.services.places import Neighbours, chosen_path, reason_to_keep, refuse_place
 from acidsql.statements.database import CreateDatabase, DropDatabase
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
@@ -23,7 +24,10 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
         return Result("create", message="it exists already")
     home = scope.store.database(DEFAULT_DATABASE)
     parent = database_location(home, scope.warehouse, {"EXTERNAL": "TRUE"})
-    location = statement.location or database_path(parent, name)
+    chosen = statement.location
+    location = database_path(parent, name) if chosen is None else chosen_path(chosen, scope)
+    if name not in scope.store.databases():
+        refuse_place(location, scope, name)
     scope.store.create_database(Database(name, location, statement.comment, scope.user))
     scope.storage.make_directory(location)
     return Result("create", message="OK")
@@ -41,17 +45,21 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
         if statement.if_exists and name not in scope.store.databases():
             return Result("drop", message="it does not exist")
         database = scope.store.database(name)
-        if statement.cascade:
-            _drop_tables(name, scope)
+        neighbours = Neighbours(scope)
+        notes = _drop_tables(name, scope, neighbours) if statement.cascade else []
+        reasons = {
+            place: reason_to_keep(place, neighbours, database=name)
+            for place in sorted({database.location, database.managed_location or database.location})
+        }
         scope.store.drop_database(name)
-        places = {database.location, database.managed_location or database.location}
-        message = "OK"
-        for place in sorted(places):
-            if scope.storage.list_files(place):
-                message += f"\n{place} holds files and stays."
+        for place, reason in reasons.items():
+            if reason is not None:
+                notes.append(f"{place} stays: {reason}.")
+            elif scope.storage.list_files(place):
+                notes.append(f"{place} holds files and stays.")
             else:
                 scope.storage.remove(place)
-    return Result("drop", message=message)
+    return Result("drop", message="\n".join(["OK", *notes]))
 
 
 def database_drop_locks(name: str) -> list[LockComponent]:
@@ -59,9 +67,10 @@ def database_drop_locks(name: str) -> list[LockComponent]:
     return lock_components([Access(name, None, Operation.DROP)])
 
 
-def _drop_tables(name: str, scope: Scope) -> None:
+def _drop_tables(name: str, scope: Scope, neighbours: Neighbours) -> list[str]:
     if name == DEFAULT_DATABASE:
         raise AnalysisError("the database default cannot be dropped")
     # Asked before one is gone: of some of them we may know only that they are not for us.
-    for table in [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]:
-        forget_table(table, scope)
+    tables = [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]
+    names = {table.name for table in tables}
+    return [n for table in tables for n in forget_table(table, scope, neighbours, names)]

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from acidsql.catalog import Partition, Place, partition_exists, partition_not_found
-from acidsql.definitions.adoption import Adoption, adopt, refuse_shared_location
+from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import leave_own_places
+from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -33,6 +34,7 @@ from acidsql.planner.partition import (
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.services.older_store import unknown_ids
+from acidsql.services.places import Neighbours, chosen_path, refuse_place
 from acidsql.services.snapshots import partition_directory
 from acidsql.statements.partition import (
     AddPartitions,
@@ -54,7 +56,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
     wanted = []
     for new in statement.partitions:
         name = whole_partition(new.values, table, statement.target, scope.arguments)
-        chosen = new.location.rstrip("/") if new.location else None
+        chosen = chosen_path(new.location, scope) if new.location else None
         refuse_partition(name)
         place = chosen or partition_path(table.location, name)
         wanted.append((Partition(name, place), chosen))
@@ -69,7 +71,8 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
         for partition in placed:
             _refuse_place_of_another(table, partition)
             beside = [_place(p, table) for p in own if p.name != partition.name]
-            refuse_shared_location(partition.location, scope, table.name, beside)
+            database = table.name.database
+            refuse_place(partition.location, scope, database, table.name, beside)
         _add(table, added, scope, txn)
     return Result("alter", message="OK")
 
@@ -83,8 +86,9 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     with altering(table, scope, partition_drop_locks(table, doomed)) as (txn, table):
         found = scope.store.partitions_for(table, membership(doomed))
         dropped = [p for p in found if p.name in doomed]
-        _drop(table, dropped, scope, txn)
-    return Result("alter", message="\n".join(f"Dropped the partition {p.name}" for p in dropped))
+        notes = _drop(table, dropped, scope, txn)
+    lines = [f"Dropped the partition {p.name}" for p in dropped]
+    return Result("alter", message="\n".join([*lines, *notes]))
 
 
 def partition_drop_locks(table: Table, doomed: Sequence[PartitionName]) -> list[LockComponent]:
@@ -321,18 +325,24 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
         scope.store.add_partitions(table.name, added)
 
 
-def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn) -> None:
+def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn) -> list[str]:
     """Hide the directories and forget the partitions, then remove what is hidden.
 
     What cannot be removed stays hidden: it does not come back with a new partition of the name.
-    The files of an external table stay as they are.
+    The files of an external table stay as they are. Where a user said where a partition lies, what
+    may be of others stays; what is said of it comes back.
     """
+    removed = dropped if table.owns_files else ()
+    placed = [p for p in removed if p.location != partition_path(table.location, p.name)]
+    chosen = [OwnPlace(p.location, is_chosen=True) for p in placed]
+    own, notes = divide(chosen, Neighbours(scope, placed), partition_of=table.name)
     hidden: list[str] = []
     with contextlib.ExitStack() as undo:
-        for partition in dropped if table.owns_files else ():
-            parent = partition.location.rpartition("/")[0]
-            hidden.append(f"{parent}/.dropped_{uuid.uuid4().hex}")
-            move(partition.location, hidden[-1], scope.storage, undo)
+        for partition in removed:
+            if partition not in placed:
+                parent = partition.location.rpartition("/")[0]
+                hidden.append(f"{parent}/.dropped_{uuid.uuid4().hex}")
+                move(partition.location, hidden[-1], scope.storage, undo)
         with scope.store.committing(txn.txn_id):
             scope.store.drop_partitions(table.name, [p.name for p in dropped])
         undo.pop_all()
@@ -341,3 +351,4 @@ def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn
             scope.storage.remove(directory)
         except AcidSqlError:
             _log.warning("could not remove %s of a dropped partition", directory, exc_info=True)
+    return [*notes, *(n for place in own for n in remove_place(place, table, scope))]

@@ -10,6 +10,7 @@ from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.load import LoadPlan
 from acidsql.statements.load import Load
+from acidsql.storage import local_path_of
 
 
 def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
@@ -30,7 +31,8 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
             hint="Load them into another table, then INSERT INTO … SELECT.",
             **place,
         )
-    if not statement.local and not statement.path.startswith("/") and "://" not in statement.path:
+    absolute = statement.path.startswith(("/", "file:/")) or "://" in statement.path
+    if not statement.local and not absolute:
         raise AnalysisError(
             f"Invalid path '{statement.path}': it is neither absolute nor a URI",
             code=10028,
@@ -39,9 +41,23 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         )
     return LoadPlan(
         table=table.name,
-        path=statement.path.rstrip("/"),
+        path=_path(statement),
         local=statement.local,
         overwrite=statement.overwrite,
         static_partition=static,
         target=table.kind,
     )
+
+
+def _path(statement: Load) -> str:
+    """As the storage takes it; a local one without a scheme, which ``open`` does not know."""
+    path = statement.path
+    local = local_path_of(path) if statement.local or path.startswith("file:") else None
+    if statement.local and local is None:
+        raise AnalysisError(
+            f"Invalid path '{path}': LOCAL means the file system of this machine",
+            code=10028,
+            line=statement.line,
+            column=statement.column,
+        )
+    return (path if local is None else local).rstrip("/") or "/"

@@ -6,7 +6,7 @@ import os
 import shutil
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -33,11 +33,6 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     place = str(PartitionName.of(plan.static_partition)) if plan.static_partition else TABLE_ITSELF
     directory = target.directory_written(place, statement, is_delete=False)
     storage = target.storage
-    if not plan.local and _is_inside(plan.path, _own(target), storage):
-        # Moving would take them from the table that they belong to.
-        raise AnalysisError(
-            f"Invalid path '{plan.path}': it lies in table {plan.table}", code=10028
-        )
     if not plan.local and any(map(parse_directory, plan.path.split("/"))):
         raise AnalysisError(
             f"Invalid path '{plan.path}': it lies in a directory of a transactional table",
@@ -73,32 +68,23 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     return found
 
 
-def _own(target: Target) -> list[str]:
-    return [target.location, *target.locations.values()]
-
-
-def _is_inside(path: str, directories: Sequence[str], storage: Storage) -> bool:
-    """Whether a path lies in one of the directories, however both are written."""
-
-    def place(text: str) -> str:
-        local = storage.local_path(text)
-        return f"{text if local is None else os.path.realpath(local)}/"
-
-    return place(path).startswith(tuple(map(place, directories)))
-
-
 def input_files(plan: LoadPlan, storage: Storage) -> list[str]:
     """The files that a path means: itself, or those directly below that are not hidden.
 
     AnalysisError if there is none, or if there are directories among them.
     """
-    names = _local_names(Path(plan.path)) if plan.local else _names(plan.path, storage)
+    if plan.local:
+        with _clear_errors(plan.path):
+            names = _local_names(Path(plan.path))
+    else:
+        names = _names(plan.path, storage)
     nested = [n for n in names if "/" in n]
     if nested:
         raise AnalysisError(f"source contains directory: {plan.path}/{nested[0]}", code=10028)
     if not names:
         raise AnalysisError(f"Invalid path '{plan.path}': No files matching path", code=10028)
-    return [f"{plan.path}/{name}" if name else plan.path for name in sorted(names)]
+    home = plan.path.rstrip("/")
+    return [f"{home}/{name}" if name else plan.path for name in sorted(names)]
 
 
 def _local_names(path: Path) -> list[str]:
@@ -111,7 +97,7 @@ def _local_names(path: Path) -> list[str]:
 
 def _names(path: str, storage: Storage) -> list[str]:
     parent, _, name = path.rpartition("/")
-    if name not in storage.list_directories(parent):
+    if name and name not in storage.list_directories(parent or "/"):
         return [""] if storage.exists(path) else []
     directories = [f"{d}/" for d in storage.list_directories(path) if not is_hidden(d)]
     files = [f.path for f in storage.list_files(path) if "/" not in f.path]
@@ -124,14 +110,22 @@ def _opened(plan: LoadPlan, path: str, storage: Storage) -> Iterator[BinaryIO]:
         with storage.open_input(path) as stream:
             yield stream
         return
-    try:
+    with _clear_errors(path):
         stream = Path(path).open("rb")  # noqa: SIM115 - closed below, other errors than its own
-    except FileNotFoundError as error:
-        raise MissingFileError(f"cannot read {path}: it does not exist") from error
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror}") from error
     with stream:
         yield stream
+
+
+@contextmanager
+def _clear_errors(path: str) -> Iterator[None]:
+    """Errors of the operating system over a local file as ours, with its path in them."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingFileError(f"cannot read {path}: it does not exist") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise StorageError(f"cannot read {path!r}: {reason}") from error
 
 
 def _checked(stream: BinaryIO, path: str, table: Table) -> int:

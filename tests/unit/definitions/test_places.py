@@ -1,0 +1,366 @@
+"""What is not a table's own is not taken, not moved and not removed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import acidsql
+from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, StorageError
+from acidsql.model.names import TableName
+from acidsql.session import Session
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+TEXT = "STORED AS TEXTFILE"
+
+
+def everything(place: Path) -> set[str]:
+    """Every path below a directory but the store's own."""
+    paths = (str(p.relative_to(place)) for p in place.rglob("*"))
+    return {p for p in paths if ".acidsql.db" not in p}
+
+
+@pytest.fixture
+def home(session: Session, tmp_path: Path) -> Session:
+    """Two databases, a table in each of three, links to some of them."""
+    for text in (
+        f"CREATE TABLE t (k int) {ACID}",
+        "INSERT INTO t VALUES (1)",
+        f"CREATE TABLE plain (k int) {TEXT}",
+        "INSERT INTO plain VALUES (1)",
+        "CREATE DATABASE a",
+        f"CREATE DATABASE b LOCATION '{tmp_path}/b'",
+        f"CREATE TABLE a.t (k int) {ACID}",
+        f"CREATE TABLE far (k int) STORED AS ORC LOCATION '{tmp_path}/far/1'"
+        " TBLPROPERTIES ('transactional' = 'true')",
+    ):
+        session.execute(text)
+    (tmp_path / "link").symlink_to(tmp_path / "w")
+    (tmp_path / "up").symlink_to(tmp_path)
+    return session
+
+
+TAKEN = [
+    "{w}",
+    "{w}/",
+    "{w}/x/..",
+    "{w}/../w",
+    "file://{w}",
+    "{tmp}",
+    "/",
+    "{tmp}/link",
+    "{tmp}/up",
+    "{w}/t",
+    "{w}/t/deep/er",
+    "{w}/plain",
+    "{tmp}/link/t",
+    "{w}/a.db",
+    "{w}/a.db/t/x",
+    "{w}/a.db/x",
+    "{tmp}/b",
+    "{tmp}/b/x",
+    "{tmp}/far",
+    "{tmp}/far/1",
+    "{tmp}/far/1/delta_0000001_0000001_0000",
+]
+
+
+@pytest.mark.parametrize("place", TAKEN)
+def test_no_table_lies_where_something_else_does(home: Session, tmp_path: Path, place: str) -> None:
+    location = place.format(w=tmp_path / "w", tmp=tmp_path)
+    before = everything(tmp_path)
+    home.execute(f"CREATE TABLE p (k int) PARTITIONED BY (d int) {ACID}")
+    for text in (
+        f"CREATE TABLE new (k int) {TEXT} LOCATION '{location}'",
+        f"CREATE TABLE new LIKE t LOCATION '{location}'",
+        f"ALTER TABLE p ADD PARTITION (d = 1) LOCATION '{location}'",
+    ):
+        with pytest.raises(AnalysisError):
+            home.execute(text)
+    home.execute("DROP TABLE p")
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("place", ["{w}", "{tmp}", "{tmp}/link", "{w}/t", "{w}/a.db", "{w}/a.db/x"])
+def test_no_database_lies_where_something_else_does(
+    home: Session, tmp_path: Path, place: str
+) -> None:
+    location = place.format(w=tmp_path / "w", tmp=tmp_path)
+    with pytest.raises(AnalysisError, match=r"belongs to|lies in"):
+        home.execute(f"CREATE DATABASE new LOCATION '{location}'")
+    assert ("new",) not in home.execute("SHOW DATABASES").fetchall()
+
+
+def test_the_store_s_directory_is_nobody_s(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    url = f"sqlite:///{tmp_path}/store/txns.db"
+    with acidsql.connect(str(tmp_path / "w"), metastore=url) as session:
+        for place in ("store", "store/txns.db", "store/txns.db-wal"):
+            with pytest.raises(AnalysisError, match="belongs to the store"):
+                session.execute(f"CREATE TABLE t (k int) {TEXT} LOCATION '{tmp_path}/{place}'")
+        session.execute(f"CREATE TABLE t (k string) {TEXT}")
+        for local in ("", "LOCAL"):
+            path = f"{tmp_path}/store/txns.db"
+            with pytest.raises(AnalysisError, match="lies in the store"):
+                session.execute(f"LOAD DATA {local} INPATH '{path}' INTO TABLE t")
+    assert (tmp_path / "store" / "txns.db").exists()
+
+
+def test_a_relative_location_is_written_as_an_absolute_one(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session.execute(
+        "CREATE TABLE t (k int) STORED AS ORC LOCATION 'some/../here/t'"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    session.execute("INSERT INTO t VALUES (1)")
+    assert (tmp_path / "here" / "t" / "delta_0000001_0000001_0000").is_dir()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["{w}/plain", "{w}/plain/000000_0", "{tmp}/link/plain", "{w}/t", "file://{w}/plain"]
+)
+def test_nothing_is_moved_out_of_a_table(home: Session, tmp_path: Path, path: str) -> None:
+    home.execute(f"CREATE TABLE new (k int) {TEXT}")
+    before = everything(tmp_path)
+    source = path.format(w=tmp_path / "w", tmp=tmp_path)
+    with pytest.raises(AnalysisError, match=r"lies in table default\.(plain|t)"):
+        home.execute(f"LOAD DATA INPATH '{source}' INTO TABLE new")
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("start", ["", "file://", "file:"])
+@pytest.mark.parametrize("local", ["", "LOCAL "])
+@pytest.mark.parametrize("what", ["in", "in/", "in/data.txt"])
+def test_data_is_loaded_from_files_and_directories(
+    session: Session, tmp_path: Path, start: str, local: str, what: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "data.txt").write_text("7\n")
+    session.execute(f"CREATE TABLE t (k int) {TEXT}")
+    session.execute(f"LOAD DATA {local}INPATH '{start}{tmp_path}/{what}' INTO TABLE t")
+    assert [p.read_text() for p in (tmp_path / "w" / "t").iterdir()] == ["7\n"]
+    assert (tmp_path / "in" / "data.txt").exists() == bool(local)
+
+
+def test_a_directory_at_the_root_is_listed(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (k string) {TEXT}")
+    for path in ("/etc", "/etc/"):
+        with pytest.raises(AnalysisError, match="source contains directory: /etc/"):
+            session.execute(f"LOAD DATA INPATH '{path}' INTO TABLE t")
+
+
+@pytest.mark.parametrize("local", ["", "LOCAL "])
+def test_a_path_that_cannot_be_read_is_an_error_with_its_name(
+    session: Session, tmp_path: Path, local: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.execute(f"CREATE TABLE t (k string) {TEXT}")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "f").write_text("x")
+
+    def refuse(self: Path, *_: object, really: Callable[..., object] = Path.open) -> object:
+        if self.name == "f":
+            raise PermissionError(13, "Permission denied", str(self))
+        return really(self, *_)
+
+    monkeypatch.setattr("pathlib.Path.open", refuse)
+    with pytest.raises(StorageError, match=r"in/f.*Permission denied"):
+        session.execute(f"LOAD DATA {local}INPATH '{tmp_path}/in' INTO TABLE t")
+    with pytest.raises(AcidSqlError):
+        session.execute(f"LOAD DATA {local}INPATH '{tmp_path}/a\\0b' INTO TABLE t")
+
+
+def test_files_of_others_stay_where_a_user_said_a_table_lies(
+    session: Session, tmp_path: Path
+) -> None:
+    place = tmp_path / "mine"
+    session.execute(
+        f"CREATE TABLE t (k int) PARTITIONED BY (p int) STORED AS ORC LOCATION '{place}'"
+        " TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    for name in ("thesis.txt", "p=2/thesis.txt", "old/thesis.txt"):
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_text("dear")
+    result = session.execute("DROP TABLE t")
+    assert everything(place) == {
+        "thesis.txt", "p=2", "p=2/thesis.txt", "old", "old/thesis.txt",
+    }  # fmt: skip
+    assert result.message is not None
+    said = "stays with 3 files of others: old/thesis.txt, p=2/thesis.txt, thesis.txt"
+    assert said in result.message
+    assert session.execute("SHOW TABLES").fetchall() == []
+
+
+def test_a_directory_of_nothing_but_a_table_goes(session: Session, tmp_path: Path) -> None:
+    for number, kind in enumerate((ACID, "STORED AS PARQUET", TEXT)):
+        stored, _, properties = kind.partition(" TBL")
+        rest = f"TBL{properties}" if properties else ""
+        place = tmp_path / f"d{number}"
+        session.execute(f"CREATE TABLE t (k int) {stored} LOCATION '{place}' {rest}")
+        session.execute("INSERT INTO t VALUES (1)")
+        assert session.execute("DROP TABLE t").message == "OK"
+        assert not place.exists()
+
+
+def test_files_of_others_stay_where_a_user_said_a_partition_lies(
+    session: Session, tmp_path: Path
+) -> None:
+    session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (p int) {ACID}")
+    session.execute(f"ALTER TABLE t ADD PARTITION (p = 1) LOCATION '{tmp_path}/mine'")
+    session.execute("INSERT INTO t VALUES (1, 1)")
+    (tmp_path / "mine" / "thesis.txt").write_text("dear")
+    result = session.execute("ALTER TABLE t DROP PARTITION (p = 1)")
+    assert everything(tmp_path / "mine") == {"thesis.txt"}
+    assert result.message is not None
+    assert "thesis.txt" in result.message
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["mine", "w"]
+
+
+BAD = [
+    "{w}",
+    "{w}/.",
+    "{w}/..",
+    "{w}/../precious",
+    "/",
+    "{tmp}",
+    "{w}/good",
+    "{tmp}/link/good",
+    "{w}/good/x",
+]
+
+
+@pytest.mark.parametrize("place", BAD)
+def test_what_an_older_catalog_holds_is_dropped_without_harm(
+    session: Session, tmp_path: Path, place: str
+) -> None:
+    session.execute(f"CREATE TABLE good (k int) {ACID}")
+    session.execute("INSERT INTO good VALUES (1)")
+    session.execute(f"CREATE TABLE bad (k int) {ACID}")
+    (tmp_path / "w" / "bad").rmdir()
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").write_text("dear")
+    (tmp_path / "link").symlink_to(tmp_path / "w")
+    store = session._store
+    bad = store.table(TableName("default", "bad"))
+    location = place.format(w=tmp_path / "w", tmp=tmp_path)
+    store.drop_table(bad.name)
+    store.create_table(replace(bad, location=location))
+    before = everything(tmp_path)
+    assert session.execute("SHOW TABLES").fetchall() == [("bad",), ("good",)]
+    result = session.execute("DROP TABLE bad")
+    assert session.execute("SHOW TABLES").fetchall() == [("good",)]
+    assert everything(tmp_path) == before
+    assert result.message is not None
+    assert f"{location} stays: it " in result.message
+
+
+def test_a_table_of_an_older_catalog_with_a_hostile_name_is_dropped_without_harm(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "file").write_text("dear")
+    with acidsql.connect(str(tmp_path / "w"), metastore="memory:") as session:
+        session.execute(f"CREATE TABLE t (k int) {ACID}")
+        rows = session._store.table_rows  # type: ignore[attr-defined]
+        table = rows.pop(TableName("default", "t"))
+        name = TableName("default", "../precious")
+        rows[name] = replace(table, name=name, location=f"{tmp_path}/w/../precious")
+        assert session.execute("SHOW TABLES").fetchall() == [("../precious",)]
+        session.execute("ALTER TABLE `../precious` RENAME TO rescued")
+        assert session.execute("SHOW TABLES").fetchall() == [("rescued",)]
+        session.execute("DROP TABLE rescued")
+    assert (tmp_path / "precious" / "file").read_text() == "dear"
+
+
+def test_dropping_a_database_leaves_what_others_have_in_it(
+    session: Session, tmp_path: Path
+) -> None:
+    session.execute("CREATE DATABASE a")
+    session.execute("CREATE DATABASE b")
+    session.execute(f"CREATE TABLE a.t (k int) {ACID}")
+    session.execute(f"CREATE TABLE b.t (k int) {ACID}")
+    session.execute("INSERT INTO b.t VALUES (1)")
+    store = session._store
+    table = store.table(TableName("b", "t"))
+    store.drop_table(table.name)
+    store.create_table(replace(table, location=f"{tmp_path}/w/a.db/t/b"))
+    (tmp_path / "w" / "b.db" / "t").rename(tmp_path / "w" / "a.db" / "t" / "b")
+    message = session.execute("DROP DATABASE a CASCADE").message
+    assert (tmp_path / "w" / "a.db" / "t" / "b" / "delta_0000001_0000001_0000").is_dir()
+    assert message is not None
+    assert "of table b.t" in message
+
+
+# -- allowed roots ---------------------------------------------------------------------------------
+
+
+def bounded(tmp_path: Path, roots: str) -> Session:
+    config = {"acidsql.allowed.roots": roots}
+    return acidsql.connect(str(tmp_path / "w"), metastore="memory:", config=config)
+
+
+OUTSIDE = [
+    "{tmp}/out",
+    "{tmp}/w/../out",
+    "{tmp}/w/link",
+    "file://{tmp}/out",
+    "s3a://b/x",
+    "{tmp}/ww",
+]
+
+
+@pytest.mark.parametrize("place", OUTSIDE)
+def test_nothing_outside_of_the_allowed_roots_is_reached(tmp_path: Path, place: str) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "f").write_text("1\n")
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "link").symlink_to(tmp_path / "out")
+    location = place.format(tmp=tmp_path)
+    with bounded(tmp_path, str(tmp_path / "w")) as session:
+        session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (p int) {ACID}")
+        session.execute(f"CREATE TABLE plain (k int) {TEXT}")
+        for text in (
+            f"CREATE TABLE new (k int) {TEXT} LOCATION '{location}'",
+            f"CREATE EXTERNAL TABLE new (k int) {TEXT} LOCATION '{location}'",
+            f"CREATE TABLE new LIKE plain LOCATION '{location}'",
+            f"CREATE TABLE new STORED AS TEXTFILE LOCATION '{location}' AS SELECT 1 AS k",
+            f"CREATE DATABASE new LOCATION '{location}'",
+            f"ALTER TABLE t ADD PARTITION (p = 1) LOCATION '{location}'",
+            f"LOAD DATA INPATH '{location}' INTO TABLE plain",
+            f"LOAD DATA LOCAL INPATH '{location.removeprefix('s3a:/')}' INTO TABLE plain",
+        ):
+            with pytest.raises(AnalysisError, match="outside of what is allowed"):
+                session.execute(text)
+        with pytest.raises(AnalysisError, match="outside of what is allowed"):
+            session.read_acid(location, schema="k int")
+    assert everything(tmp_path / "out") == {"f"}
+
+
+def test_what_lies_below_a_root_is_reached(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "f").write_text("1\n")
+    with bounded(tmp_path, f"{tmp_path}/in , file://{tmp_path}/w") as session:
+        session.execute(f"CREATE TABLE t (k int) {TEXT} LOCATION '{tmp_path}/in/t'")
+        session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/in/f' INTO TABLE t")
+        session.execute("DROP TABLE t")
+    assert everything(tmp_path / "in") == {"f"}
+
+
+def test_a_warehouse_outside_of_the_roots_is_not_opened(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="outside of what is allowed"):
+        bounded(tmp_path, str(tmp_path / "other"))
+    assert not (tmp_path / "w").exists()
+
+
+@pytest.mark.parametrize("roots", ["", "relative", "/a,,/b", "/a, b"])
+def test_roots_are_absolute(tmp_path: Path, roots: str) -> None:
+    with pytest.raises(ConfigError, match=r"acidsql\.allowed\.roots"):
+        bounded(tmp_path, roots)
