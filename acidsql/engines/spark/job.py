@@ -19,7 +19,9 @@ from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
+from acidsql.engines.spark.row_size import beyond_guess, rows_left
 from acidsql.engines.spark.sql import configured, run_sql
+from acidsql.errors import ExecutionError
 from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import TableKind
@@ -35,10 +37,10 @@ ArrowWork = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """What a task makes of its rows."""
 
 DRIVER_BYTES_MAX = 96 << 20
-"""Changed rows up to about this much are collected, sorted and written by the driver."""
+"""Rows up to about this much are collected, sorted and written by the driver."""
 
 DRIVER_ROWS_MIN = 1000
-"""Rows that a task may always hand out, however many tasks share `DRIVER_BYTES_MAX`."""
+"""Rows of a usual size that a task may always hand out, however many share `DRIVER_BYTES_MAX`."""
 
 _BUCKET = CHANGED_ROW_ID[1]
 _BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
@@ -47,7 +49,11 @@ _BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_I
 WRITER_BATCH_ROWS = 65_536
 """Rows that a writing task gets at a time; Spark's default of 10,000 costs a quarter more."""
 
-_NUMBER = "__acidsql_number"
+_BEYOND = "__acidsql_beyond"
+LEFT = "__acidsql_left"
+_RESULT_LIMIT = "spark.driver.maxResultSize"
+"""What Spark names when it ends a job whose tasks together have too much to bring."""
+
 _SPLIT_BYTES = 128 << 20
 
 
@@ -105,11 +111,12 @@ class Job:
 def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.Table | None:
     """The rows, if they fit in `DRIVER_BYTES_MAX`; None if there are too many.
 
-    ``width`` is the estimated size of a row in bytes. The limit is kept while the job runs: each
-    task stops handing out rows at its share of it, and a task that reached it gives itself away.
+    ``width`` is the guessed size of a row in bytes. The limit is kept while the job runs: each task
+    stops handing out rows where their measured bytes reach its share of it, and a task that reached
+    it gives itself away.
     """
     splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
-    return _collect_up_to(frame, max(DRIVER_ROWS_MIN, DRIVER_BYTES_MAX // width // splits))
+    return _collect_up_to(frame, width, DRIVER_BYTES_MAX // splits, DRIVER_ROWS_MIN)
 
 
 def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
@@ -117,7 +124,7 @@ def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
     size = _expected_bytes(frame)
     if size is None or size > DRIVER_BYTES_MAX // 6:
         return None
-    return _collect_up_to(frame, DRIVER_BYTES_MAX // row_width(range(columns)) // 2)
+    return _collect_up_to(frame, row_width(range(columns)), DRIVER_BYTES_MAX // 2, 0)
 
 
 def _expected_bytes(frame: DataFrame) -> int | None:
@@ -129,14 +136,26 @@ def _expected_bytes(frame: DataFrame) -> int | None:
         return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
-def _collect_up_to(frame: DataFrame, limit: int) -> pa.Table | None:
-    number = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
-    numbered = frame.selectExpr("*", f"{number} as {_NUMBER}").where(f"{_NUMBER} <= {limit}")
-    table = to_arrow(numbered)
-    numbers = table.column(_NUMBER).to_numpy()
-    if len(numbers) and int(numbers.max()) >= limit:
+def _collect_up_to(frame: DataFrame, width: int, share: int, rows_min: int) -> pa.Table | None:
+    """The rows; None if a task has more than its share, or Spark refuses to bring them all."""
+    try:
+        table = to_arrow(handed_out(frame, width, share, rows_min))
+    except ExecutionError as error:
+        if _RESULT_LIMIT not in error.message:
+            raise
         return None
-    return table.drop_columns([_NUMBER])
+    left_over = table.column(LEFT).to_numpy()
+    if len(left_over) and int(left_over.max()) == 0:
+        return None
+    return table.drop_columns([LEFT])
+
+
+def handed_out(frame: DataFrame, width: int, share: int, rows_min: int) -> DataFrame:
+    """The rows that tasks may bring to the driver, with LEFT, the `rows_left` behind each."""
+    with clear_errors():
+        sized = frame.selectExpr("*", f"{beyond_guess(frame.schema)} as {_BEYOND}")
+        left = f"{rows_left(_BEYOND, width, share, rows_min)} as {LEFT}"
+        return sized.selectExpr("*", left).where(f"{LEFT} <= 0").drop(_BEYOND)
 
 
 def row_width(columns: Sequence[object]) -> int:

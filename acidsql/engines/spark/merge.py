@@ -22,7 +22,7 @@ from acidsql.engines.rows import CHANGED_ROW_ID, stretches
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.fields import in_order, with_named_fields
-from acidsql.engines.spark.insert import placed_rows, write_collected_rows, write_inserted_rows
+from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
 from acidsql.engines.spark.job import (
     Job,
     collect_if_small,
@@ -129,7 +129,8 @@ class _Merge:
         if leg is None or matched.all():
             return files
         left = self._local(source, numbered.filter(pa.array(~matched)))
-        return files + self._insert(leg, left)
+        placed = self._placed(leg, left)
+        return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
 
     def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
@@ -273,14 +274,6 @@ class _Merge:
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
         number = self.plan.matched.index(leg)
         return SqlText.of(f"CASE WHEN {LEG} = {number} THEN ", written, " ELSE ", old, " END", name)
-
-    def _insert(self, leg: InsertLeg, left: DataFrame) -> list[OutputFile]:
-        """Write the few source rows without a match."""
-        placed = self._placed(leg, left)
-        table = to_arrow(placed)
-        if not table.num_rows:
-            return []
-        return write_collected_rows(table, self.table, self.target, leg.statement_id)
 
     def _placed(self, leg: InsertLeg, left: DataFrame) -> DataFrame:
         """The rows to insert. Their values are asked of the source alone, as it has no match."""

@@ -1,0 +1,91 @@
+"""How many rows a task may hand to the driver: by their measured bytes, counted while it runs.
+
+Spark SQL has no running sum without a shuffle, but `monotonically_increasing_id` counts the rows
+that come by its place in the query. So rows are sorted into classes by their size, each class has a
+count of its own, and a share of the driver's memory is so many rows of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from acidsql.model.names import quote_identifier as quote
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+GUESSED_BYTES = 16
+"""What a guess at a row's width holds for each column; a shorter text costs no more."""
+
+_GROWTH = 4
+_COUNT = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
+
+
+def beyond_guess(schema: StructType) -> str:
+    """An expression: the bytes of a row beyond those of a guess, at least.
+
+    >>> from pyspark.sql.types import IntegerType, StringType, StructType
+    >>> beyond_guess(StructType().add("a", IntegerType()).add("b", StringType()))
+    '0L + greatest(coalesce(octet_length(`b`), 0) - 16, 0)'
+    """
+    parts = [_beyond_guess(quote(f.name), f.dataType) for f in schema.fields]
+    return " + ".join(["0L", *(part for part in parts if part is not None)])
+
+
+def rows_left(beyond: str, width: int, share: int, rows_min: int) -> str:
+    """An expression: minus how many rows of its class may follow a row in its task.
+
+    0 is that of the last row that may be handed out, and that tells of others. ``beyond`` has the
+    bytes beyond ``width``, the guess at a row's size. A task may hand out ``share`` bytes of each
+    class, and ``rows_min`` rows that are about as large as the guess.
+    """
+    usual = f"{_COUNT} - {max(rows_min, share // width)}"
+    classes = "".join(
+        f" WHEN {beyond} <= {above - width} THEN {_COUNT} - {share // above}"
+        for above in _classes(width, share)
+    )
+    return f"CASE WHEN {beyond} <= {width} THEN {usual}{classes} ELSE {_COUNT} END"
+
+
+def _classes(width: int, share: int) -> Iterator[int]:
+    """The greatest size of a row of each class but the first, whose rows may be twice the guess."""
+    size = width * _GROWTH
+    while size < share:
+        yield size
+        size *= _GROWTH
+
+
+def _beyond_guess(expression: str, kind: DataType) -> str | None:
+    """The bytes of a value beyond those of the guess; None where there can be none."""
+    measured = _measured(expression, kind, 0)
+    return None if measured is None else f"greatest({measured} - {GUESSED_BYTES}, 0)"
+
+
+def _measured(expression: str, kind: DataType, depth: int) -> str | None:
+    """The bytes of a value, 0 for null; None if all values of the type have some few bytes."""
+    from pyspark.sql import types  # noqa: PLC0415 - only where there is a frame
+
+    match kind:
+        case types.StringType() | types.BinaryType() | types.CharType() | types.VarcharType():
+            return f"coalesce(octet_length({expression}), 0)"
+        case types.ArrayType():
+            name = f"x{depth}"
+            inner = _measured(name, kind.elementType, depth + 1)
+            if inner is None:
+                return f"coalesce(greatest(size({expression}), 0) * {GUESSED_BYTES}L, 0)"
+            total = f"(s{depth}, {name}) -> s{depth} + {GUESSED_BYTES} + {inner}"
+            return f"coalesce(aggregate({expression}, 0L, {total}), 0)"
+        case types.MapType():
+            sides = (("map_keys", kind.keyType), ("map_values", kind.valueType))
+            arrays = [
+                _measured(f"{side}({expression})", types.ArrayType(part), depth)
+                for side, part in sides
+            ]
+            return f"({' + '.join(a for a in arrays if a is not None)})"
+        case types.StructType():
+            fields = [_measured(f"{expression}.{quote(f.name)}", f.dataType, depth) for f in kind]
+            sizes = [f for f in fields if f is not None]
+            return f"({' + '.join(sizes)})" if sizes else None
+        case _:
+            return None

@@ -1,0 +1,89 @@
+"""What tasks bring to the driver is limited by its measured bytes, of whatever type they are."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from acidsql.engines.spark.job import LEFT, collect_rows, handed_out
+from acidsql.session import Session
+
+WIDTH, SHARE = 50, 20_000
+
+
+def model(sizes: Sequence[int], rows_min: int) -> list[int]:
+    """The places of the rows that one task hands out, by a running count for each class of size."""
+    left: dict[int, int] = {}
+    places = []
+    for place, size in enumerate(sizes):
+        beyond = max(size - 16, 0)
+        above, rows = WIDTH, max(rows_min, SHARE // WIDTH)
+        if beyond > WIDTH:
+            above = WIDTH * 4
+            while above < SHARE and beyond > above - WIDTH:
+                above *= 4
+            rows = SHARE // above if above < SHARE else 0
+        if left.setdefault(above, rows) >= 0:
+            places.append(place)
+        left[above] -= 1
+    return places
+
+
+@pytest.mark.parametrize("rows_min", [0, 600])
+def test_a_task_hands_out_its_share_of_each_size(spark: Any, rows_min: int) -> None:
+    chance = random.Random(rows_min)
+    sizes = [int(4 ** chance.uniform(0, 8)) for _ in range(2000)] + [3] * 1000
+    rows = spark.createDataFrame(list(enumerate(sizes)), "place int, size int").coalesce(1)
+    texts = rows.selectExpr("place", "repeat('é', size div 2) || if(size % 2 = 1, 'x', '') as s")
+    handed = handed_out(texts, WIDTH, SHARE, rows_min).collect()
+    assert [row.place for row in handed] == model(sizes, rows_min)
+    assert max(row[LEFT] for row in handed) == 0
+    assert sum(len(row.s.encode()) for row in handed) < 8 * SHARE < sum(sizes)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "repeat('x', 50000)",
+        "CAST(repeat('x', 50000) AS binary)",
+        "array_repeat(repeat('x', 500), 100)",
+        "array(CAST(NULL AS array<string>), array_repeat(repeat('x', 500), 100))",
+        "sequence(1, 4000)",
+        "map('k', repeat('x', 50000))",
+        "named_struct('a b', named_struct('x', map(repeat('x', 50000), 1)))",
+    ],
+)
+def test_large_values_of_every_type_are_measured(
+    spark: Any, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 4 << 20)
+    monkeypatch.setattr("acidsql.engines.spark.job._expected_bytes", lambda frame: 0)
+    query = f"SELECT id, IF(id % 9 = 8, NULL, {value}) AS v FROM range({{rows}})"
+    few = collect_rows(spark.sql(query.format(rows=10)), 2)
+    assert few is not None
+    assert few.column("id").to_pylist() == list(range(10))
+    assert few.column_names == ["id", "v"]
+    assert collect_rows(spark.sql(query.format(rows=1000)), 2) is None
+
+
+def test_large_rows_are_written_by_tasks(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 2 << 20)
+    session.execute(
+        "CREATE TABLE t (k int, v string) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute(
+        "INSERT INTO t SELECT CAST(id AS int), repeat('x', 10000) FROM range(0, 400, 1, 2)"
+    )
+    assert len(session.execute("SELECT DISTINCT input_file_name() FROM t").fetchall()) == 2
+    result = session.execute(
+        "MERGE INTO t USING (SELECT CAST(2 * id AS int) AS k FROM range(400)) s ON t.k = s.k"
+        " WHEN MATCHED THEN UPDATE SET v = repeat('y', 10000)"
+        " WHEN NOT MATCHED THEN INSERT VALUES (s.k, repeat('z', 20000))"
+    )
+    assert (result.rows_inserted, result.rows_updated) == (200, 200)
+    found = session.execute("SELECT left(v, 1), length(v), count(*) FROM t GROUP BY ALL").fetchall()
+    assert sorted(found) == [("x", 10000, 200), ("y", 10000, 200), ("z", 20000, 200)]
+    assert session.execute("CHECK TABLE t").fetchall() == []
