@@ -6,7 +6,7 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
@@ -101,8 +101,10 @@ class Session:
         progress: Relay | None = None,
         reflection: bool = False,
         bounds: Bounds = UNBOUNDED,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """``progress`` is what the engine tells its phases."""
+        self._sleep = sleep
         self._store = store
         self._engine = engine
         self._storage = storage
@@ -349,7 +351,7 @@ class Session:
                 return self._run(statement, arguments)
             except WriteConflictError as conflict:
                 _log.info("retrying after %s", conflict.message)
-                time.sleep(next(waits))
+                self._sleep(next(waits))
         return self._run(statement, arguments)
 
     def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:

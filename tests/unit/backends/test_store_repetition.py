@@ -87,6 +87,8 @@ SAME = [
     Call("ready_to_clean"),
     Call("mark_cleaned", (1,), ("mark_compacted", 1)),
     Call("show_compactions"),
+    Call("aborted_writes"),
+    Call("forget_aborted", (T, [1]), ("abort_txn", 1, "why")),
 ]
 """Idempotent and read-only verbs: the answer is the same, and the store as it was."""
 
