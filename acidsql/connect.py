@@ -96,8 +96,6 @@ def _require_arguments(
         raise ConfigError("the warehouse is an empty text", hint='Write "." for this directory.')
     if config is not None:
         require_mapping(config, "config")
-    if spark is not None and not hasattr(spark, "createDataFrame"):
-        raise ConfigError(f"spark is a SparkSession, not of type {type(spark).__name__}")
 
 
 def _bounds(settings: Settings, storage: Storage) -> Bounds:

@@ -297,18 +297,26 @@ def interrupt_when(condition: Any) -> threading.Thread:
     return thread
 
 
+@pytest.fixture
+def slow(table: Session, warehouse: Path, spark: Any) -> Iterator[Session]:
+    """A session whose statements may sleep."""
+    config = {"acidsql.allow.reflection": "true"}
+    with acidsql.connect(warehouse, spark=spark, config=config) as session:
+        yield session
+
+
 SLOW = "UPDATE t SET v = v + cast(java_method('java.lang.Thread', 'sleep', 600000L) as int)"
 
 
 @pytest.mark.parametrize("explicit", [False, True], ids=["statement", "block"])
-def test_ctrl_c_cancels_the_job(table: Session, other: Session, spark: Any, explicit: bool) -> None:
+def test_ctrl_c_cancels_the_job(slow: Session, other: Session, spark: Any, explicit: bool) -> None:
     tracker = spark.sparkContext.statusTracker()
     if explicit:
-        table.execute("BEGIN")
-        table.execute("INSERT INTO t VALUES (3, 30)")
+        slow.execute("BEGIN")
+        slow.execute("INSERT INTO t VALUES (3, 30)")
     watcher = interrupt_when(tracker.getActiveJobsIds)
     with pytest.raises(KeyboardInterrupt):
-        table.execute(SLOW)
+        slow.execute(SLOW)
     watcher.join()
     while tracker.getActiveJobsIds():
         threading.Event().wait(0.01)
@@ -316,9 +324,9 @@ def test_ctrl_c_cancels_the_job(table: Session, other: Session, spark: Any, expl
     assert not other.execute("SHOW LOCKS").fetchall()
     if explicit:
         with pytest.raises(TxnAbortedError, match="was rolled back"):
-            table.execute("SELECT * FROM t")
-        table.execute("ROLLBACK")
-    assert rows(table) == [(1, 10), (2, 20)]
+            slow.execute("SELECT * FROM t")
+        slow.execute("ROLLBACK")
+    assert rows(slow) == [(1, 10), (2, 20)]
 
 
 def test_ctrl_c_while_waiting_for_a_lock(table: Session, other: Session) -> None:

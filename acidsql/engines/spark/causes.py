@@ -14,7 +14,9 @@ _LINE = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One exception: its class without the package, Spark's error condition or "", its message."""
+    """One exception: its class without package or outer class, Spark's error condition or "", its
+    message.
+    """
 
     name: str
     condition: str
@@ -44,7 +46,7 @@ def _thrown(thrown: Any) -> Iterator[Cause]:
             return
         try:
             name, message = thrown.getClass().getName(), thrown.getMessage() or ""
-            yield Cause(str(name).rpartition(".")[2], _condition(thrown), str(message))
+            yield Cause(_simple_name(str(name)), _condition(thrown), str(message))
             thrown = thrown.getCause()
         except (Py4JError, OSError):  # the JVM has ended meanwhile
             return
@@ -55,7 +57,16 @@ def _told(error: BaseException) -> Iterator[Cause]:
     yield Cause(type(error).__name__, _condition(error), text)
     for match in _LINE.finditer(text):
         condition = re.match(r"\[([A-Z][A-Z0-9_.]*)\]", match[2])
-        yield Cause(match[1], condition[1] if condition else "", match[2])
+        yield Cause(_simple_name(match[1]), condition[1] if condition else "", match[2])
+
+
+def _simple_name(name: str) -> str:
+    """Java's getSimpleName of a class.
+
+    >>> _simple_name("a.InvalidProtocolBufferException$InvalidWireTypeException")
+    'InvalidWireTypeException'
+    """
+    return re.split(r"[.$]", name)[-1]
 
 
 def _condition(thrown: Any) -> str:
