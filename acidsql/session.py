@@ -270,9 +270,9 @@ class Session:
         """Remove what no open reader can need any more; how many compactions were cleaned."""
         self._check_open()
         self._leases.settle()
-        ports = (self._store, self._store, self._storage)
-        forget_aborted_writes(*ports, self._open_txn, self._supervisor)
-        return run_cleaner(*ports, self._supervisor)
+        ports = (self._store, self._store, self._storage, self._open_txn, self._supervisor)
+        forget_aborted_writes(*ports)
+        return run_cleaner(*ports)
 
     def run_housekeeper(self) -> list[int]:
         """Abort transactions without a heartbeat, trim the transaction tables; the ids aborted."""

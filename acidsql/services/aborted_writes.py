@@ -15,19 +15,17 @@ from acidsql.layout.dir_names import DeltaDir, is_hidden, parse_compaction_attem
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
 from acidsql.layout.obsolete import aborted, aborted_without_files
-from acidsql.model.access import Access, Operation
 from acidsql.model.ids import NO_TXN, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
+from acidsql.services.places import kept_in_place
 from acidsql.services.snapshots import table_directories
 from acidsql.storage import Storage, list_marked_files
 from acidsql.txn.components import TxnComponent
-from acidsql.txn.entities import TxnType
-from acidsql.txn.locks import lock_components
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.supervisor import Supervisor
-from acidsql.txn.transaction import TxnOpener, transaction
+from acidsql.txn.transaction import TxnOpener
 
 
 def forget_aborted_writes(
@@ -51,10 +49,8 @@ def forget_aborted_writes(
 def _forget(
     name: TableName, txns: TxnManager, catalog: Catalog, storage: Storage, open_txn: TxnOpener
 ) -> int:
-    # As long as it looks, nobody may move or drop what it looks at.
-    locks = lock_components([Access.of(name, Operation.SELECT)])
-    with transaction(open_txn(TxnType.READ_ONLY, components=locks)) as txn:
-        if not txn.try_lock(locks):
+    with kept_in_place(name, open_txn) as txn:
+        if txn is None:
             return 0
         written = [
             c for c in txns.aborted_writes() if (c.database, c.table) == (name.database, name.table)

@@ -12,41 +12,75 @@ from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.services.places import kept_in_place
 from acidsql.services.snapshots import partition_directory
 from acidsql.storage import Storage, list_marked_files
 from acidsql.txn.entities import Compaction, CompactionType
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.supervisor import Supervisor
+from acidsql.txn.transaction import TxnOpener
 
 
 def run_cleaner(
-    txns: TxnManager, catalog: Catalog, storage: Storage, supervisor: Supervisor
+    txns: TxnManager,
+    catalog: Catalog,
+    storage: Storage,
+    open_txn: TxnOpener,
+    supervisor: Supervisor,
 ) -> int:
     """Clean up after every compaction that is due; how many were cleaned.
 
-    One that fails, in whatever way, stays ready for cleaning and is tried again in the next round.
+    One that fails, in whatever way, stays ready for cleaning and is tried again in the next round;
+    so does one of a table in which a definition is at work, or whose directory is missing.
     """
     cleaned = 0
     for compaction in txns.ready_to_clean():
-        clean = partial(_clean, compaction, txns, catalog, storage)
+        clean = partial(_clean, compaction, txns, catalog, storage, open_txn)
         cleaned += supervisor.attempt("cleaner", clean, otherwise=0, about=compaction.label)
     return cleaned
 
 
-def _clean(compaction: Compaction, txns: TxnManager, catalog: Catalog, storage: Storage) -> int:
+def _clean(
+    compaction: Compaction,
+    txns: TxnManager,
+    catalog: Catalog,
+    storage: Storage,
+    open_txn: TxnOpener,
+) -> int:
     name = TableName(compaction.database, compaction.table)
-    table = catalog.find_table(name)
-    if table is not None:
-        valid_txns = txns.valid_txns()
-        write_ids = _capped(txns.valid_write_ids([name], valid_txns)[name], compaction)
-        directory = partition_directory(catalog, table, compaction.partition_name)
-        if directory is not None:
-            settled = _settled(valid_txns, compaction)
-            minor = compaction.type is CompactionType.MINOR
-            _remove_obsolete(directory.location, write_ids, settled, storage, minor=minor)
-            _remove_unfinished(directory.location, valid_txns, storage)
-    txns.mark_cleaned(compaction.compaction_id)
+    with kept_in_place(name, open_txn) as txn:
+        if txn is None or not _is_removed(compaction, name, txns, catalog, storage):
+            return 0
+        # The store forgets aborted writes of the place: nothing of them may be left in it.
+        txn.require_open()
+        txns.mark_cleaned(compaction.compaction_id)
     return 1
+
+
+def _is_removed(
+    compaction: Compaction,
+    name: TableName,
+    txns: TxnManager,
+    catalog: Catalog,
+    storage: Storage,
+) -> bool:
+    """Remove what is due; False if nobody can say what that is."""
+    table = catalog.find_table(name)
+    if table is None:
+        return True
+    valid_txns = txns.valid_txns()
+    write_ids = _capped(txns.valid_write_ids([name], valid_txns)[name], compaction)
+    directory = partition_directory(catalog, table, compaction.partition_name)
+    if directory is None:
+        return True
+    if not storage.exists(directory.location):
+        # What is missing is not empty: it may come back.
+        return False
+    settled = _settled(valid_txns, compaction)
+    minor = compaction.type is CompactionType.MINOR
+    _remove_obsolete(directory.location, write_ids, settled, storage, minor=minor)
+    _remove_unfinished(directory.location, valid_txns, storage)
+    return True
 
 
 def _remove_obsolete(

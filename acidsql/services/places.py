@@ -9,14 +9,19 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from acidsql.catalog import Catalog, Partition, Place
 from acidsql.errors import AnalysisError
+from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import TableKind
 from acidsql.scope import Bounds, Scope
 from acidsql.storage import Storage, is_plain_path, local_path_of
+from acidsql.txn.entities import TxnType
+from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn, TxnOpener, transaction
 
 
 def chosen_path(text: str, scope: Scope) -> str:
@@ -231,3 +236,14 @@ def reason_to_keep(
 
 def _holds(outer: str, inner: str) -> bool:
     return f"{inner}/".startswith(f"{outer.rstrip('/')}/")
+
+
+@contextmanager
+def kept_in_place(table: TableName, open_txn: TxnOpener) -> Iterator[OpenTxn | None]:
+    """A transaction for a block in which nobody moves or drops directories of the table.
+
+    None if somebody is at it: nobody waits for such work.
+    """
+    locks = lock_components([Access.of(table, Operation.SELECT)])
+    with transaction(open_txn(TxnType.READ_ONLY, components=locks)) as txn:
+        yield txn if txn.try_lock(locks) else None

@@ -180,18 +180,18 @@ def grow(store, clock, count, directory, *, rounds, each):
     store.create_table(made(T, str(directory / "t")))
     name = PartitionName.parse
     store.add_partitions(T, [Partition(name(p), f"{directory}/t/{p}") for p in ("p=1", "p=2")])
-    ports = (store, store, LocalStorage())
     supervisor, open_txn = Supervisor(), TxnOpener(store, "ann", "host1", POLICY)
+    ports = (store, store, LocalStorage(), open_txn, supervisor)
     found = []
     for _ in range(rounds):
         for _ in range(each):
             for outcome in OUTCOMES:
                 outcome(store)
-            run_cleaner(*ports, supervisor)
+            run_cleaner(*ports)
         clock.pass_s(11)
         run_housekeeper(store)
         clock.pass_s(11)
-        forget_aborted_writes(*ports, open_txn, supervisor)
+        forget_aborted_writes(*ports)
         clock.pass_s(11)
         run_housekeeper(store)
         found.append(count(store))

@@ -16,12 +16,13 @@ from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import TableSnapshot
 from acidsql.services.snapshots import table_directories
 from acidsql.session import Session
-from acidsql.txn.entities import TxnType
+from acidsql.txn.entities import LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
 from tests.property.hooked_store import HookedStore
 from tests.python_engine import PythonEngine
 
 T = TableName("default", "t")
+INSERT = [LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.INSERT)]
 KINDS = {
     "full-ACID": "'transactional' = 'true'",
     "insert-only": "'transactional' = 'true', 'transactional_properties' = 'insert_only'",
@@ -88,6 +89,43 @@ def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(tm
             store.commit_txn(reader)
         assert session.run_cleaner() == 1
         assert {p.name for p in (warehouse / "t").iterdir()} == {"base_0000003"}
+
+
+def test_a_table_on_its_way_elsewhere_is_left_to_the_next_round(session, tmp_path, monkeypatch):
+    """Its directory is moved before the store knows; what is not there might be an aborted write,
+    whose rows would be seen once the store had forgotten it.
+    """
+    store, storage = session._store, session._storage
+    dead = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], INSERT)
+    first = tmp_path / "w" / "t" / "delta_0000001_0000001_0000"
+    shutil.copytree(first, tmp_path / "w" / "t" / "delta_0000003_0000003_0000")
+    store.abort_txn(dead.txn_id)
+    session.execute("INSERT INTO t VALUES (4)")
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    cleaned = []
+    move = storage.rename
+
+    def clean_after(source, target):
+        move(source, target)
+        cleaned.append(session.run_cleaner())
+
+    with monkeypatch.context() as patched:
+        patched.setattr(storage, "rename", clean_after)
+        session.execute("ALTER TABLE t RENAME TO u")
+    assert cleaned == [0]
+    assert session.run_cleaner() == 1
+    assert {p.name for p in (tmp_path / "w" / "u").iterdir()} == {"base_0000004"}
+    assert session.failures == {}
+
+
+def test_what_is_missing_is_not_clean(session, tmp_path):
+    """With the table's directory away for a while, nobody can say what is in it."""
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    shutil.move(tmp_path / "w" / "t", tmp_path / "away")
+    assert session.run_cleaner() == 0
+    shutil.move(tmp_path / "away", tmp_path / "w" / "t")
+    assert session.run_cleaner() == 1
+    assert {p.name for p in (tmp_path / "w" / "t").iterdir()} == {"base_0000002"}
 
 
 class Storage(LocalStorage):
