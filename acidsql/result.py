@@ -260,7 +260,9 @@ class Result:
         try:
             return fetch()
         finally:
-            self._let_go_of_files()
+            # Rows that `fetchone` has begun with may not be computed yet.
+            if self._batches is None:
+                self._let_go_of_files()
 
     def _let_go_of_files(self) -> None:
         """What is computed, or cannot be, needs its files no more, unless a frame went out."""
