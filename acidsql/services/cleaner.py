@@ -49,7 +49,10 @@ def _clean(
 ) -> int:
     name = TableName(compaction.database, compaction.table)
     with kept_in_place(name, open_txn) as txn:
-        if txn is None or not _is_removed(compaction, name, txns, catalog, storage):
+        # Asked again: until it was kept in place, it may have been renamed or dropped.
+        if txn is None or compaction not in txns.ready_to_clean():
+            return 0
+        if not _is_removed(compaction, name, txns, catalog, storage):
             return 0
         # The store forgets aborted writes of the place: nothing of them may be left in it.
         txn.require_open()

@@ -110,7 +110,9 @@ class RelationalCompactions(RelationalLocks):
 
     @reading
     def ready_to_clean(self) -> list[Compaction]:
-        return [self._entry(i) for (i,) in self._sql.rows("ready_to_clean")]
+        ready = {i for (i,) in self._sql.rows("ready_to_clean")}
+        entries = reversed(self.show_compactions()) if ready else []
+        return [entry for entry in entries if entry.compaction_id in ready]
 
     @writing
     def mark_cleaned(self, compaction_id: CompactionId) -> None:

@@ -14,10 +14,12 @@ from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.engine import TableSnapshot
+from acidsql.services.cleaner import run_cleaner
 from acidsql.services.snapshots import table_directories
 from acidsql.session import Session
 from acidsql.txn.entities import LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.supervisor import Supervisor
 from tests.property.hooked_store import HookedStore
 from tests.python_engine import PythonEngine
 
@@ -91,18 +93,22 @@ def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(tm
         assert {p.name for p in (warehouse / "t").iterdir()} == {"base_0000003"}
 
 
-def test_a_table_on_its_way_elsewhere_is_left_to_the_next_round(session, tmp_path, monkeypatch):
-    """Its directory is moved before the store knows; what is not there might be an aborted write,
-    whose rows would be seen once the store had forgotten it.
-    """
-    store, storage = session._store, session._storage
-    dead = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], INSERT)
+@pytest.fixture
+def aborted(session, tmp_path):
+    """A compaction is due for cleaning, and the store to forget an aborted write with its files."""
+    dead = session._store.open_locked("ann", "host1", TxnType.DEFAULT, [T], INSERT)
     first = tmp_path / "w" / "t" / "delta_0000001_0000001_0000"
     shutil.copytree(first, tmp_path / "w" / "t" / "delta_0000003_0000003_0000")
-    store.abort_txn(dead.txn_id)
+    session._store.abort_txn(dead.txn_id)
     session.execute("INSERT INTO t VALUES (4)")
     session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
-    cleaned = []
+
+
+def test_a_table_on_its_way_elsewhere_is_left_to_the_next_round(
+    session, aborted, tmp_path, monkeypatch
+):
+    """Its directory is moved before the store knows."""
+    storage, cleaned = session._storage, []
     move = storage.rename
 
     def clean_after(source, target):
@@ -116,6 +122,25 @@ def test_a_table_on_its_way_elsewhere_is_left_to_the_next_round(session, tmp_pat
     assert session.run_cleaner() == 1
     assert {p.name for p in (tmp_path / "w" / "u").iterdir()} == {"base_0000004"}
     assert session.failures == {}
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_a_table_renamed_since_the_cleaner_looked_is_left_to_the_next_round(
+    session, aborted, tmp_path, again
+):
+    """There is nothing under its old name, or another table."""
+    store, open_txn = session._store, session._open_txn
+    create = session.execute("SHOW CREATE TABLE t").fetchall()
+
+    def open_late(*args, **kwargs):
+        session.execute("ALTER TABLE t RENAME TO u")
+        if again:
+            session.execute("\n".join(line for (line,) in create))
+        return open_txn(*args, **kwargs)
+
+    assert run_cleaner(store, store, session._storage, open_late, Supervisor()) == 0
+    assert session.run_cleaner() == 1
+    assert {p.name for p in (tmp_path / "w" / "u").iterdir()} == {"base_0000004"}
 
 
 def test_what_is_missing_is_not_clean(session, tmp_path):
