@@ -9,6 +9,7 @@ from typing import Any
 
 from acidsql.errors import StoreNotWritableError
 from acidsql.model.access import Access
+from acidsql.model.names import DEFAULT_DATABASE
 from acidsql.model.table import Table
 from acidsql.plans.engine import ReadContext
 from acidsql.plans.query import QueryPlan
@@ -83,10 +84,14 @@ class Reading:
         tables: Sequence[Table],
         arguments: Mapping[str, Any],
         plan: QueryPlan | None = None,
+        database: str = DEFAULT_DATABASE,
     ) -> ReadContext:
-        """What the read sees of these tables, as far as the plan can tell."""
+        """What the read sees of these tables, as far as the plan can tell.
+
+        ``database`` is the session's current one.
+        """
         own = None if self.block is None else self.block.uncommitted
-        return read_context(self.store, self.txn, tables, arguments, own, plan)
+        return read_context(self.store, self.txn, tables, arguments, own, plan, database)
 
     @contextmanager
     def released_on_error(self) -> Iterator[None]:

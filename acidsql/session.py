@@ -410,7 +410,8 @@ class Session:
         names = tables_read(plan)
         with reading.released_on_error():
             tables = [self._store.table(n) for n in names]
-            frame = self._engine.query(plan, reading.context(tables, arguments, plan))
+            context = reading.context(tables, arguments, plan, self._database)
+            frame = self._engine.query(plan, context)
         self._leases.keep(reading.pin, names)
         result = Result(
             "select", frame, txn_id=reading.txn.txn_id,

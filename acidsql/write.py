@@ -140,7 +140,15 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     txn.lock(planned.locks)
     _require_current(planned, write_id, block, scope)
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
-    read = read_context(scope.store, txn, tables, scope.arguments, block.uncommitted, plan)
+    read = read_context(
+        scope.store,
+        txn,
+        tables,
+        scope.arguments,
+        block.uncommitted,
+        plan,
+        scope.names.database,
+    )
     _require_locked(planned, read)
     context = WriteContext(read, write_id, block.take_statement_ids(plan))
     if not txn.was_first:

@@ -69,7 +69,9 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         if not seen.still_hold():
             raise AnalysisError("a table of the query was altered", hint="Run it again.")
         sources = [scope.store.table(n) for n in tables_read(plan)]
-        context = read_context(scope.store, txn, sources, scope.arguments, plan=plan)
+        context = read_context(
+            scope.store, txn, sources, scope.arguments, plan=plan, database=scope.names.database
+        )
         frame = engine.query(plan, context)
         table = _table(statement, name, frame, scope)
         if not adopt_location(table, scope, txn, chosen=_chosen(statement)).is_empty:

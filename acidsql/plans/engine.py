@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, TxnId, WriteId
-from acidsql.model.names import PartitionName, TableName
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.problem import Problem
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table
@@ -44,11 +44,15 @@ class TableSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """One snapshot for every table a statement reads, and the values of its parameters."""
+    """One snapshot for every table a statement reads, and the values of its parameters.
+
+    ``database`` is the session's current one.
+    """
 
     txns: ValidTxnList
     tables: Mapping[TableName, TableSnapshot]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    database: str = DEFAULT_DATABASE
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from acidsql.catalog import Catalog
 from acidsql.commit import Uncommitted
-from acidsql.model.names import PartitionName
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName
 from acidsql.model.predicate import Predicate, membership
 from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table
@@ -24,10 +24,12 @@ def read_context(
     arguments: Mapping[str, Any],
     uncommitted: Uncommitted | None = None,
     plan: WritePlan | QueryPlan | None = None,
+    database: str = DEFAULT_DATABASE,
 ) -> ReadContext:
     """The transaction's view of some tables, with the partitions that only it knows.
 
     Given the plan it is for, partitions that this cannot touch may be missing.
+    ``database`` is the session's current one.
     """
     write_ids = txn.snapshot([t.name for t in tables])
     snapshots = {}
@@ -41,7 +43,7 @@ def read_context(
         snapshots[table.name] = TableSnapshot(
             table, tuple(places), write_ids[table.name], txn.require_open
         )
-    return ReadContext(txn.valid_txns, snapshots, arguments)
+    return ReadContext(txn.valid_txns, snapshots, arguments, database)
 
 
 def table_directories(

@@ -69,3 +69,28 @@ def test_a_name_that_is_a_column_stays_one(session: Session) -> None:
 def test_the_moment_is_taken_anew_for_each_statement(session: Session) -> None:
     moments = [session.execute("SELECT current_timestamp()").fetchall() for _ in range(2)]
     assert moments[0] < moments[1]
+
+
+@pytest.mark.usefixtures("driver_bytes")
+def test_the_current_database_is_the_sessions(session: Session, spark: Any) -> None:
+    """In queries, writes, CREATE TABLE AS and registered frames; the name may need escapes."""
+    asked = "current_database(), current_schema()"
+    assert session.execute(f"SELECT {asked}").fetchall() == [("default", "default")]
+    session.execute("CREATE DATABASE `other one`")
+    session.execute("USE `other one`")
+    session.register("f", spark.sql("SELECT current_database() AS d"))
+    found = ("other one", "other one")
+    assert session.execute(f"SELECT {asked}").fetchall() == [found]
+    assert session.execute("SELECT (SELECT max(d) FROM f), current_schema()").fetchall() == [found]
+    session.execute(f"CREATE TABLE t (a string, b string) {ACID}")
+    session.execute(f"INSERT INTO t SELECT {asked} FROM range(2)")
+    session.execute(f"INSERT INTO t VALUES ({asked})")
+    session.execute("UPDATE t SET b = concat(current_database(), '!')")
+    assert session.execute("SELECT * FROM t").fetchall() == [("other one", "other one!")] * 3
+    session.execute(
+        "CREATE TABLE u STORED AS ORC"
+        " AS SELECT current_database() AS a, current_schema() AS s, b FROM t LIMIT 1"
+    )
+    assert session.execute("SELECT * FROM u").fetchall() == [(*found, "other one!")]
+    session.execute("USE default")
+    assert session.execute(f"SELECT {asked}").fetchall() == [("default", "default")]

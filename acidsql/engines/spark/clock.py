@@ -1,9 +1,10 @@
-"""What the time is, and who asks: one answer in all queries, jobs and reads of a statement.
+"""What the time is, who asks, and in which database: one answer in all jobs of a statement.
 
 Spark fixes current_timestamp() and its kin for one job, when it optimises that job's plan. A
 statement may take several jobs, and a Result may be read twice. So they are replaced by their
 values in the analysed plan, where Spark has decided already what is a function and what a column of
-that name, and where the functions of registered frames and views stand too.
+that name, and where the functions of registered frames and views stand too. The current database is
+the session's, which Spark does not know.
 """
 
 from __future__ import annotations
@@ -13,25 +14,33 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import by_gateway
+from acidsql.engines.spark.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _ASKED = (
     *("current_timestamp()", "now()", "current_date()", "localtimestamp()", "current_timezone()"),
-    *("current_user()", "current_database()", "current_catalog()"),
+    *("current_user()", "current_catalog()"),
 )
 """Whatever Spark has for the session's own circumstances; other names are the same expressions."""
 
 _TIMES = tuple(f"current_time({precision})" for precision in range(7))
 """Of Spark 4.1 and later."""
 
+_DATABASE = "current_database()"
+"""current_schema() is the same expression."""
+
 
 @dataclass
 class Clock:
-    """The moment of a statement, taken when the first of its queries asks for it."""
+    """The moment of a statement, taken when the first of its queries asks for it.
+
+    ``database`` is the session's current one.
+    """
 
     spark: SparkSession
+    database: str
 
     def fixed(self, frame: DataFrame) -> DataFrame:
         """The frame with values for what depends on the moment; itself if nothing does."""
@@ -58,8 +67,9 @@ class Clock:
     def _values(self) -> Any:
         """A java.util.Map: Spark's expressions to the literals they are in this statement."""
         jvm: Any = self.spark._jvm
-        asked = self._plan((*_ASKED, *_TIMES) if self._has_times else _ASKED)
-        told = self._computed(jvm, asked)
+        functions = (*_ASKED, *_TIMES) if self._has_times else _ASKED
+        asked = self._plan((*functions, _DATABASE))
+        told = self._computed(jvm, self._plan((*functions, literal(self.database))))
         values = jvm.java.util.HashMap()
         for index in range(asked.expressions().size()):
             # Each is the child of its alias.

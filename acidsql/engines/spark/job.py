@@ -71,7 +71,7 @@ class Job:
     clock: Clock = field(init=False)
 
     def __post_init__(self) -> None:
-        self.clock = Clock(self.spark)
+        self.clock = Clock(self.spark, self.context.database)
 
     def sql(self, text: SqlText) -> DataFrame:
         """The DataFrame of a plan's text."""
