@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyspark
 import pytest
 
 import acidsql
@@ -164,7 +165,45 @@ with acidsql.connect(sys.argv[1], spark=spark) as session:
 
 
 def test_a_jvm_outside_utc(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", IN_BERLIN, str(tmp_path / "w")]
-    env = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    _run(IN_BERLIN, tmp_path, {})
+
+
+EXECUTOR_IN_BERLIN = """
+import sys
+import acidsql
+from pyspark.sql import SparkSession
+
+spark = (
+    SparkSession.builder.master("local-cluster[1,1,512]")
+    .config("spark.executor.memory", "512m")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
+    .config("spark.executor.extraJavaOptions", "-Duser.timezone=Europe/Berlin")
+    .config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
+spark.sparkContext.setLogLevel("OFF")  # of what the cluster says as it ends
+with acidsql.connect(sys.argv[1], spark=spark) as session:
+    times = ["0001-01-01 00:00:00", "2026-03-29 02:30:00"]
+    for name, kind in (("t", "TBLPROPERTIES ('transactional' = 'true')"), ("plain", "")):
+        session.execute(f"CREATE TABLE {name} (ts timestamp) STORED AS ORC {kind}")
+        for time in times:  # one file with both may hold days that the hybrid calendar skips
+            session.execute(f"INSERT INTO {name} VALUES (?)", [time])
+        rows = session.execute(f"SELECT cast(ts AS string) FROM {name} ORDER BY 1").fetchall()
+        assert rows == [(time,) for time in times], rows
+"""
+
+
+def test_executors_outside_utc(tmp_path: Path) -> None:
+    """The driver runs in UTC. The workers' directory is made below Spark's home."""
+    home = tmp_path / "spark"
+    home.mkdir()
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        (home / entry.name).symlink_to(entry)
+    _run(EXECUTOR_IN_BERLIN, tmp_path, {"SPARK_HOME": str(home)})
+
+
+def _run(program: str, tmp_path: Path, variables: dict[str, str]) -> None:
+    command = [sys.executable, "-c", program, str(tmp_path / "w")]
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, **variables}
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
     assert done.returncode == 0, done.stderr[-3000:]

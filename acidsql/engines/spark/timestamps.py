@@ -1,8 +1,8 @@
 """Timestamps: ORC's are wall-clock time, which Spark's ORC reader hands out as instants.
 
 Read as timestamp_ntz inside a struct they come out wrong, so they are read as timestamp. ORC takes
-the wall clock for one of the JVM's zone, which gives it back for certain in UTC alone: elsewhere
-such files are read with pyarrow.
+the wall clock for one of the zone of the JVM that reads, an executor's, which gives it back for
+certain in UTC alone: elsewhere such files are read with pyarrow.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.errors import AcidSqlError
 from acidsql.model.types import ColumnType, PrimitiveType, spark_type, walk_types
 
 if TYPE_CHECKING:
@@ -21,6 +23,18 @@ _log = logging.getLogger(__name__)
 _TIMESTAMPS = (PrimitiveType("timestamp"), PrimitiveType("timestamp with local time zone"))
 _DAYS = (PrimitiveType("date"), *_TIMESTAMPS)
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00", "Universal"})
+
+_ZONE = "java_method('java.time.ZoneId', 'systemDefault')"
+"""The zone of the JVM that computes it: Spark does not compute it while it plans."""
+
+_UNKNOWN = frozenset({"unknown"})
+
+_TASKS_PER_EXECUTOR = 2
+_TASKS_UNCOUNTED = 64
+"""Where nothing tells how many executors there are."""
+
+_asked: dict[str, tuple[frozenset[str], frozenset[str]]] = {}
+"""By Spark application: the executors that were asked for their zones, and the zones."""
 
 
 def storage_type(kind: ColumnType) -> str:
@@ -58,15 +72,58 @@ def native_reader_bends(spark: SparkSession, kinds: Sequence[ColumnType]) -> boo
     """Whether Spark's ORC reader may make other times of those in columns of these types.
 
     In a JVM outside UTC it moves a time that the JVM's zone skips in spring by an hour, and the
-    first hours of year 1 and of the Gregorian calendar by much more.
+    first hours of year 1 and of the Gregorian calendar by much more. The zones of the driver and of
+    the executors count. An executor that starts after a scan was planned, and takes part in it, is
+    not covered where its zone is none of those of the others; nor is one that was too busy to take
+    any of the tasks that ask. ``-Duser.timezone=UTC`` in spark.executor.extraJavaOptions, or in
+    spark.executor.defaultJavaOptions, holds for all of them.
     """
     if not any(kind in _TIMESTAMPS for column in kinds for kind in walk_types(column)):
         return False
+    zones = _jvm_zones(spark) - _UTC
+    if not zones:
+        return False
+    _log.info(
+        "reading timestamps without Spark's ORC reader: not UTC, but %s is the zone of its JVMs",
+        ", ".join(sorted(zones)),
+    )
+    return True
+
+
+def _jvm_zones(spark: SparkSession) -> frozenset[str]:
+    """The zones of the JVMs that may read. Without a gateway to the driver, those of executors."""
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
-        return False  # without a gateway the server is taken to run as ours does
-    zone = str(jvm.java.util.TimeZone.getDefault().getID())
-    if zone in _UTC:
-        return False
-    _log.info("reading timestamps without Spark's ORC reader: its JVM is in zone %s, not UTC", zone)
-    return True
+        return _executor_zones(spark, frozenset())
+    driver = frozenset({str(jvm.java.util.TimeZone.getDefault().getID())})
+    if not driver <= _UTC or _is_local(spark.sparkContext.master):
+        return driver
+    managers = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().keySet().mkString(",")
+    return driver | _executor_zones(spark, frozenset(str(managers).split(",")))
+
+
+def _is_local(master: str | None) -> bool:
+    """Whether the driver is the only executor; in local-cluster[…] it is none."""
+    return master is not None and (master == "local" or master.startswith("local["))
+
+
+def _executor_zones(spark: SparkSession, executors: frozenset[str]) -> frozenset[str]:
+    """The zones of an application's executors: a job asks for them when there are new ones.
+
+    ``executors`` are the addresses of all of them, and the driver's; none, where nothing tells: one
+    job per application then.
+    """
+    application = spark.conf.get("spark.app.id", None)
+    if application in _asked and executors <= _asked[application][0]:
+        return _asked[application][1]
+    tasks = len(executors) * _TASKS_PER_EXECUTOR or _TASKS_UNCOUNTED
+    try:
+        with clear_errors():
+            rows = spark.range(0, tasks, 1, tasks).selectExpr(f"{_ZONE} as zone").collect()
+    except AcidSqlError as error:
+        _log.warning("Spark's executors do not tell their time zones: %s", error.message)
+        return _UNKNOWN
+    zones = frozenset(str(row[0]) for row in rows)
+    if application is not None:
+        _asked[application] = (executors, zones)
+    return zones
