@@ -56,7 +56,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
     wanted = []
     for new in statement.partitions:
         name = whole_partition(new.values, table, statement.target, scope.arguments)
-        chosen = chosen_path(new.location, scope) if new.location else None
+        chosen = chosen_path(new.location, scope) if new.location is not None else None
         refuse_partition(name)
         place = chosen or partition_path(table.location, name)
         wanted.append((Partition(name, place), chosen))

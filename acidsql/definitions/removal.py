@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from acidsql.layout.foreign import foreign_files, without
 from acidsql.model.names import TableName
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.scope import Scope
 from acidsql.services.places import Neighbours, reason_to_keep
 
@@ -47,10 +47,13 @@ def divide(
 
 def remove_place(place: OwnPlace, table: Table, scope: Scope) -> list[str]:
     """Remove a directory; what stays of it. Where a user said to put it, files that no writer of
-    tables makes stay.
+    tables makes stay, and all files of a plain table that may have been there before it.
     """
     storage = scope.storage
     files = storage.list_files(place.location) if place.is_chosen else []
+    if files and table.kind is TableKind.PLAIN and not table.is_made_empty:
+        # Any file is one of a plain table, so it does not show whose it was.
+        return [f"{place.location} stays: its files may have been there before the table."]
     foreign = foreign_files(files, table.kind, place.levels)
     if not foreign:
         storage.remove(place.location)

@@ -55,6 +55,9 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BRACKET = re.compile(r"/\*(?!\+)|\*/")
+_PLAIN_HINT = re.compile(r"/\*\+(?:`[^`]*`|(?!--|/\*)[^'\"`])*?\*/")
+"""A hint that ends for Spark too at its first ``*/``: none in a string or comment inside of it is,
+which Spark would read over, and take for statement what is a string or comment here."""
 _KINDS = {
     "raw": Kind.STRING,
     "string": Kind.STRING,
@@ -94,6 +97,8 @@ def lex(text: str) -> Iterator[Token]:
                     raise UnclosedError(_UNCLOSED[token], match.start())
                 if text.startswith("/*+", match.start()):
                     raise UnclosedError("hint", match.start())
+            elif group == "hint" and not _PLAIN_HINT.fullmatch(token):
+                raise UnclosedError("hint, in which a string or a comment begins", match.start())
             yield Token(_KINDS[group], token, match.start(), at)
 
 

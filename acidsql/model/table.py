@@ -105,6 +105,11 @@ class Table:
         return replace(self, parameters={**self.parameters, CREATED_COLUMNS: digest})
 
     @property
+    def is_made_empty(self) -> bool:
+        """Whether it is known that no file was there before the table and its partitions."""
+        return CREATED_COLUMNS in self.parameters
+
+    @property
     def is_unchanged(self) -> bool:
         """Whether the table was empty when it got the columns it has, so that all files agree."""
         return self.parameters.get(CREATED_COLUMNS) == columns_digest(self.columns)

@@ -37,7 +37,7 @@ def chosen_path(text: str, scope: Scope) -> str:
 
 def _absolute(text: str, storage: Storage) -> str:
     local = local_path_of(text)
-    if local is None:
+    if not local:  # an empty one is not meant as the working directory
         return text.rstrip("/")
     if storage.local_path(local) is None or "\0" in text:
         return text.rstrip("/")

@@ -210,6 +210,35 @@ def test_a_directory_of_nothing_but_a_table_goes(session: Session, tmp_path: Pat
         assert not place.exists()
 
 
+def test_what_was_there_before_a_plain_table_stays(session: Session, tmp_path: Path) -> None:
+    place = tmp_path / "home"
+    for name in ("thesis.txt", "deep/er/thesis.txt"):
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text("dear")
+    before = everything(place)
+    session.execute(f"CREATE TABLE t (k string) {TEXT} LOCATION '{place}'")
+    result = session.execute("DROP TABLE t")
+    assert everything(place) == before
+    assert f"{place} stays" in str(result.message)
+    session.execute(f"CREATE TABLE p (k string) PARTITIONED BY (d int) {TEXT}")
+    session.execute(f"ALTER TABLE p ADD PARTITION (d = 1) LOCATION '{place}'")
+    result = session.execute("ALTER TABLE p DROP PARTITION (d = 1)")
+    assert everything(place) == before
+    assert f"{place} stays" in str(result.message)
+
+
+@pytest.mark.parametrize("location", ["", "file:", "file://"])
+def test_an_empty_location_is_not_the_working_directory(session: Session, location: str) -> None:
+    session.execute(f"CREATE TABLE p (k string) PARTITIONED BY (d int) {TEXT}")
+    for text in (
+        f"CREATE TABLE t (k string) {TEXT} LOCATION '{location}'",
+        f"ALTER TABLE p ADD PARTITION (d = 1) LOCATION '{location}'",
+        f"CREATE DATABASE a LOCATION '{location}'",
+    ):
+        with pytest.raises(AnalysisError):
+            session.execute(text)
+
+
 def test_files_of_others_stay_where_a_user_said_a_partition_lies(
     session: Session, tmp_path: Path
 ) -> None:
