@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from acidsql.catalog import Partition
 from acidsql.model.access import Operation
-from acidsql.model.ids import NO_WRITE_ID, TxnId
+from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.engine import (
@@ -21,7 +21,7 @@ from acidsql.plans.plan import WritePlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.result import Result
 from acidsql.store import Store
-from acidsql.txn.entities import Reached
+from acidsql.txn.entities import Reached, Written
 from acidsql.txn.locks import write_operation
 from acidsql.txn.transaction import OpenTxn
 
@@ -30,13 +30,15 @@ from acidsql.txn.transaction import OpenTxn
 class Uncommitted:
     """What the statements of a transaction have written so far.
 
-    ``partitions`` enter the catalog with the commit, ``reached`` the write set. ``paths`` go with
-    an abort, ``moved`` with the commit. ``changed`` are the tables, with their partitions, whose
-    rows are others then. ``own_deletes`` are the places with rows that the transaction inserted and
-    deleted again.
+    ``partitions`` enter the catalog with the commit, ``reached`` the write set; ``written`` are the
+    places in which transactional tables have directories of it. ``paths`` go with an abort,
+    ``moved`` with the commit. ``changed`` are the tables, with their partitions, whose rows are
+    others then. ``own_deletes`` are the places with rows that the transaction inserted and deleted
+    again.
     """
 
     reached: list[Reached] = field(default_factory=list)
+    written: dict[Written, None] = field(default_factory=dict)
     changed: dict[TableName, set[PartitionName]] = field(default_factory=dict)
     partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
     paths: list[str] = field(default_factory=list)
@@ -49,8 +51,18 @@ class Uncommitted:
             PartitionLocation(p.name, p.location) for p in self.partitions.get(table, {}).values()
         ]
 
-    def add(self, table: TableName, job: JobResult, known: Sequence[PartitionLocation]) -> None:
+    def add(
+        self,
+        table: TableName,
+        write_id: WriteId,
+        job: JobResult,
+        known: Sequence[PartitionLocation],
+    ) -> None:
         """Note what a statement has written; ``known`` are the partitions it found."""
+        if write_id != NO_WRITE_ID:
+            for touched in job.touched:
+                partition = None if touched.partition is None else str(touched.partition)
+                self.written[Written(write_id, table, partition)] = None
         self.paths.extend(job.paths)
         self.moved.extend(job.moved)
         self.changed.setdefault(table, set()).update(_partitions_of(job))
@@ -91,7 +103,7 @@ def write(
         if txn.owns_files():
             engine.discard(job.paths)
         raise
-    uncommitted.add(plan.table, job, snapshot.partitions)
+    uncommitted.add(plan.table, context.write_id, job, snapshot.partitions)
     return job
 
 
@@ -140,10 +152,11 @@ def commit(
     """
 
     def step(txn_id: TxnId) -> None:
+        written = list(uncommitted.written)
         if not uncommitted.partitions:
-            store.commit_txn(txn_id, uncommitted.reached)
+            store.commit_txn(txn_id, uncommitted.reached, written)
             return
-        with store.committing(txn_id, uncommitted.reached):
+        with store.committing(txn_id, uncommitted.reached, written):
             for table, partitions in uncommitted.partitions.items():
                 store.add_partitions(table, list(partitions.values()))
 

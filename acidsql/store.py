@@ -8,7 +8,7 @@ from typing import Protocol
 
 from acidsql.catalog import Catalog
 from acidsql.model.ids import TxnId
-from acidsql.txn.entities import Reached
+from acidsql.txn.entities import Reached, Written
 from acidsql.txn.manager import TxnManager
 
 
@@ -21,7 +21,7 @@ class Store(TxnManager, Catalog, Protocol):
     is_new: bool
 
     def committing(
-        self, txn_id: TxnId, reached: Sequence[Reached] = ()
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
     ) -> AbstractContextManager[None]:
         """One step of the store: the catalog's verbs inside the block, then `commit_txn`.
 

@@ -17,7 +17,8 @@ from acidsql.engines.local.check import check
 from acidsql.engines.selection import directory_state
 from acidsql.filesystems import LocalStorage
 from acidsql.layout.acid_state import AcidState
-from acidsql.layout.check import Names, name_problems
+from acidsql.layout.check import Names, missing_writes, name_problems
+from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidTxnList
@@ -57,14 +58,32 @@ def check_table(
     Problems of the kinds ``but`` do not count.
     """
     txns = store.valid_txns()
+    assert lost_writes(store, name) == []
+    found = check_snapshot(_snapshot(store, name, txns), txns, but)
+    return [row for held in found for row in visible_rows(store.table(name), held)]
+
+
+def _snapshot(store: Store, name: TableName, txns: ValidTxnList) -> TableSnapshot:
     table = store.table(name)
-    snapshot = TableSnapshot(
+    return TableSnapshot(
         table,
         tuple(table_directories(store, table)),
         store.valid_write_ids([name], txns)[name],
     )
-    found = check_snapshot(snapshot, txns, but)
-    return [row for held in found for row in visible_rows(table, held)]
+
+
+def lost_writes(store: Store, name: TableName) -> list[tuple[str, list[WriteId]]]:
+    """The table's places, with the write ids committed there of which no directory is left."""
+    txns = store.valid_txns()
+    snapshot = _snapshot(store, name, txns)
+    storage, committed, lost = LocalStorage(), store.committed_writes(name), []
+    for place in snapshot.partitions:
+        partition = None if place.name is None else str(place.name)
+        ids = [w.write_id for w in committed if w.partition == partition]
+        listing = storage.list_files(place.location), storage.list_directories(place.location)
+        if found := missing_writes(*listing, ids, snapshot.write_ids, txns):
+            lost.append((place.location, found))
+    return lost
 
 
 def visible_rows(table: Table, contents: Contents) -> Iterator[tuple[Any, ...]]:

@@ -22,9 +22,9 @@ from acidsql.layout.dir_names import (
     parse_original_file,
 )
 from acidsql.layout.listing import ListedFile
-from acidsql.model.ids import WriteId
+from acidsql.model.ids import NO_TXN, WriteId
 from acidsql.model.problem import Problem, ProblemKind
-from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import FileFormat, TableKind
 
 _HARMLESS = frozenset({"_SUCCESS"})
@@ -63,6 +63,38 @@ def name_problems(
             yield from _loose_file(file, names)
     for name, held in sorted(inside.items()):
         yield from _directory(name, sorted(held, key=lambda f: f.path), names)
+
+
+def missing_writes(
+    files: Iterable[ListedFile],
+    directories: Iterable[str],
+    committed: Iterable[WriteId],
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+) -> list[WriteId]:
+    """Of the write ids committed here those that no directory has, in their order.
+
+    A directory has them that is of the write itself, or of a compaction or overwrite that is not
+    aborted and takes the write id in. ``committed`` was asked for before the listing was made.
+    """
+    names = {*directories, *(f.path.partition("/")[0] for f in files if "/" in f.path)}
+    found = [d for d in map(parse_directory, names) if d is not None]
+    there = [d for d in found if not _is_aborted(d, write_ids, txns)]
+    return sorted(w for w in committed if not any(_takes_in(d, w) for d in there))
+
+
+def _is_aborted(
+    directory: BaseDir | DeltaDir, write_ids: ValidWriteIdList, txns: ValidTxnList
+) -> bool:
+    """Whether a compaction or an overwrite that was aborted has left it."""
+    if directory.visibility_id != NO_TXN:
+        return txns.is_aborted(directory.visibility_id)
+    return isinstance(directory, BaseDir) and directory.write_id in write_ids.aborted
+
+
+def _takes_in(directory: BaseDir | DeltaDir, write_id: WriteId) -> bool:
+    low = WriteId(0) if isinstance(directory, BaseDir) else directory.min_write_id
+    return low <= write_id <= _highest(directory)
 
 
 def _is_unfinished(directory: BaseDir | DeltaDir, names: Names) -> bool:

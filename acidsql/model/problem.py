@@ -13,6 +13,7 @@ class ProblemKind(Enum):
 
     # Of names and listings.
     MISSING_DIRECTORY = "missing directory"
+    MISSING_WRITE = "missing write"
     UNKNOWN_PARTITION = "unknown partition"
     UNKNOWN_NAME = "unknown name"
     UNPADDED_NAME = "unpadded name"

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from acidsql.errors import PartitionNotFoundError
-from acidsql.layout.check import Names, name_problems
+from acidsql.layout.check import Names, missing_writes, name_problems
 from acidsql.layout.dir_names import BaseDir, DeltaDir, is_hidden, parse_directory
 from acidsql.layout.listing import ListedFile
+from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.problem import Problem, ProblemKind
-from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.engine import CheckResult, Engine, PartitionLocation, TableSnapshot
@@ -31,7 +32,7 @@ def check_table(
     PartitionNotFoundError if the catalog does not know the partition.
     """
     wanted = _narrowed(plan, snapshot)
-    names = list(_NameCheck(store, storage, snapshot).problems(wanted))
+    names = list(_NameCheck(store, storage, snapshot, txn.valid_txns).problems(wanted))
     missing = {p.path for p in names if p.kind is ProblemKind.MISSING_DIRECTORY}
     there = tuple(p for p in wanted.partitions if p.location not in missing)
     read = engine.check(replace(wanted, partitions=there), txn.valid_txns)
@@ -81,10 +82,13 @@ class _NameCheck:
     store: Store
     storage: Storage
     snapshot: TableSnapshot
+    txns: ValidTxnList
 
     def problems(self, wanted: TableSnapshot) -> Iterator[Problem]:
         """Of the directories to look at; of the whole table also what is beside its partitions."""
         compacting = self._compacting()
+        # Asked for before listing: a directory is there before its commit.
+        committed = self.store.committed_writes(self.snapshot.table.name)
         listings = [(p, *self._list(p.location)) for p in wanted.partitions]
         compacting |= self._compacting()
         # Asked for after listing: whoever made a directory had its write id before.
@@ -95,6 +99,12 @@ class _NameCheck:
             if not self.storage.exists(place.location):
                 detail = "the catalog knows it, but it does not exist"
                 yield Problem(place.location, ProblemKind.MISSING_DIRECTORY, detail, place.name)
+            else:
+                partition = None if place.name is None else str(place.name)
+                ids = [w.write_id for w in committed if w.partition == partition]
+                for write_id in self._missing(files, directories, ids):
+                    detail = f"write id {write_id} was committed here, and no directory has it"
+                    yield Problem(place.location, ProblemKind.MISSING_WRITE, detail, place.name)
             names = Names(
                 self.snapshot.table.kind,
                 self.snapshot.write_ids,
@@ -108,6 +118,11 @@ class _NameCheck:
                 yield replace(problem, path=path, partition=place.name)
         if self.snapshot.table.partition_columns and wanted is self.snapshot:
             yield from self._beside_partitions(latest)
+
+    def _missing(
+        self, files: Sequence[ListedFile], directories: Sequence[str], committed: Sequence[WriteId]
+    ) -> list[WriteId]:
+        return missing_writes(files, directories, committed, self.snapshot.write_ids, self.txns)
 
     def _list(self, location: str) -> tuple[list[ListedFile], list[str]]:
         return self.storage.list_files(location), self.storage.list_directories(location)

@@ -104,6 +104,17 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A place that has a directory of a write; ``partition`` None is the table's own, else it is
+    Hive's text form.
+    """
+
+    write_id: WriteId
+    table: TableName
+    partition: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Lock:
     """One row of HIVE_LOCKS. Times are milliseconds since the epoch, by the store's clock."""
 

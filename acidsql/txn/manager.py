@@ -28,6 +28,7 @@ from acidsql.txn.entities import (
     TxnRangeResponse,
     TxnType,
     WriteOperation,
+    Written,
 )
 
 
@@ -79,10 +80,13 @@ class TxnManager(Protocol):
         """
         ...
 
-    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
+    def commit_txn(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> None:
         """Make everything the transaction wrote visible at once, and release its locks.
 
-        ``reached`` is added before, as by `add_dynamic_partitions`.
+        ``reached`` is added before, as by `add_dynamic_partitions`. ``written`` are the places in
+        which the transaction leaves directories: it is noted of what the store records of them.
         First committer wins: WriteConflictError, and the transaction is aborted, if another one
         that committed since this one opened updated or deleted in the same table or partition.
         Idempotent: a committed transaction stays committed.
@@ -269,6 +273,15 @@ class TxnManager(Protocol):
         """Drop the records of what these aborted transactions wrote into a table. Idempotent.
 
         None of it may be there any more, since their write ids will count as committed.
+        """
+        ...
+
+    def committed_writes(self, table: TableName) -> frozenset[Written]:
+        """Where directories of committed writes are, as their commits have said, as far as the
+        store knows it still: until a compaction of the place is cleaned, and since the last `trim`
+        the last write to each place. Read-only.
+
+        Nothing from a Hive Metastore, which does not tell.
         """
         ...
 

@@ -79,7 +79,8 @@ def test_a_write_id_that_was_never_given_out(session: Session, warehouse: Path) 
     delta = next((warehouse / "t").glob("**/n=1/delta_*"))
     delta.rename(delta.with_name("delta_0000005_0000005_0000"))
     assert [(path, problem) for _, path, problem in found(session)] == [
-        ("d=2020-01-01/n=1/delta_0000005_0000005_0000", "unknown write id")
+        ("d=2020-01-01/n=1", "missing write"),
+        ("d=2020-01-01/n=1/delta_0000005_0000005_0000", "unknown write id"),
     ]
 
 

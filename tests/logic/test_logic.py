@@ -1,7 +1,7 @@
 """Runs every logic test file; ACIDSQL_REWRITE_GOLDENS=1 rewrites what it expects.
 
-After every record no transaction may be open and no lock be held, and after an error every file
-must be as it was before.
+After every record no transaction may be open, no lock be held and no committed write be lost, and
+after an error every file must be as it was before.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE
 from acidsql.model.names import TableName
 from acidsql.session import Session
+from tests.checks import lost_writes
 from tests.logic.records import Record, backends, read_records, rewrite
 
 HERE = Path(__file__).parent
@@ -80,12 +81,20 @@ def run_file(path: Path, session: Session, warehouse: Path) -> None:
         assert len(left) == session.in_transaction, f"{record.place}: a transaction is left"
         locks = session.execute("SHOW LOCKS").fetchall()
         assert session.in_transaction or not locks, f"{record.place}: a lock is left"
+        assert session.in_transaction or lost(session) == [], f"{record.place}: a write is lost"
         if REWRITE:
             answers[record.first] = (directive, rows)
         else:
             assert (directive, *rows) == (record.directive, *record.expected), record.place
     if REWRITE:
         rewrite(path, answers)
+
+
+def lost(session: Session) -> list[Any]:
+    """The committed writes of which no directory is left, of every table."""
+    store = session._store
+    names = [TableName(d, t) for d in store.databases() for t in store.tables(d)]
+    return [found for name in names for found in lost_writes(store, name)]
 
 
 class Runner:

@@ -33,6 +33,7 @@ from acidsql.txn.entities import (
     TxnState,
     TxnType,
     WriteOperation,
+    Written,
 )
 from acidsql.txn.locks import blocks
 from acidsql.txn.policy import TxnPolicy
@@ -144,9 +145,10 @@ class Stores(RuleBasedStateMachine):
             ),
             max_size=2,
         ),
+        written=st.lists(st.builds(Written, st.integers(1, 4), tables, partitions), max_size=3),
     )
-    def commit(self, back, reached=()):
-        if self.both("commit_txn", self.txn(back), reached) is None:
+    def commit(self, back, reached=(), written=()):
+        if self.both("commit_txn", self.txn(back), reached, written) is None:
             self.ended[self.txn(back)] = "committed"
 
     @rule(back=ids)
@@ -166,7 +168,8 @@ class Stores(RuleBasedStateMachine):
     @rule(back=ids, table=tables, operation=changes)
     def write_and_commit(self, back, table, operation):
         self.write(back, table, None, operation)
-        self.commit(back)
+        own = [w for (t, w), txn in self.written.items() if (t, txn) == (table, self.txn(back))]
+        self.commit(back, (), [Written(w, table, None) for w in own])
 
     @rule(back=ids, table=tables)
     def allocate(self, back, table):
@@ -287,6 +290,8 @@ class Stores(RuleBasedStateMachine):
         ):
             self.both(verb)
         self.both("tables", "default")
+        for table in TABLES:
+            self.both("committed_writes", table)
         for txns in (*self.snapshots, self.model.valid_txns()):
             self.both("valid_write_ids", TABLES, txns)
 

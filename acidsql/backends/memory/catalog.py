@@ -131,7 +131,11 @@ class MemoryCatalog(MemoryState):
     def _replace_places(self, change: Callable[[_Place], _Place | None]) -> None:
         """Let the rows of the transaction tables follow, or forget those that go to None."""
         self.components = dict.fromkeys(_moved(self.components, change))
-        self.completed = dict.fromkeys(_moved(self.completed, change))
+        self.completed = {
+            moved: is_written
+            for component, is_written in self.completed.items()
+            for moved in _moved([component], change)
+        }
         self.write_set = list(_moved(self.write_set, change))
         entries = _moved(self.compactions.values(), change)
         self.compactions = {c.compaction_id: c for c in entries}

@@ -34,7 +34,8 @@ class MemoryState:
         self.txns: dict[TxnId, Txn] = {}
         self.min_history: dict[TxnId, TxnId] = {}
         self.components: dict[TxnComponent, None] = {}
-        self.completed: dict[TxnComponent, None] = {}
+        self.completed: dict[TxnComponent, bool] = {}
+        """Each with whether its commit has said that it leaves a directory there."""
         self.write_set: list[WriteSetEntry] = []
         self.write_ids: dict[TableName, dict[TxnId, WriteId]] = {}
         self.next_write_ids: dict[TableName, WriteId] = {}

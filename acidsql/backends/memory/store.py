@@ -10,7 +10,7 @@ from acidsql.backends.memory.catalog import MemoryCatalog
 from acidsql.backends.memory.compactions import MemoryCompactions
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
-from acidsql.txn.entities import Reached
+from acidsql.txn.entities import Reached, Written
 
 _NOT_STATE = ("guard", "now_ms", "policy")
 
@@ -28,14 +28,16 @@ class MemoryStore(MemoryCompactions, MemoryCatalog):
         """There is nothing to release."""
 
     @contextmanager
-    def committing(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> Iterator[None]:
+    def committing(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> Iterator[None]:
         with self.guard:
             self.require_open(txn_id)
             state = {k: v for k, v in vars(self).items() if k not in _NOT_STATE}
             before = copy.deepcopy(state)
             try:
                 yield
-                self.commit_txn(txn_id, reached)
+                self.commit_txn(txn_id, reached, written)
             except BaseException as error:
                 vars(self).update(before)
                 if isinstance(error, WriteConflictError):

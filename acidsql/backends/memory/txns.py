@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from acidsql.backends.memory.state import MemoryState
@@ -21,6 +21,7 @@ from acidsql.txn.entities import (
     TxnType,
     WriteOperation,
     WriteSetEntry,
+    Written,
 )
 from acidsql.txn.state import TIMED_OUT, batch_size, require_reach, require_room, write_id_refused
 from acidsql.txn.write_ids import write_id_list
@@ -60,7 +61,9 @@ class MemoryTxns(MemoryState, ABC):
                     self.heartbeat(txn.txn_id)
             return TxnRangeResponse.of(first, last, {i: t.state for i, t in found.items()})
 
-    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
+    def commit_txn(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> None:
         for r in reached:
             require_reach(r.operation)
         with self.guard:
@@ -74,7 +77,7 @@ class MemoryTxns(MemoryState, ABC):
             if conflict is not None:
                 self.end(txn_id, TxnState.ABORTED, str(conflict))
                 raise conflict.error(self.txns.get(conflict.other.txn_id))
-            self._complete(txn)
+            self._complete(txn, written)
             self.end(txn_id, TxnState.COMMITTED)
 
     def _record_write_set(self, txn: Txn) -> Conflict | None:
@@ -91,11 +94,11 @@ class MemoryTxns(MemoryState, ABC):
             self.write_set += [entry for entry in own if entry not in self.write_set]
         return conflict
 
-    def _complete(self, txn: Txn) -> None:
+    def _complete(self, txn: Txn, written: Sequence[Written]) -> None:
         for component in self.components_of(txn.txn_id):
             del self.components[component]
             if txn.type is TxnType.DEFAULT and component.operation is not WriteOperation.COMPACT:
-                self.completed[component] = None
+                self.completed[component] = _place_written(component) in written
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
         with self.guard:
@@ -197,6 +200,11 @@ class MemoryTxns(MemoryState, ABC):
                 if ours and self._is_aborted(c.txn_id):
                     del self.components[c]
 
+    def committed_writes(self, table: TableName) -> frozenset[Written]:
+        with self.guard:
+            noted = (_place_written(c) for c, is_written in self.completed.items() if is_written)
+            return frozenset(w for w in noted if w is not None and w.table == table)
+
     def _trim_txns(self, oldest_ms: int) -> None:
         needed = {c.txn_id for c in self.components}
         for txn_id, txn in list(self.txns.items()):
@@ -265,14 +273,17 @@ class MemoryTxns(MemoryState, ABC):
                 self.components[reached] = None
 
 
-def _latest(completed: Iterable[TxnComponent]) -> dict[TxnComponent, None]:
-    """The last write to each place."""
-    latest = {(c.database, c.table, c.partition): c for c in sorted(completed, key=_write_id)}
-    return dict.fromkeys(latest.values())
+def _place_written(c: TxnComponent) -> Written | None:
+    if c.write_id is None:
+        return None
+    return Written(c.write_id, TableName(c.database, c.table), c.partition)
 
 
-def _write_id(component: TxnComponent) -> int:
-    return component.write_id or 0
+def _latest(completed: Mapping[TxnComponent, bool]) -> dict[TxnComponent, bool]:
+    """The last write to each place, and the last one with a directory."""
+    in_order = sorted(completed.items(), key=lambda item: item[0].write_id or 0)
+    latest = {(c.database, c.table, c.partition, written): c for c, written in in_order}
+    return {component: completed[component] for component in latest.values()}
 
 
 def _trim_write_ids(write_ids: dict[TxnId, WriteId], floor: TxnId) -> None:

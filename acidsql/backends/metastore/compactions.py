@@ -16,7 +16,7 @@ from acidsql.errors import CompactionRefusedError, TxnError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import TxnComponent
-from acidsql.txn.entities import Compaction, CompactionState, CompactionType
+from acidsql.txn.entities import Compaction, CompactionState, CompactionType, Written
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import no_such_compaction, require_compaction
 
@@ -142,6 +142,10 @@ class MetastoreCompactions(MetastoreLocks, ABC):
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
         """Nothing: so its cleaner does."""
+
+    def committed_writes(self, table: TableName) -> frozenset[Written]:
+        """Nothing: it does not tell."""
+        return frozenset()
 
     def aborted_writes(self) -> list[TxnComponent]:
         """Nothing: its cleaner removes what aborted writes left."""

@@ -15,7 +15,7 @@ from acidsql.backends.metastore.url import Place
 from acidsql.catalog import Catalog
 from acidsql.model.ids import TxnId
 from acidsql.model.names import PartitionName, TableName
-from acidsql.txn.entities import LockComponent, LockType, Reached
+from acidsql.txn.entities import LockComponent, LockType, Reached, Written
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
@@ -65,7 +65,9 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         return (known.owner if known else "") or self._user
 
     @contextmanager
-    def committing(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> Iterator[None]:
+    def committing(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> Iterator[None]:
         """The catalog's verbs inside the block, each at once, and then the commit.
 
         The metastore has no step that takes in both, so what was done is taken back if the commit
@@ -75,7 +77,7 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
             self.heartbeat(txn_id)
         with self._undo.unless_done():
             yield
-            self.commit_txn(txn_id, reached)
+            self.commit_txn(txn_id, reached, written)
 
     @contextmanager
     def _alone_with(self, table: TableName) -> Iterator[None]:

@@ -29,6 +29,7 @@ from acidsql.txn.entities import (
     TxnState,
     TxnType,
     WriteOperation,
+    Written,
 )
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import batch_size, require_open, require_reach
@@ -136,7 +137,9 @@ class MetastoreTxns:
         answer = self._client.call("heartbeat_txn_range", request)
         return TxnRangeResponse(_txn_ids(answer.aborted), _txn_ids(answer.nosuch))
 
-    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
+    def commit_txn(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> None:
         """As the port says. The metastore is asked to look for write conflicts in any case."""
         if txn_id in self._committed:
             return

@@ -10,7 +10,7 @@ from acidsql.backends.relational.compactions import RelationalCompactions
 from acidsql.backends.relational.connection import Mode, SqlConnection
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
-from acidsql.txn.entities import Reached
+from acidsql.txn.entities import Reached, Written
 from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
 
@@ -43,12 +43,14 @@ class RelationalStore(RelationalCompactions, RelationalCatalog):
         self._sql.close()
 
     @contextmanager
-    def committing(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> Iterator[None]:
+    def committing(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> Iterator[None]:
         try:
             with self._sql.transaction(Mode.ALONE):
                 self._require_open(txn_id)
                 yield
-                self.commit_txn(txn_id, reached)
+                self.commit_txn(txn_id, reached, written)
         except WriteConflictError as conflict:
             # What the block did is undone, and the abort with it.
             self.abort_txn(txn_id, conflict.message)

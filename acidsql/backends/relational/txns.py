@@ -31,6 +31,7 @@ from acidsql.txn.entities import (
     TxnType,
     WriteOperation,
     WriteSetEntry,
+    Written,
 )
 from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
@@ -93,12 +94,14 @@ class RelationalTxns(OverSql):
         return TxnRangeResponse.of(first, last, {TxnId(i): TxnState(s) for i, s in rows})
 
     @undamaged
-    def commit_txn(self, txn_id: TxnId, reached: Sequence[Reached] = ()) -> None:
+    def commit_txn(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> None:
         for r in reached:
             require_reach(r.operation)
-        if self._commit_unrivalled(txn_id, reached).value() == TxnState.COMMITTED.value:
+        if self._commit_unrivalled(txn_id, reached, written).value() == TxnState.COMMITTED.value:
             return
-        conflict = self._commit(txn_id)
+        conflict = self._commit(txn_id, written)
         # Raised outside, so that the abort it tells of is kept.
         if conflict is not None:
             raise conflict.error(self._winner(conflict))
@@ -108,7 +111,9 @@ class RelationalTxns(OverSql):
         return self._txn("txn", conflict.other.txn_id)
 
     @writing_once
-    def _commit_unrivalled(self, txn_id: TxnId, reached: Sequence[Reached]) -> Answer:
+    def _commit_unrivalled(
+        self, txn_id: TxnId, reached: Sequence[Reached], written: Sequence[Written]
+    ) -> Answer:
         """Commit if that is all there is to it; the state then. Everything goes in one go."""
         # First of all: what others add to the transaction is there by then, or comes too late.
         self._sql.run("txn_to_change", txn_id=txn_id)
@@ -118,11 +123,11 @@ class RelationalTxns(OverSql):
         # after the other, and who opens later begins after this one.
         self._sql.run("next_txn_id_of_change", txn_id=txn_id)
         self._sql.run("commit_unrivalled", txn_id=txn_id, writing=TxnType.DEFAULT.value)
-        self._complete(txn_id)
+        self._complete(txn_id, written)
         return self._sql.ask("txn_state", txn_id=txn_id)
 
     @writing_once
-    def _commit(self, txn_id: TxnId) -> Conflict | None:
+    def _commit(self, txn_id: TxnId, written: Sequence[Written]) -> Conflict | None:
         """Commit one that may have lost. Its components are recorded."""
         known = self._sql.ask("txn_to_change", txn_id=txn_id)
         components = self._sql.ask("components", txn_id=txn_id)
@@ -144,14 +149,21 @@ class RelationalTxns(OverSql):
             self._abort(txn_id, str(conflict))
             return conflict
         self._sql.run("commit_txn", txn_id=txn_id)
-        self._complete(txn_id)
+        self._complete(txn_id, written)
         return None
 
-    def _complete(self, txn_id: TxnId) -> None:
+    def _complete(self, txn_id: TxnId, written: Sequence[Written]) -> None:
         """Record what a transaction has written, if it is committed by now."""
         writing = TxnType.DEFAULT.value
         self._sql.run("insert_write_set", txn_id=txn_id, writing=writing)
         self._sql.run("complete_components", txn_id=txn_id, writing=writing)
+        for w in written:
+            place = {"database": w.table.database, "table": w.table.table, "write_id": w.write_id}
+            if w.partition is None:
+                self._sql.run("note_written_table", txn_id=txn_id, **place)
+            else:
+                note = "note_written_partition"
+                self._sql.run(note, txn_id=txn_id, partition=w.partition, **place)
         self._sql.run("delete_components_of_committed", txn_id=txn_id)
         self._release(txn_id)
 
@@ -259,6 +271,12 @@ class RelationalTxns(OverSql):
         place = {"database": table.database, "table": table.table}
         for txn_id in sorted(set(txn_ids)):
             self._sql.run("forget_aborted", txn_id=txn_id, **place)
+
+    @reading
+    def committed_writes(self, table: TableName) -> frozenset[Written]:
+        place = {"database": table.database, "table": table.table}
+        rows = self._sql.rows("written", **place)
+        return frozenset(Written(write_id, table, partition) for partition, write_id in rows)
 
     # -- write ids ------------------------------------------------------------------------------
 

@@ -213,7 +213,7 @@ def test_committed_components_are_kept_for_compaction(path):
         query = "SELECT * FROM COMPLETED_TXN_COMPONENTS"
         with closing(sqlite3.connect(path)) as other:
             rows = other.execute(query).fetchall()
-            assert rows == [(1, 1, "default", "t", None, 5, 1, "Y")]
+            assert rows == [(1, 1, "default", "t", None, 5, 1, "Y", "N")]
             compaction_id = store.compact(T, None, CompactionType.MAJOR)
             store.next_compaction("w")
             worker = store.open_txn("ann", "host1", TxnType.COMPACTION)

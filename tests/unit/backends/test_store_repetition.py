@@ -88,6 +88,7 @@ SAME = [
     Call("mark_cleaned", (1,), ("mark_compacted", 1)),
     Call("show_compactions"),
     Call("aborted_writes"),
+    Call("committed_writes", (T,)),
     Call("forget_aborted", (T, [1]), ("abort_txn", 1, "why")),
 ]
 """Idempotent and read-only verbs: the answer is the same, and the store as it was."""
