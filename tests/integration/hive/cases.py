@@ -11,8 +11,10 @@ A file holds cases. `[name]` begins one; a case has a database of its own. Each 
     keep t                        from now on its rows of now are read after every turn, too, by
                                   read_acid under Hive's snapshot of now, until a turn cleans
     files t base_* 1              how many directories of a name there are below a table
+    copy t                        its files are copied to {outside}/t, which is no table's
 
-In a statement {database} is the name of the database, {directory} its directory. A table that only
+In a statement {database} is the name of the database, {directory} its directory, {outside} one
+outside of every warehouse. A table that only
 one of them has is that one's affair. After every turn all other tables it names must have the same
 rows in acidsql and in Hive, vectorised and row by row, full-ACID ones under the same row ids;
 compactions and cleaning must change none. And CHECK TABLE must find nothing, whoever's turn it was.
@@ -29,7 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 _CASE = re.compile(r"\[([\w ]+)\](?: hive ([34]))?")
-_TURN = re.compile(r"(both|acidsql|hive|rows|keep|files)(?: ([34]))?>? (.+)")
+_TURN = re.compile(r"(both|acidsql|hive|rows|keep|files|copy)(?: ([34]))?>? (.+)")
 
 
 @dataclass

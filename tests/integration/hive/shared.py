@@ -7,6 +7,7 @@ Hive 4's compactions names one) and partitions. So both read every file under th
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -131,8 +132,23 @@ class Shared:
         self._read.clear()
         if sql == "clean":
             self._kept.clear()
-        directory = str(self.hive.warehouse / f"{self.database}.db")
-        return sql.replace("{database}", self.database).replace("{directory}", directory)
+        for mark, text in (
+            ("{database}", self.database),
+            ("{directory}", str(self.hive.warehouse / f"{self.database}.db")),
+            ("{outside}", str(self._outside)),
+        ):
+            sql = sql.replace(mark, text)
+        return sql
+
+    @property
+    def _outside(self) -> Path:
+        return self.hive.warehouse.parent / f"{self.database}.outside"
+
+    def copy(self, name: str) -> None:
+        """Copy the files of a table to where no table is."""
+        target = self._outside / name
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(self.location(name), target)
 
     def _check(self, table: Table, *, after_hive: bool = False) -> None:
         """CHECK TABLE finds nothing, but for rows that Hive 3 put elsewhere (docs/interop.md).

@@ -41,6 +41,8 @@ def take(turn: Turn, shared: Shared) -> None:
             assert len(shared.rows(table)) == int(count), turn.place
         case "keep":
             shared.keep(turn.text)
+        case "copy":
+            shared.copy(turn.text)
         case "files":
             table, pattern, count = turn.text.split()
             found = sorted(
@@ -71,7 +73,7 @@ def compared(turn: Turn, shared: Shared, before: dict[str, list[Row]]) -> dict[s
     for table in shared.tables():
         name = table.name.table
         named = turn.text == "clean" or re.search(rf"\b{name}\b", turn.text, re.IGNORECASE)
-        if turn.who in {"rows", "keep", "files"} or (name in rows and not named):
+        if turn.who in {"rows", "keep", "files", "copy"} or (name in rows and not named):
             continue
         try:
             # What Hive wrote it can read: then one of its readers is enough to compare with.
