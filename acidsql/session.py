@@ -42,7 +42,7 @@ from acidsql.services.aborted_writes import forget_aborted_writes
 from acidsql.services.check import check_table, problem_rows
 from acidsql.services.cleaner import run_cleaner
 from acidsql.services.housekeeper import run_housekeeper
-from acidsql.services.places import refuse_outside
+from acidsql.services.places import refuse_files_outside
 from acidsql.services.request import compaction_result, request_compaction, wait_for_compaction
 from acidsql.services.worker import run_worker
 from acidsql.shows import show
@@ -235,7 +235,7 @@ class Session:
         """
         self._check_open()
         location = directory_path(path, self._storage)
-        refuse_outside(location, self._storage, self._bounds)
+        refuse_files_outside(location, self._storage, self._bounds)
         snapshot = directory_snapshot(
             path, schema, partitioned_by, valid_write_ids, self._storage,
             row_id=row_id, stored_as=stored_as, field_delimiter=field_delimiter,

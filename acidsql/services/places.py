@@ -31,7 +31,7 @@ def chosen_path(text: str, scope: Scope) -> str:
     path = _absolute(text, scope.storage)
     if not is_plain_path(path):
         raise AnalysisError(f"{text!r} is no path of a directory", hint="LOCATION '/full/path'")
-    refuse_outside(path, scope.storage, scope.bounds)
+    refuse_files_outside(path, scope.storage, scope.bounds)
     return path
 
 
@@ -53,6 +53,17 @@ def refuse_outside(path: str, storage: Storage, bounds: Bounds) -> None:
             detail="'acidsql.allowed.roots' says where paths may lead to.",
             hint="Ask the operator of this session.",
         )
+
+
+def refuse_files_outside(path: str, storage: Storage, bounds: Bounds) -> None:
+    """`refuse_outside` for a path and for every file below it, which a link may lead elsewhere."""
+    refuse_outside(path, storage, bounds)
+    home = _absolute(path, storage).rstrip("/")
+    parent, _, name = home.rpartition("/")
+    if not bounds.roots or name not in storage.list_directories(parent or "/"):
+        return  # a file, or nothing yet
+    for file in storage.list_files(home):
+        refuse_outside(f"{home}/{file.path}", storage, bounds)
 
 
 def is_below(path: str, roots: Sequence[str], storage: Storage) -> bool:
@@ -189,7 +200,7 @@ def refuse_source(path: str, scope: Scope, *, is_moved: bool) -> None:
 
     What is moved, and not only copied, may not be a table's.
     """
-    refuse_outside(path, scope.storage, scope.bounds)
+    refuse_files_outside(path, scope.storage, scope.bounds)
     neighbours = Neighbours(scope)
     wanted = neighbours.resolve(path)
     for other in neighbours.around(path):

@@ -373,6 +373,31 @@ def test_nothing_outside_of_the_allowed_roots_is_reached(tmp_path: Path, place: 
     assert everything(tmp_path / "out") == {"f"}
 
 
+@pytest.mark.parametrize("link", ["x", "delta_0000001_0000001_0000"])
+def test_a_link_below_a_root_leads_nowhere_else(
+    tmp_path: Path, link: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file, or a directory with one, inside of a directory that is allowed."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "f").write_text("1\n")
+    place = tmp_path / "w" / "in"
+    place.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    (place / link).symlink_to(tmp_path / "out" / "f" if link == "x" else tmp_path / "out")
+    with bounded(tmp_path, str(tmp_path / "w")) as session:
+        session.execute(f"CREATE TABLE plain (k int) {TEXT}")
+        for text in (
+            f"CREATE EXTERNAL TABLE new (k int) {TEXT} LOCATION '{place}'",
+            f"LOAD DATA INPATH '{place}' INTO TABLE plain",
+            f"LOAD DATA LOCAL INPATH '{place}' INTO TABLE plain",
+            "LOAD DATA LOCAL INPATH 'w/in' INTO TABLE plain",
+        ):
+            with pytest.raises(AnalysisError, match="outside of what is allowed"):
+                session.execute(text)
+        with pytest.raises(AnalysisError, match="outside of what is allowed"):
+            session.read_acid(str(place), schema="k int")
+
+
 def test_what_lies_below_a_root_is_reached(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "f").write_text("1\n")
