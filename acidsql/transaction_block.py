@@ -39,6 +39,7 @@ class TransactionBlock:
         """How many statements have begun."""
         self._next_statement_id = 0
         self._replaced: set[TableName] = set()
+        self._let_go: set[TableName] = set()
         self._loss: BaseException | None = None
 
     def require_alive(self) -> None:
@@ -94,6 +95,10 @@ class TransactionBlock:
         if replaces(plan):
             self._replaced.add(plan.table)
 
+    def let_go(self, table: TableName) -> None:
+        """Note that the session's lazy frames of a table hold it no more, yet may still be read."""
+        self._let_go.add(table)
+
     def lose(self, error: BaseException, engine: Engine) -> None:
         """Roll everything back because of an error. Never raises."""
         self._loss = self._loss or error
@@ -109,8 +114,7 @@ class TransactionBlock:
         self.require_alive()
 
         def held(table: TableName) -> bool:
-            # An overwrite has let go of the frames, which stay readable all the same.
-            return pins(table) or table in self._replaced
+            return pins(table) or table in self._let_go
 
         try:
             commit(self.txn, self.uncommitted, store, engine, held)

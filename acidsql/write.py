@@ -135,8 +135,8 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     plan, target, txn = planned.plan, planned.target, block.txn
     block.admit(plan, target)
     write_id = NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(target.name)
-    if block.explicit:
-        _release(planned, scope)
+    if block.explicit and _release(planned, scope):
+        block.let_go(target.name)
     txn.lock(planned.locks)
     _require_current(planned, write_id, block, scope)
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
@@ -158,14 +158,16 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     return Written(plan, job, write_id)
 
 
-def _release(planned: _Planned, scope: Scope) -> None:
-    """Let go of our own lazy frames: a lock that shuts out readers would wait for them in vain.
+def _release(planned: _Planned, scope: Scope) -> bool:
+    """Let go of our own lazy frames if a lock shuts out readers, which would wait for them in vain.
 
     They stay readable until the cleaner comes, so that one of them may even be what the table is
     overwritten with.
     """
-    if any(c.type is LockType.EXCLUSIVE for c in planned.locks):
+    is_due = any(c.type is LockType.EXCLUSIVE for c in planned.locks)
+    if is_due:
         scope.release(lambda held: held == planned.target.name)
+    return is_due
 
 
 def _require_current(

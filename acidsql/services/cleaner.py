@@ -54,7 +54,7 @@ def _clean(
             return 0
         if not _is_removed(compaction, name, txns, catalog, storage):
             return 0
-        # The store forgets aborted writes of the place: nothing of them may be left in it.
+        # A metastore forgets aborted writes of the place: nothing of them may be left in it.
         txn.require_open()
         txns.mark_cleaned(compaction.compaction_id)
     return 1

@@ -286,7 +286,10 @@ class TxnManager(Protocol):
         ...
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
-        """The obsolete directories are gone: succeeded. Idempotent."""
+        """The obsolete directories are gone: succeeded. Idempotent.
+
+        What was aborted is remembered: see `forget_aborted`. A Hive Metastore forgets it here.
+        """
         ...
 
     def show_compactions(self) -> list[Compaction]:

@@ -123,6 +123,17 @@ def test_a_lazy_frame_outlives_its_transaction(table: Session) -> None:
     assert rows(table) == [(1, 12), (2, 22)]
 
 
+def test_a_lazy_frame_outlives_an_overwrite_of_its_transaction_that_failed(table: Session) -> None:
+    with table.transaction():
+        table.execute("INSERT INTO t VALUES (3, 30)")
+        table.execute("UPDATE t SET v = v + 1")
+        result = table.execute("SELECT * FROM t")
+        with pytest.raises(acidsql.AcidSqlError, match="DIVIDE_BY_ZERO"):
+            table.execute("INSERT OVERWRITE t SELECT id, v / (id - id) FROM t")
+    assert sorted(result.fetchall()) == [(1, 11), (2, 21), (3, 31)]
+    assert rows(table) == [(1, 11), (2, 21), (3, 31)]
+
+
 def test_a_lazy_frame_keeps_others_from_its_table_after_its_transaction(
     table: Session, impatient: Session
 ) -> None:

@@ -237,6 +237,22 @@ def test_an_overwrite_afterwards(stage):
     assert stage.rows() == [(7, "o")]
 
 
+def test_a_lazy_result_outlives_an_overwrite_that_failed(stage):
+    """The overwrite has let go of the result, and is not what the table has in the end."""
+    stage.session.execute("BEGIN")
+    own_changes(stage)
+    with stage.session.execute("SELECT * FROM t") as result:
+        stage.storage.meanwhile = fail
+        with pytest.raises(StorageError):
+            stage.session.execute("INSERT OVERWRITE t VALUES (7, 'o')")
+        stage.storage.meanwhile = lambda target: None
+        before = set(stage.directories())
+        stage.session.execute("COMMIT")
+        assert before < set(stage.directories())
+        assert result.fetchall() != []
+    assert stage.rows() == AFTER
+
+
 @pytest.fixture
 def parts(tmp_path: Path) -> Iterator[Stage]:
     create = CREATE.format("PARTITIONED BY (d int) CLUSTERED BY (k) INTO 3 BUCKETS", "")

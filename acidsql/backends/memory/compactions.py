@@ -140,9 +140,6 @@ class MemoryCompactions(MemoryLocks):
             self._change(entry, state=CompactionState.SUCCEEDED, ended_ms=self.now_ms())
             for component in [c for c in self.completed if _covers(entry, c)]:
                 del self.completed[component]
-            for component in [c for c in self.components if _covers(entry, c)]:
-                if self.txns[component.txn_id].state is TxnState.ABORTED:
-                    del self.components[component]
 
     def show_compactions(self) -> list[Compaction]:
         with self.guard:

@@ -121,14 +121,13 @@ class RelationalCompactions(RelationalLocks):
             return
         require_compaction(entry, CompactionState.READY_FOR_CLEANING)
         self._archive(compaction_id, CompactionState.SUCCEEDED, None)
-        for query in ("clean_completed_components", "clean_aborted_components"):
-            self._sql.run(
-                query,
-                database=entry.database,
-                table=entry.table,
-                partition=entry.partition,
-                highest_write_id=entry.highest_write_id,
-            )
+        self._sql.run(
+            "clean_completed_components",
+            database=entry.database,
+            table=entry.table,
+            partition=entry.partition,
+            highest_write_id=entry.highest_write_id,
+        )
 
     @reading
     def show_compactions(self) -> list[Compaction]:

@@ -83,13 +83,6 @@ WHERE CTC_DATABASE = :database AND CTC_TABLE = :table
   AND COALESCE(CTC_PARTITION, '') = COALESCE(CAST(:partition AS TEXT), '')
   AND CTC_WRITEID <= :highest_write_id;
 
--- name: clean_aborted_components
-DELETE FROM TXN_COMPONENTS
-WHERE TC_DATABASE = :database AND TC_TABLE = :table
-  AND COALESCE(TC_PARTITION, '') = COALESCE(CAST(:partition AS TEXT), '')
-  AND TC_WRITEID <= :highest_write_id
-  AND TC_TXNID IN (SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'a');
-
 -- name: give_back_compactions
 UPDATE COMPACTION_QUEUE
 SET CQ_STATE = 'i', CQ_WORKER_ID = NULL, CQ_START = NULL, CQ_TXN_ID = NULL,
