@@ -9,6 +9,7 @@ from acidsql.catalog import Partition
 from acidsql.model.access import Operation
 from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.own_path import OwnPath
 from acidsql.model.table import TableKind
 from acidsql.plans.engine import (
     Engine,
@@ -41,8 +42,8 @@ class Uncommitted:
     written: dict[Written, None] = field(default_factory=dict)
     changed: dict[TableName, set[PartitionName]] = field(default_factory=dict)
     partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
-    paths: list[str] = field(default_factory=list)
-    moved: list[str] = field(default_factory=list)
+    paths: list[OwnPath] = field(default_factory=list)
+    moved: list[OwnPath] = field(default_factory=list)
     own_deletes: dict[TableName, dict[str, PartitionLocation]] = field(default_factory=dict)
 
     def new_partitions(self, table: TableName) -> list[PartitionLocation]:

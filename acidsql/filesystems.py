@@ -18,6 +18,7 @@ import pyarrow.fs as pafs
 
 from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
 from acidsql.layout.listing import ListedFile
+from acidsql.model.own_path import OwnPath
 from acidsql.storage import Storage, is_plain_path, local_path_of
 
 _OF_DIRECTORIES = ("hdfs", "local", "mock")
@@ -166,10 +167,26 @@ class LocalStorage:
                 _checksum(old).rename(_checksum(new))
             _sync_directory(new.parent)
 
-    def remove(self, path: str) -> None:
-        _refuse_strange("remove", path)
-        with _clear_errors("remove", path):
-            _despite_others(self._remove, path)
+    def remove(self, own: OwnPath) -> None:
+        _refuse_strange("remove", own.location, str(own))
+        with _clear_errors("remove", str(own)):
+            self._refuse_link(own)
+            _despite_others(self._remove, str(own))
+
+    def _refuse_link(self, own: OwnPath) -> None:
+        """What lies behind a link in the middle of a path is not below the location."""
+        outer = os.path.realpath(self._path(own.location))
+        parent = os.path.realpath(self._path(str(own)).parent)
+        if parent != outer and not parent.startswith(f"{outer}/"):
+            raise StorageError(
+                f"cannot remove {own}: a link leads out of {own.location}",
+                detail=f"It lies in {parent}, so nothing is touched.",
+            )
+
+    def remove_location(self, location: str) -> None:
+        _refuse_strange("remove", location)
+        with _clear_errors("remove", location):
+            _despite_others(self._remove, location)
 
     def _remove(self, path: str) -> None:
         target = self._path(path)
@@ -336,10 +353,14 @@ class ArrowStorage:
                 self._filesystem.create_dir(new.rpartition("/")[0], recursive=True)
             self._filesystem.move(self._path(source), new)
 
-    def remove(self, path: str) -> None:
-        _refuse_strange("remove", path)
-        with _clear_errors("remove", path):
-            _despite_others(self._remove, path)
+    def remove(self, own: OwnPath) -> None:
+        _refuse_strange("remove", own.location)
+        self.remove_location(str(own))
+
+    def remove_location(self, location: str) -> None:
+        _refuse_strange("remove", location)
+        with _clear_errors("remove", location):
+            _despite_others(self._remove, location)
 
     def _remove(self, path: str) -> None:
         info = self._filesystem.get_file_info(self._path(path))

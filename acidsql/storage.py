@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from acidsql.errors import MissingFileError
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.listing import ListedFile
+from acidsql.model.own_path import OwnPath
 
 _LISTINGS_MAX = 10
 """How often a directory is listed in which one thing after the other goes."""
@@ -77,8 +78,16 @@ class Storage(Protocol):
         """
         ...
 
-    def remove(self, path: str) -> None:
-        """Remove a file, or a directory with everything in it; fine if it is not there."""
+    def remove(self, own: OwnPath) -> None:
+        """Remove a file, or a directory with everything in it, below a location; fine if it is not
+        there. A link goes, not what it leads to.
+
+        StorageError for a path that does not lead down from there, through a link perhaps.
+        """
+        ...
+
+    def remove_location(self, location: str) -> None:
+        """Remove the directory of a table, partition or database that is dropped, as `remove`."""
         ...
 
     def resolve(self, path: str) -> str:

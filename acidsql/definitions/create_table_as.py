@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from dataclasses import replace
 
-from acidsql.catalog import Partition, table_exists
+from acidsql.catalog import table_exists
+from acidsql.commit import Uncommitted
 from acidsql.definitions.create_table import (
     EXISTS,
     adopt_location,
@@ -15,10 +17,11 @@ from acidsql.definitions.create_table import (
     parameters_of,
     table_of,
 )
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
 from acidsql.layout.dir_names import UNFINISHED_FILE
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
+from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table
 from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
@@ -45,6 +48,8 @@ from acidsql.statements.fragment import Identifier
 from acidsql.txn.entities import LockComponent, WriteOperation
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
+
+_log = logging.getLogger(__name__)
 
 _CHAR = re.compile(r"(var)?char\(")
 _NAME = re.compile(r"[^\W\d][\w ]*")
@@ -92,8 +97,14 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
 
 
 def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
-    """The locks of a statement that makes a table of a query's rows."""
-    locks = [*creation_locks(name), *lock_components(query_accesses(plan))]
+    """The locks of a statement that makes a table of a query's rows; that on its name records what
+    it writes, as in Hive (AcidUtils.makeLockComponents).
+    """
+    made = [
+        replace(c, operation=WriteOperation.INSERT) if c.table is not None else c
+        for c in creation_locks(name)
+    ]
+    locks = [*made, *lock_components(query_accesses(plan))]
     return sorted(locks, key=lambda c: (c.database, c.table or ""))
 
 
@@ -188,25 +199,38 @@ def _write(
     target = replace(context, tables={**context.tables, table.name: empty})
     made = not scope.storage.exists(table.location)
     scope.storage.make_directory(table.location)
-    unfinished = f"{table.location}/{UNFINISHED_FILE}"
+    unfinished = OwnPath(table.location, UNFINISHED_FILE)
     job = JobResult()
     try:
         # No table bears witness to an aborted write yet: whoever finds the rows must not take them.
-        scope.storage.write_file(unfinished, b"")
+        scope.storage.write_file(str(unfinished), b"")
         job = engine.write(insert, WriteContext(target, write_id))
         txn.check()
-        partitions = [Partition(t.partition, t.location) for t in job.touched if t.partition]
-        names = [str(p.name) for p in partitions]
-        scope.store.add_dynamic_partitions(
-            txn.txn_id, write_id, table.name, sorted(names), WriteOperation.INSERT
-        )
-        with scope.store.committing(txn.txn_id):
+        wrote = Uncommitted()
+        wrote.add(table.name, write_id, job, known=())
+        partitions = wrote.partitions.get(table.name, {})
+        if table.partition_columns:
+            names = sorted(map(str, partitions))
+            scope.store.add_dynamic_partitions(
+                txn.txn_id, write_id, table.name, names, WriteOperation.INSERT
+            )
+        with scope.store.committing(txn.txn_id, written=list(wrote.written)):
             scope.store.create_table(table.created_empty())
-            scope.store.add_partitions(table.name, partitions)
+            scope.store.add_partitions(table.name, list(partitions.values()))
     except BaseException as error:
         if txn.owns_files():
-            engine.discard([*job.paths, unfinished, *([table.location] if made else [])])
+            engine.discard([*job.paths, unfinished])
+            if made:
+                _remove_made(table.location, scope)
         txn.abort_after(error)
         raise
     engine.discard([unfinished])
     return job
+
+
+def _remove_made(location: str, scope: Scope) -> None:
+    """Remove the directory that was made for the table. Never raises: the first error must win."""
+    try:
+        scope.storage.remove_location(location)
+    except AcidSqlError:
+        _log.warning("could not remove %s of a table that was not made", location, exc_info=True)

@@ -58,7 +58,7 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
             elif scope.storage.list_files(place):
                 notes.append(f"{place} holds files and stays.")
             else:
-                scope.storage.remove(place)
+                scope.storage.remove_location(place)
     return Result("drop", message="\n".join(["OK", *notes]))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from acidsql.catalog import Partition
 from acidsql.layout.obsolete import aborted
 from acidsql.model.naming import partition_path
+from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind
 from acidsql.scope import Scope
 from acidsql.storage import list_marked_files
@@ -32,7 +33,7 @@ def remove_leftovers(table: Table, locations: Sequence[str], scope: Scope) -> No
     for location in locations:
         files, markers = list_marked_files(location, scope.storage)
         for path in aborted(files, write_ids, txns, markers, table.kind):
-            scope.storage.remove(f"{location}/{path}")
+            scope.storage.remove(OwnPath(location, path))
 
 
 def leave_own_places(table: Table, partitions: Sequence[Partition], scope: Scope) -> None:

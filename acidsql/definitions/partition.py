@@ -22,6 +22,7 @@ from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.naming import partition_path, refuse_partition
+from acidsql.model.own_path import OwnPath
 from acidsql.model.predicate import membership
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import find_target, refuse_read_only
@@ -348,7 +349,7 @@ def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn
         undo.pop_all()
     for directory in hidden:
         try:
-            scope.storage.remove(directory)
+            scope.storage.remove(OwnPath.of(table.location, directory))
         except AcidSqlError:
             _log.warning("could not remove %s of a dropped partition", directory, exc_info=True)
     return [*notes, *(n for place in own for n in remove_place(place, table, scope))]

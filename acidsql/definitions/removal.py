@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from acidsql.layout.foreign import foreign_files, without
 from acidsql.model.names import TableName
+from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind
 from acidsql.scope import Scope
 from acidsql.services.places import Neighbours, reason_to_keep
@@ -56,10 +57,10 @@ def remove_place(place: OwnPlace, table: Table, scope: Scope) -> list[str]:
         return [f"{place.location} stays: its files may have been there before the table."]
     foreign = foreign_files(files, table.kind, place.levels)
     if not foreign:
-        storage.remove(place.location)
+        storage.remove_location(place.location)
         return []
     for path in without([f.path for f in files], foreign):
-        storage.remove(f"{place.location}/{path}")
+        storage.remove(OwnPath(place.location, path))
     more = ", …" if len(foreign) > _SHOWN_MAX else ""
     shown = ", ".join(foreign[:_SHOWN_MAX])
     return [f"{place.location} stays with {len(foreign)} files of others: {shown}{more}"]

@@ -7,6 +7,7 @@ import logging
 from acidsql.engines.output import Target, remove_attempts
 from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
+from acidsql.model.own_path import OwnPath
 from acidsql.model.table import TableKind
 from acidsql.storage import Storage
 
@@ -32,7 +33,7 @@ def undo_write(target: Target, statement_ids: range, storage: Storage) -> None:
         return
     for location in sorted({target.location, *target.locations.values()}):
         for path in _directories_of(storage, location, target, statement_ids):
-            storage.remove(f"{location}/{path}")
+            storage.remove(OwnPath(location, path))
 
 
 def _directories_of(

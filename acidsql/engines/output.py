@@ -33,6 +33,7 @@ from acidsql.layout.dir_names import (
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.naming import partition_path, refuse_partition
+from acidsql.model.own_path import OwnPath
 from acidsql.model.row_id import encode_bucket
 from acidsql.model.table import Table, TableKind
 from acidsql.orc.keys import longs
@@ -136,6 +137,14 @@ class Target:
     def attempt_name(self, name: str) -> str:
         """A hidden name for a file that is not published yet."""
         return f"{_ATTEMPT}{self.token}_{name}"
+
+    def own(self, partition: str, path: str) -> OwnPath:
+        """A path in the directory of a partition, a new one too, as what may be removed."""
+        return OwnPath.of(self.locations.get(partition, self.location), path)
+
+    def remove_attempt(self, file: OutputFile) -> None:
+        """Remove a file that is not published."""
+        self.storage.remove(self.own(file.partition, f"{file.directory}/{file.attempt}"))
 
     def file_name(self, bucket_id: BucketId) -> str:
         """The name of a bucket's file."""
@@ -248,7 +257,7 @@ class Output:
         for writer, _, _ in self._open.values():
             writer.discard()
         for file in self.files:
-            self.target.storage.remove(f"{file.directory}/{file.attempt}")
+            self.target.remove_attempt(file)
 
     def _writer(
         self, partition: str, is_delete: bool, bucket_id: int, statement_id: StatementId
@@ -283,33 +292,34 @@ class Output:
         self.files.append(replace(file, rows=written.rows, own_deletes=own))
 
 
-def publish(files: Sequence[OutputFile], target: Target) -> list[str]:
+def publish(files: Sequence[OutputFile], target: Target) -> list[OwnPath]:
     """Give the files their names, and each ACID directory its format version; what an abort after
     that may remove.
     """
     if target.kind is TableKind.PLAIN:
         return _publish_plain(files, target)
     storage = target.storage
-    directories = sorted({f.directory for f in files})
     # Files of LOAD DATA have no event columns, and no version that says so.
     for directory in sorted({f.directory for f in files if parse_bucket_file(f.name)}):
         storage.write_file(f"{directory}/{VERSION_FILE}", VERSION_FILE_CONTENT)
     for file in files:
         storage.rename(f"{file.directory}/{file.attempt}", f"{file.directory}/{file.name}")
-    return directories
+    return sorted({target.own(f.partition, f.directory) for f in files})
 
 
-def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[str]:
+def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[OwnPath]:
     """New files beside those that are there; an overwrite removes the old ones afterwards.
 
     So no moment has fewer rows than before. After an overwrite nothing may be removed any more.
     """
     storage = target.storage
-    old = {directory: plain_files(directory, storage) for directory in {f.directory for f in files}}
-    published: list[str] = []
+    places = {f.directory: f.partition for f in files}
+    old = {directory: plain_files(directory, storage) for directory in places}
+    published: list[OwnPath] = []
     try:
         for file in files:
-            published.append(_publish_beside(file, old[file.directory], storage))
+            path = _publish_beside(file, old[file.directory], storage)
+            published.append(target.own(file.partition, path))
     except BaseException:
         discard(published, storage)
         raise
@@ -317,7 +327,7 @@ def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[str]:
         return published
     for directory, names in old.items():
         for name in names:
-            storage.remove(f"{directory}/{name}")
+            storage.remove(target.own(places[directory], f"{directory}/{name}"))
     return []
 
 
@@ -356,18 +366,18 @@ def remove_attempts(target: Target) -> None:
         try:
             for file in storage.list_files(location):
                 if file.path.rpartition("/")[2].startswith(f"{_ATTEMPT}{target.token}"):
-                    storage.remove(f"{location}/{file.path}")
+                    storage.remove(OwnPath(location, file.path))
         except AcidSqlError:
             _log.warning("could not remove what a write left in %s", location, exc_info=True)
 
 
-def discard(directories: Sequence[str], storage: Storage) -> None:
-    """Remove directories of a write that failed; what cannot be removed stays invisible."""
-    for directory in directories:
+def discard(paths: Sequence[OwnPath], storage: Storage) -> None:
+    """Remove what a write that failed has left; what cannot be removed stays invisible."""
+    for own in paths:
         try:
-            storage.remove(directory)
+            storage.remove(own)
         except AcidSqlError:  # the first error must win
-            _log.warning("could not remove %s, which nobody reads", directory, exc_info=True)
+            _log.warning("could not remove %s, which nobody reads", own, exc_info=True)
 
 
 def partition_name(text: str) -> PartitionName | None:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.own_path import OwnPath
 from acidsql.model.problem import Problem
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table
@@ -85,8 +86,8 @@ class JobResult:
     rows_updated: int = 0
     rows_deleted: int = 0
     touched: tuple[Touched, ...] = ()
-    paths: tuple[str, ...] = ()
-    moved: tuple[str, ...] = ()
+    paths: tuple[OwnPath, ...] = ()
+    moved: tuple[OwnPath, ...] = ()
     own_deletes: tuple[PartitionLocation, ...] = ()
 
 
@@ -188,7 +189,7 @@ class Engine(Protocol):
         txn_id: TxnId,
         *,
         keep: bool,
-    ) -> Sequence[str]:
+    ) -> Sequence[OwnPath]:
         """Take the rows that an uncommitted write id deleted itself out of its files, and these
         deletes with them, in each place of its writer's snapshot; paths that an abort may remove.
 
@@ -208,7 +209,7 @@ class Engine(Protocol):
         """Read every file the snapshot selects, and say what is wrong with them."""
         ...
 
-    def discard(self, paths: Sequence[str]) -> None:
+    def discard(self, paths: Sequence[OwnPath]) -> None:
         """Remove what an aborted write left. Never raises."""
         ...
 

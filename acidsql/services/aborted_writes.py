@@ -6,7 +6,7 @@ came to know its partitions, or its table is never compacted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -17,6 +17,7 @@ from acidsql.layout.listing import ListedFile
 from acidsql.layout.obsolete import aborted, aborted_without_files
 from acidsql.model.ids import NO_TXN, TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
 from acidsql.services.places import kept_in_place
@@ -82,7 +83,8 @@ def _remove(
     seen = replace(known_txns, aborted=known_txns.aborted & all_txns)
     write_ids = replace(known_ids, aborted=known_ids.aborted & frozenset(owners))
     kept: set[TxnId] = set()
-    for location, depth in _locations(table, catalog):
+    places = {p.location for p in table_directories(catalog, table)}
+    for location, depth in _locations(table, places):
         if not storage.exists(location):
             # What is missing is not empty: it may come back.
             return all_txns
@@ -90,19 +92,23 @@ def _remove(
         doomed = aborted(files, write_ids, seen, markers, table.kind)
         doomed += _unfilled(location, depth, files, write_ids, seen, storage)
         for path in doomed:
-            storage.remove(f"{location}/{path}")
+            storage.remove(_own(f"{location}/{path}", places, location))
         kept |= {owners[w] for w in _covered(files, doomed, write_ids)}
     return kept
 
 
-def _locations(table: Table, catalog: Catalog) -> list[tuple[str, int]]:
+def _own(full: str, places: Collection[str], location: str) -> OwnPath:
+    """A path below the innermost directory that the catalog names: it may be a link."""
+    return OwnPath.of(next((p for p in _parents(full) if p in places), location), full)
+
+
+def _locations(table: Table, places: Collection[str]) -> list[tuple[str, int]]:
     """The table's directory, in which unknown partitions lie as well, and partitions elsewhere.
 
     Each with how many levels of partitions are below it.
     """
-    places = [p.location for p in table_directories(catalog, table)]
     inside = f"{table.location}/"
-    elsewhere = [p for p in places if p != table.location and not p.startswith(inside)]
+    elsewhere = [p for p in sorted(places) if p != table.location and not p.startswith(inside)]
     return [(table.location, len(table.partition_columns)), *((p, 0) for p in elsewhere)]
 
 

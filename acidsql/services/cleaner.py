@@ -11,6 +11,7 @@ from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attemp
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.services.places import kept_in_place
 from acidsql.services.snapshots import partition_directory
@@ -97,7 +98,7 @@ def _remove_obsolete(
     files, markers = list_marked_files(location, storage)
     directories = storage.list_directories(location)
     for path in obsolete(files, write_ids, txns, markers, directories=directories, minor=minor):
-        storage.remove(f"{location}/{path}")
+        storage.remove(OwnPath(location, path))
 
 
 def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> None:
@@ -108,8 +109,8 @@ def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> N
     for name in storage.list_directories(location):
         txn_id = parse_compaction_attempt(name)
         if txn_id and (txns.is_valid(txn_id) or txns.is_aborted(txn_id)):
-            doomed = f"{location}/{compaction_attempt(txn_id, uuid.uuid4().hex)}"
-            storage.rename(f"{location}/{name}", doomed)
+            doomed = OwnPath(location, compaction_attempt(txn_id, uuid.uuid4().hex))
+            storage.rename(f"{location}/{name}", str(doomed))
             storage.remove(doomed)
 
 

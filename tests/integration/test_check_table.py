@@ -6,6 +6,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -82,6 +83,19 @@ def test_a_write_id_that_was_never_given_out(session: Session, warehouse: Path) 
         ("d=2020-01-01/n=1", "missing write"),
         ("d=2020-01-01/n=1/delta_0000005_0000005_0000", "unknown write id"),
     ]
+
+
+def test_the_rows_a_table_was_made_with_are_missed(
+    spark: Any, session: Session, warehouse: Path
+) -> None:
+    with acidsql.connect(str(warehouse), spark=spark) as maker:
+        maker.execute(f"CREATE TABLE u {ACID} AS SELECT k, n FROM t")
+        maker.execute(f"CREATE TABLE v PARTITIONED BY (n) {ACID} AS SELECT k, n FROM t")
+    for path in [*warehouse.glob("u/delta_*"), *warehouse.glob("v/n=1/delta_*")]:
+        shutil.rmtree(path)
+    assert [r[2] for r in session.execute("CHECK TABLE u").fetchall()] == ["missing write"]
+    missed = session.execute("CHECK TABLE v").fetchall()
+    assert [(r[0], r[2]) for r in missed] == [("n=1", "missing write")]
 
 
 def test_what_a_killed_write_left(session: Session, warehouse: Path) -> None:

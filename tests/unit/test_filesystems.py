@@ -14,6 +14,7 @@ import pytest
 from acidsql.errors import PathExistsError, StorageError
 from acidsql.filesystems import ArrowStorage, LocalStorage, rename_by_link, rename_exclusively
 from acidsql.layout.listing import ListedFile
+from acidsql.model.own_path import OwnPath
 from acidsql.storage import Storage
 
 STORAGE = LocalStorage()
@@ -40,7 +41,7 @@ def test_a_checksum_goes_with_its_file(hadoops: Path) -> None:
     STORAGE.rename(str(hadoops / "000000_0"), str(hadoops / "d" / "000001_0"))
     assert names(hadoops) == ["d"]
     assert names(hadoops / "d") == [".000001_0.crc", "000001_0"]
-    STORAGE.remove(str(hadoops / "d" / "000001_0"))
+    STORAGE.remove(OwnPath(str(hadoops), "d/000001_0"))
     assert names(hadoops / "d") == []
 
 
@@ -70,7 +71,7 @@ def test_several_remove_the_same(tmp_path: Path, storage: Storage) -> None:
     def remove_all() -> None:
         together.wait()
         for place in places:
-            storage.remove(str(place))
+            storage.remove(OwnPath(str(tmp_path), place.name))
 
     with ThreadPoolExecutor(3) as threads:
         for done in [threads.submit(remove_all) for _ in range(3)]:
@@ -208,7 +209,8 @@ def test_nothing_is_changed_by_a_path_that_does_not_lead_straight_down(
     (tmp_path / "w").mkdir()
     strange = path.replace("/w", f"{tmp_path}/w", 1)
     for change in (
-        lambda: storage.remove(strange),
+        lambda: storage.remove_location(strange),
+        lambda: storage.remove(OwnPath(strange, "here")),
         lambda: storage.rename(strange, str(tmp_path / "there")),
         lambda: storage.rename(str(tmp_path / "here"), strange),
         lambda: storage.make_directory(strange),
@@ -216,6 +218,41 @@ def test_nothing_is_changed_by_a_path_that_does_not_lead_straight_down(
         with pytest.raises(StorageError, match="no plain absolute path"):
             change()
     assert names(tmp_path) == ["here", "w"]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "path", ["", "/", ".", "..", "../here", "a/../../here", "a//b", "a/", "x\0"], ids=repr
+)
+def test_nothing_is_removed_but_below_a_location(
+    tmp_path: Path, storage: Storage, path: str
+) -> None:
+    (tmp_path / "here").write_text("here")
+    (tmp_path / "w" / "a").mkdir(parents=True)
+    with pytest.raises(StorageError, match="no plain absolute path"):
+        storage.remove(OwnPath(f"{tmp_path}/w", path))
+    assert names(tmp_path) == ["here", "w"]
+    assert names(tmp_path / "w") == ["a"]
+
+
+def test_nothing_is_removed_behind_a_link_but_the_link_itself(tmp_path: Path) -> None:
+    location, other = tmp_path / "t", tmp_path / "other"
+    (other / "delta").mkdir(parents=True)
+    location.mkdir()
+    (location / "p=1").symlink_to(other)
+    with pytest.raises(StorageError, match="a link leads out of"):
+        STORAGE.remove(OwnPath(str(location), "p=1/delta"))
+    STORAGE.remove(OwnPath(str(location), "p=1"))
+    assert names(location) == []
+    assert names(other) == ["delta"]
+
+
+def test_a_location_may_be_a_link(tmp_path: Path) -> None:
+    (tmp_path / "there" / "delta" / "d").mkdir(parents=True)
+    (tmp_path / "t").symlink_to(tmp_path / "there")
+    STORAGE.remove(OwnPath(str(tmp_path / "t"), "delta/d"))
+    STORAGE.remove(OwnPath(str(tmp_path / "t"), "delta"))
+    assert names(tmp_path / "there") == []
 
 
 def test_one_place_has_one_resolved_path(tmp_path: Path) -> None:

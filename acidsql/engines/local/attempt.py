@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping
 from acidsql.errors import StorageError
 from acidsql.layout.dir_names import compaction_attempt
 from acidsql.model.ids import TxnId
+from acidsql.model.own_path import OwnPath
 from acidsql.storage import Storage
 
 
@@ -58,4 +59,4 @@ class Attempt:
     def discard(self, names: Collection[str]) -> None:
         """Remove what is still hidden."""
         for name in names:
-            self._storage.remove(self.hidden(name))
+            self._storage.remove(OwnPath.of(self._location, self.hidden(name)))

@@ -18,6 +18,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.layout.acid_state import AcidState, SelectedDir
 from acidsql.layout.dir_names import DeltaDir
 from acidsql.model.ids import NO_TXN, TxnId, WriteId
+from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.engine import TableSnapshot
 from acidsql.storage import Storage
@@ -34,28 +35,28 @@ def fold(
     *,
     keep: bool,
     by_position: bool = True,
-) -> list[str]:
+) -> list[OwnPath]:
     """`Engine.fold`; ``by_position`` as for `compact`.
 
     StorageError or CorruptFileError if files cannot be read or written; what ``require_open`` of
     the snapshot raises.
     """
     by_position = snapshot.table.matches_by_position(by_position)
-    made: list[str] = []
-    replaced: list[str] = []
+    made: list[OwnPath] = []
+    replaced: list[OwnPath] = []
     try:
         for place in snapshot.partitions:
             state = _own(directory_state(snapshot, place, txns, storage), write_id)
             if not state.delete_deltas:
                 continue  # overwritten since
-            made += [f"{place.location}/{n}" for n in _names(write_id)]
+            made += [OwnPath(place.location, n) for n in _names(write_id)]
             attempt = Attempt(place.location, storage, txn_id, snapshot.require_open)
             work = Compaction(
                 snapshot, place, state, storage, NO_TXN, attempt, by_position=by_position
             )
             work.fold()
             old = (*state.deltas, *state.delete_deltas)
-            replaced += [f"{place.location}/{directory.path}" for directory in old]
+            replaced += [OwnPath(place.location, directory.path) for directory in old]
     except BaseException:
         _discard(made, snapshot, storage)
         raise
@@ -81,7 +82,7 @@ def _names(write_id: WriteId) -> list[str]:
     return [DeltaDir(write_id, write_id, is_delete=kind).name for kind in (False, True)]
 
 
-def _discard(paths: Sequence[str], snapshot: TableSnapshot, storage: Storage) -> None:
+def _discard(paths: Sequence[OwnPath], snapshot: TableSnapshot, storage: Storage) -> None:
     """Remove what is sure to be of this transaction. Never raises."""
     try:
         if snapshot.require_open is not None:

@@ -63,7 +63,7 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
                 _copy(stream, f"{directory}/{file.attempt}", storage)
     except BaseException:
         for file in found:
-            storage.remove(f"{file.directory}/{file.attempt}")
+            target.remove_attempt(file)
         raise
     return found
 

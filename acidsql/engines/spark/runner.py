@@ -39,6 +39,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.model.access import Operation
 from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.names import quote_identifier
+from acidsql.model.own_path import OwnPath
 from acidsql.model.progress import UNWATCHED, Progress
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
@@ -142,7 +143,7 @@ class SparkEngine:
             remove_attempts(target)
         result = _result(plan, files, published, target)
         if isinstance(plan, LoadPlan) and not plan.local:
-            return replace(result, moved=tuple(f.source for f in files))
+            return replace(result, moved=tuple(_moved(plan, f.source) for f in files))
         return result
 
     def _discard(self, plan: WritePlan, context: WriteContext, target: Target) -> None:
@@ -201,7 +202,7 @@ class SparkEngine:
         txn_id: TxnId,
         *,
         keep: bool,
-    ) -> Sequence[str]:
+    ) -> Sequence[OwnPath]:
         return fold(
             snapshot,
             txns,
@@ -221,7 +222,7 @@ class SparkEngine:
     def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
         return check(snapshot, txns, self._storage)
 
-    def discard(self, paths: Sequence[str]) -> None:
+    def discard(self, paths: Sequence[OwnPath]) -> None:
         discard(paths, self._storage)
 
     # -- names -------------------------------------------------------------------------------------
@@ -260,12 +261,18 @@ def _require_open(plan: WritePlan, context: WriteContext) -> None:
         require_open()
 
 
+def _moved(plan: LoadPlan, source: str) -> OwnPath:
+    """A file that LOAD DATA has taken: the one the user named, or one in the directory named."""
+    home = plan.path.rstrip("/")
+    return OwnPath.of(home if source != plan.path else home.rpartition("/")[0], source)
+
+
 def _statement_ids(plan: WritePlan, context: WriteContext) -> range:
     return range(context.statement_id, context.statement_id + statement_count(plan))
 
 
 def _result(
-    plan: WritePlan, files: Sequence[OutputFile], published: Sequence[str], target: Target
+    plan: WritePlan, files: Sequence[OutputFile], published: Sequence[OwnPath], target: Target
 ) -> JobResult:
     counts = {"inserted": 0, "updated": 0, "deleted": 0}
     touched: dict[Touched, None] = {}

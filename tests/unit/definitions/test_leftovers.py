@@ -200,15 +200,12 @@ def test_a_drop_that_fails_half_way_and_a_table_over_what_it_left(
     create = f"CREATE TABLE u (id int) {by} STORED AS ORC"
     warehouse.run(f"{create} TBLPROPERTIES ('transactional' = 'true')")
     warehouse.die_after(f"INSERT INTO u VALUES ({values})")
-    storage = warehouse.session._storage
-    remove, location = storage.remove, f"{warehouse.directory}/u"
+    storage, location = warehouse.session._storage, f"{warehouse.directory}/u"
 
-    def fail(path: str) -> None:
-        if path == location:
-            raise StorageError("killed")
-        remove(path)
+    def fail(location: str) -> None:
+        raise StorageError("killed", detail=location)
 
-    monkeypatch.setattr(storage, "remove", fail)
+    monkeypatch.setattr(storage, "remove_location", fail)
     with pytest.raises(StorageError, match="killed"):
         warehouse.run("DROP TABLE u")
     monkeypatch.undo()

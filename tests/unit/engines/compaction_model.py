@@ -15,6 +15,7 @@ from acidsql.engines.rows import Placement, write_rows
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import StatementId, TxnId
+from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
 from acidsql.plans.compact import CompactPlan
@@ -101,7 +102,7 @@ class Model:
         }
         write_ids = snapshot(self.of, self.write_id, self.aborted).write_ids
         for path in obsolete(files, write_ids, ValidTxnList(TxnId(10**9)), markers):
-            STORAGE.remove(f"{self.of.location}/{path}")
+            STORAGE.remove(OwnPath(self.of.location, path))
 
     def check(self) -> None:
         (seen,) = contents(self.of, self.write_id, aborted=self.aborted)

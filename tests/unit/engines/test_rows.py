@@ -15,6 +15,7 @@ from acidsql.engines.output import Output, OutputFile, Target, discard, publish
 from acidsql.engines.rows import Placement, stretches, write_rows
 from acidsql.errors import InvalidValueError, StorageError
 from acidsql.model.ids import StatementId
+from acidsql.model.own_path import OwnPath
 from tests.checks import read_events
 from tests.unit.engines.tables import STORAGE, contents, table, target
 from tests.unit.odd_texts import odd_texts
@@ -96,7 +97,7 @@ def test_a_second_attempt_cannot_take_the_first_one_s_name(tmp_path: Path) -> No
 def test_what_is_discarded_is_gone_and_what_cannot_be_is_passed_over(tmp_path: Path) -> None:
     of = table(tmp_path, "k int", "p string")
     files = written(target(of, 1))
-    discard([f.directory for f in files] * 2, STORAGE)
+    discard([OwnPath.of(of.location, f.directory) for f in files] * 2, STORAGE)
     assert not [p for p in tmp_path.rglob("*") if p.is_file()]
 
 

@@ -114,6 +114,29 @@ def test_a_partition_elsewhere_is_looked_at(session, clock, tmp_path):
     assert exists(session, made) == [False]
 
 
+def test_a_partition_that_is_a_link_is_looked_at(session, clock, tmp_path):
+    """The catalog names it, wherever it leads to."""
+    session.execute("ALTER TABLE t ADD PARTITION (p = 'far')")
+    shutil.move(tmp_path / "w/t/p=far", tmp_path / "far")
+    (tmp_path / "w/t/p=far").symlink_to(tmp_path / "far")
+    _, [made] = dead(session, clock, "delta_{0}_{0}_0000", where=("p=far",))
+    assert clean(session, clock) == []
+    assert exists(session, made) == [False]
+    assert (tmp_path / "far").exists()
+
+
+def test_nothing_is_removed_behind_a_link_that_the_catalog_does_not_know(session, clock, tmp_path):
+    """It may lead to another table, whose write ids say something else; nothing is forgotten."""
+    (tmp_path / "far").mkdir()
+    (tmp_path / "w/t/p=far").symlink_to(tmp_path / "far")
+    _, [made] = dead(session, clock, "delta_{0}_{0}_0000", where=("p=far",))
+    assert clean(session, clock) != []
+    assert exists(session, made) == [True]
+    assert session.failures["cleaner"] == 1
+    (tmp_path / "w/t/p=far").unlink()
+    assert clean(session, clock) == []
+
+
 def test_nothing_is_forgotten_while_its_files_are_there(session, clock, monkeypatch):
     """It would come to be seen."""
     _, [made] = dead(session, clock, "delta_{0}_{0}_0000")
