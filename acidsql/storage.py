@@ -117,6 +117,14 @@ def missing_directory(directory: str, table: object) -> MissingFileError:
     )
 
 
+def require_present(directory: str, table: object, storage: Storage) -> None:
+    """MissingFileError if a directory is missing that the catalog names; of a prefix nobody knows,
+    since nothing may have been written below it.
+    """
+    if storage.has_directories and storage.is_missing(directory):
+        raise missing_directory(directory, table)
+
+
 def local_path_of(location: str) -> str | None:
     """The local path behind a path or ``file:`` URI, or None.
 

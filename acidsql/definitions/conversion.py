@@ -24,6 +24,7 @@ from acidsql.orc.footer import read_tail
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.fragment import TableRef
+from acidsql.storage import require_present
 from acidsql.txn.transaction import OpenTxn
 
 
@@ -124,6 +125,8 @@ def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
 
 
 def _locations(table: Table, scope: Scope) -> list[str]:
-    if not table.partition_columns:
-        return [table.location]
-    return [p.location for p in scope.store.partitions(table.name)]
+    partitions = scope.store.partitions(table.name) if table.partition_columns else ()
+    places = [p.location for p in partitions] if table.partition_columns else [table.location]
+    for place in places:
+        require_present(place, table.name, scope.storage)
+    return places

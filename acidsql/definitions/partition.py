@@ -35,7 +35,7 @@ from acidsql.planner.partition import (
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.services.older_store import unknown_ids
-from acidsql.services.places import Neighbours, chosen_path, refuse_place
+from acidsql.services.places import Neighbours, chosen_path, refuse_files_outside, refuse_place
 from acidsql.services.snapshots import partition_directory
 from acidsql.statements.partition import (
     AddPartitions,
@@ -43,7 +43,7 @@ from acidsql.statements.partition import (
     RenamePartition,
     RepairTable,
 )
-from acidsql.storage import Storage, missing_directory
+from acidsql.storage import Storage, missing_directory, require_present
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
@@ -145,6 +145,7 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
         leave_own_places(table, [Partition(new, location)], scope)
         with contextlib.ExitStack() as undo:
             if location != source:
+                require_present(source, table.name, scope.storage)
                 move(source, target, scope.storage, undo)
             with scope.store.committing(txn.txn_id):
                 scope.store.rename_partition(table.name, old, Partition(new, location))
@@ -162,8 +163,10 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
     if table.kind is TableKind.PLAIN:
         require_partitioned(table, statement.target)
     with altering(table, scope) as (txn, table):
+        require_present(table.location, table.name, scope.storage)
         known = scope.store.partitions(table.name)
         added = _unknown_partitions(table, known, scope) if statement.add else []
+        _refuse_linked(table, added, known, scope)
         dropped = _without_directory(table, known, scope) if statement.drop else []
         places = [p.location for p in added]
         if statement.add:
@@ -189,6 +192,23 @@ def _unknown_partitions(table: Table, known: Sequence[Partition], scope: Scope) 
     places = {p.location for p in known}
     found = [p for p in partition_directories(table, scope.storage) if p.location not in places]
     return _new_ones(table, found, [p.name for p in known])
+
+
+def _refuse_linked(
+    table: Table, found: Sequence[Partition], known: Sequence[Partition], scope: Scope
+) -> None:
+    """What is a link may lead into another's directory: it is taken as one given by LOCATION is."""
+    storage = scope.storage
+    home = storage.resolve(table.location)
+    everything = [*known, *found]
+    for partition in found:
+        refuse_files_outside(partition.location, storage, scope.bounds)
+        inside = partition.location.removeprefix(table.location)
+        place = storage.resolve(partition.location)
+        if place == home + inside:
+            continue
+        beside = [_place(p, table) for p in everything if p.name != partition.name]
+        refuse_place(place, scope, table.name.database, table.name, beside)
 
 
 def _without_directory(table: Table, known: Sequence[Partition], scope: Scope) -> list[Partition]:
@@ -316,6 +336,8 @@ def _refuse_place_of_another(table: Table, partition: Partition) -> None:
 
 
 def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -> None:
+    if any(p.location.startswith(f"{table.location}/") for p in added):
+        require_present(table.location, table.name, scope.storage)
     adoption = adopt(table, [p.location for p in added], scope, txn)
     for partition in added:
         scope.storage.make_directory(partition.location)

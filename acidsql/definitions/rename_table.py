@@ -17,6 +17,7 @@ from acidsql.planner.names import find_target
 from acidsql.result import Result
 from acidsql.scope import Scope
 from acidsql.statements.alter_table import RenameTable
+from acidsql.storage import require_present
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 
@@ -44,6 +45,7 @@ def rename_table(statement: RenameTable, scope: Scope) -> Result:
             )
         with contextlib.ExitStack() as undo:
             if moves:
+                require_present(now.location, now.name, scope.storage)
                 move(now.location, target, scope.storage, undo)
             with scope.store.committing(txn.txn_id):
                 renamed = replace(now, name=name, location=target)

@@ -147,6 +147,57 @@ def test_no_partition_is_dropped_because_the_table_is_gone(
     assert rows(session) == [(1, "1"), (2, "2")]
 
 
+@pytest.mark.parametrize(
+    ("made", "sql"),
+    [
+        (f"(k int) {ACID}", "ALTER TABLE t RENAME TO u"),
+        (f"(k int) {PLAIN}", "ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')"),
+        (
+            f"(k int) {PLAIN}",
+            "ALTER TABLE t SET TBLPROPERTIES"
+            " ('transactional' = 'true', 'transactional_properties' = 'insert_only')",
+        ),
+        (f"(k int) PARTITIONED BY (d int) {ACID}", "ALTER TABLE t ADD PARTITION (d = 5)"),
+        (f"(k int) PARTITIONED BY (d int) {ACID}", "MSCK REPAIR TABLE t"),
+        (f"(k int) {ACID}", "MSCK REPAIR TABLE t"),
+    ],
+)
+def test_a_definition_does_not_take_it_for_empty_either(
+    session: Session, tmp_path: Path, made: str, sql: str
+) -> None:
+    session.execute(f"CREATE TABLE t {made}")
+    before = session.execute("DESCRIBE FORMATTED t").fetchall()
+    move_away(tmp_path / "t")
+    with pytest.raises(MissingFileError, match=f"directory {tmp_path}/t of table"):
+        session.execute(sql)
+    assert not (tmp_path / "t").exists()
+    assert session.execute("SHOW TABLES").fetchall() == [("t",)]
+    assert session.execute("DESCRIBE FORMATTED t").fetchall() == before
+
+
+def test_nor_does_one_of_a_missing_partition(session: Session, tmp_path: Path) -> None:
+    session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (d int) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    away = move_away(tmp_path / "t" / "d=1")
+    with pytest.raises(MissingFileError, match=f"directory {tmp_path}/t/d=1 of table"):
+        session.execute("ALTER TABLE t PARTITION (d = 1) RENAME TO PARTITION (d = 3)")
+    assert session.execute("SHOW PARTITIONS t").fetchall() == [("d=1",), ("d=2",)]
+    away.rename(tmp_path / "t" / "d=1")
+    session.execute("ALTER TABLE t PARTITION (d = 1) RENAME TO PARTITION (d = 3)")
+    assert rows(session) == [(1, "3"), (2, "2")]
+
+
+def test_what_is_missing_can_be_dropped(session: Session, tmp_path: Path) -> None:
+    session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (d int) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    move_away(tmp_path / "t" / "d=1").rename(tmp_path / "away")
+    session.execute("ALTER TABLE t DROP PARTITION (d = 1)")
+    assert session.execute("SHOW PARTITIONS t").fetchall() == [("d=2",)]
+    move_away(tmp_path / "t")
+    session.execute("DROP TABLE t")
+    assert session.execute("SHOW TABLES").fetchall() == []
+
+
 def test_a_compaction_of_what_is_missing_fails(session: Session, tmp_path: Path) -> None:
     session.execute(f"CREATE TABLE t (k int) {ACID}")
     session.execute("INSERT INTO t VALUES (1)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -328,6 +329,29 @@ def test_dropping_a_database_leaves_what_others_have_in_it(
     assert "of table b.t" in message
 
 
+@pytest.mark.parametrize("leads_to", ["a.db/t", "a.db", "../far/1", "../far", "t", ".", "p/d=1"])
+def test_a_link_is_no_partition_if_it_leads_into_anothers(
+    home: Session, tmp_path: Path, leads_to: str
+) -> None:
+    home.execute(f"CREATE TABLE p (k int) PARTITIONED BY (d int) {ACID}")
+    home.execute("INSERT INTO p VALUES (1, 1)")
+    (tmp_path / "w" / "p" / "d=2").symlink_to(tmp_path / "w" / leads_to)
+    before = everything(tmp_path)
+    with pytest.raises(AnalysisError, match=r"belongs to|lies in that of"):
+        home.execute("MSCK REPAIR TABLE p")
+    assert home.execute("SHOW PARTITIONS p").fetchall() == [("d=1",)]
+    assert everything(tmp_path) == before
+
+
+def test_a_link_to_what_is_nobodys_is_a_partition(home: Session, tmp_path: Path) -> None:
+    home.execute(f"CREATE TABLE p (k int) PARTITIONED BY (d int) {ACID}")
+    home.execute("INSERT INTO p VALUES (1, 1)")
+    shutil.move(tmp_path / "w/p/d=1/delta_0000001_0000001_0000", tmp_path / "kept/delta_1_1")
+    (tmp_path / "w" / "p" / "d=2").symlink_to(tmp_path / "kept")
+    home.execute("MSCK REPAIR TABLE p")
+    assert home.execute("SHOW PARTITIONS p").fetchall() == [("d=1",), ("d=2",)]
+
+
 # -- allowed roots ---------------------------------------------------------------------------------
 
 
@@ -396,6 +420,15 @@ def test_a_link_below_a_root_leads_nowhere_else(
                 session.execute(text)
         with pytest.raises(AnalysisError, match="outside of what is allowed"):
             session.read_acid(str(place), schema="k int")
+
+
+def test_a_link_below_a_root_is_no_partition(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with bounded(tmp_path, str(tmp_path / "w")) as session:
+        session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (p int) {ACID}")
+        (tmp_path / "w" / "t" / "p=1").symlink_to(tmp_path / "out")
+        with pytest.raises(AnalysisError, match="outside of what is allowed"):
+            session.execute("MSCK REPAIR TABLE t")
 
 
 def test_what_lies_below_a_root_is_reached(tmp_path: Path) -> None:
