@@ -25,6 +25,7 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
 from acidsql.plans.engine import PartitionLocation, TableSnapshot
 from acidsql.services.snapshots import table_directories
+from acidsql.storage import Storage
 from acidsql.store import Store
 
 RowKey = tuple[int, int, int]
@@ -106,14 +107,19 @@ def check_snapshot(
     return contents(snapshot, txns)
 
 
-def contents(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Contents]:
+def contents(
+    snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage | None = None
+) -> list[Contents]:
     """What the snapshot sees, directory by directory, whatever else is there."""
-    return read_contents(snapshot, chosen(snapshot, txns))
+    return read_contents(snapshot, chosen(snapshot, txns, storage))
 
 
-def chosen(snapshot: TableSnapshot, txns: ValidTxnList) -> list[AcidState]:
+def chosen(
+    snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage | None = None
+) -> list[AcidState]:
     """What the snapshot reads of each directory, as it is listed now."""
-    return [directory_state(snapshot, p, txns, LocalStorage()) for p in snapshot.partitions]
+    there = storage or LocalStorage()
+    return [directory_state(snapshot, p, txns, there) for p in snapshot.partitions]
 
 
 def read_contents(snapshot: TableSnapshot, states: Sequence[AcidState]) -> list[Contents]:

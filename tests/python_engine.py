@@ -42,7 +42,7 @@ class PythonEngine(SparkEngine):
         snapshot = context.tables[name]
         rows = [
             row
-            for held in _contents(snapshot, context.txns)
+            for held in self._contents(snapshot, context.txns)
             for row in visible_rows(snapshot.table, held)
         ]
         return RowsFrame([c.name for c in snapshot.table.all_columns], rows)
@@ -70,17 +70,16 @@ class PythonEngine(SparkEngine):
         return output.files
 
     def _changed(self, snapshot: TableSnapshot, context: WriteContext) -> Iterator[tuple[Any, ...]]:
-        for code, held in enumerate(_contents(snapshot, context.read.txns)):
+        for code, held in enumerate(self._contents(snapshot, context.read.txns)):
             for row_id, row in held.rows.items():
                 if row["k"] == self.key:
                     yield (code, 0, *row_id, row["k"], self.change(row["v"]))
 
-
-def _contents(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Contents]:
-    try:
-        return contents(snapshot, txns)
-    except FileNotFoundError as error:
-        raise MissingFileError(str(error)) from error
+    def _contents(self, snapshot: TableSnapshot, txns: ValidTxnList) -> list[Contents]:
+        try:
+            return contents(snapshot, txns, self._storage)
+        except FileNotFoundError as error:
+            raise MissingFileError(str(error)) from error
 
 
 def _table(snapshot: TableSnapshot, rows: Sequence[tuple[Any, ...]]) -> pa.Table:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import BinaryIO, TypeVar
 
-from acidsql.errors import CorruptFileError, StorageError
+from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.layout.acid_state import (
     AcidState,
     SelectedDir,
@@ -15,8 +15,9 @@ from acidsql.layout.acid_state import (
     lost_parts,
     not_enough_history,
 )
-from acidsql.layout.dir_names import BaseDir
-from acidsql.layout.listing import DataFile
+from acidsql.layout.check import missing_writes
+from acidsql.layout.dir_names import BaseDir, DeltaDir
+from acidsql.layout.listing import DataFile, ListedFile
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX, RowId, encode_bucket
 from acidsql.model.snapshot import Range, ValidTxnList
@@ -101,6 +102,7 @@ def directory_state(
     files, markers = list_marked_files(partition.location, storage)
     if not files:
         require_directory(snapshot, partition.location, storage)
+    _require_written(snapshot, partition, files, txns, storage)
     lost = lost_parts(files, txns)
     if lost is not None:
         raise StorageError(
@@ -121,6 +123,29 @@ def directory_state(
             raise not_enough_history(snapshot.write_ids)
         snapshot.require_open()
     return state
+
+
+def _require_written(
+    snapshot: TableSnapshot,
+    partition: PartitionLocation,
+    files: Sequence[ListedFile],
+    txns: ValidTxnList,
+    storage: Storage,
+) -> None:
+    """MissingFileError if a committed write has no directory, where the snapshot knows of it."""
+    if partition.name is not None or not snapshot.write_ids.written:
+        return
+    lost = missing_writes(files, (), snapshot.write_ids.written, snapshot.write_ids, txns)
+    name = DeltaDir(lost[0], lost[0]).name if lost else ""
+    if lost and storage.is_missing(f"{partition.location}/{name}"):
+        raise MissingFileError(
+            f"write id {lost[0]} was committed to table {snapshot.table.name}, and no directory"
+            " has it",
+            detail=f"Neither {name} nor a compaction of it lies in {partition.location}.",
+            hint="Bring the directory back; CHECK TABLE names all that are missing. To give up"
+            " their rows, overwrite the table with what is left of it, in a session with"
+            " acidsql.missing.directory.is.empty = true.",
+        )
 
 
 def must_exist(snapshot: TableSnapshot, storage: Storage) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from acidsql.model.ids import TxnId, WriteId
@@ -73,12 +73,17 @@ class ValidTxnList:
 
 @dataclass(frozen=True, slots=True)
 class ValidWriteIdList:
-    """The write ids of a table a snapshot sees; ``table`` is ``db.table``, "null" if unknown."""
+    """The write ids of a table a snapshot sees; ``table`` is ``db.table``, "null" if unknown.
+
+    ``written`` are those seen of which a table without partitions has to have a directory, as far
+    as the store knows; it is no part of Hive's list.
+    """
 
     table: str
     high_watermark: WriteId
     open: frozenset[WriteId] = frozenset()
     aborted: frozenset[WriteId] = frozenset()
+    written: frozenset[WriteId] = field(default=frozenset(), compare=False)
 
     @property
     def min_open(self) -> int:
@@ -133,7 +138,11 @@ class ValidWriteIdList:
         """The compactor's list: nothing from the least open write id on, aborted ones excepted."""
         mark = WriteId(min(self.high_watermark, self.min_open - 1))
         return CompactorWriteIdList(
-            self.table, mark, frozenset(), frozenset(w for w in self.aborted if w <= mark)
+            self.table,
+            mark,
+            frozenset(),
+            frozenset(w for w in self.aborted if w <= mark),
+            self.written,
         )
 
     @staticmethod

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
@@ -14,9 +15,11 @@ def write_id_list(
     txns: ValidTxnList,
     write_ids: Mapping[TxnId, WriteId],
     next_write_id: WriteId,
+    written: Iterable[WriteId] = (),
 ) -> ValidWriteIdList:
     """The snapshot of one table (Hive TxnHandler.getValidWriteIdsForTable).
 
+    ``written`` are those committed with a directory in the table itself, seen or not.
     Write ids are numbered in the order of allocation, so one below the high watermark may belong
     to a transaction above the list's: it counts as open. Ids without a mapping are old and
     committed.
@@ -31,9 +34,10 @@ def write_id_list(
     hidden = {
         (w, txns.is_aborted(t)) for t, w in write_ids.items() if w <= mark and not txns.is_valid(t)
     }
-    return ValidWriteIdList(
+    seen_ids = ValidWriteIdList(
         str(table),
         mark,
         open=frozenset(w for w, aborted in hidden if not aborted),
         aborted=frozenset(w for w, aborted in hidden if aborted),
     )
+    return replace(seen_ids, written=frozenset(filter(seen_ids.is_valid, written)))

@@ -244,6 +244,7 @@ class MemoryTxns(MemoryState, ABC):
                     txns,
                     self.write_ids.get(table, {}),
                     self.next_write_ids.get(table, WriteId(1)),
+                    [w.write_id for w in self.committed_writes(table) if w.partition is None],
                 )
                 for table in tables
             }

@@ -311,9 +311,7 @@ class RelationalTxns(OverSql):
         self, tables: Sequence[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:
         return {
-            table: write_id_list(
-                table, txns, self._write_ids(table, txns), self._next_write_id(table)
-            )
+            table: write_id_list(table, txns, self._write_ids(table, txns), *self._given_out(table))
             for table in tables
         }
 
@@ -364,9 +362,11 @@ class RelationalTxns(OverSql):
             **place_of(component),
         )
 
-    def _next_write_id(self, table: TableName) -> WriteId:
-        next_id = self._sql.value("next_write_id", database=table.database, table=table.table)
-        return WriteId(next_id or 1)
+    def _given_out(self, table: TableName) -> tuple[WriteId, list[WriteId]]:
+        """The table's next write id, and those that left a directory in the table itself."""
+        rows = self._sql.rows("given_out", database=table.database, table=table.table)
+        next_write_id = WriteId(rows[0][0] if rows else 1)
+        return next_write_id, [WriteId(written) for _, written in rows if written is not None]
 
     def _write_ids(self, table: TableName, txns: ValidTxnList) -> dict[TxnId, WriteId]:
         """Those of a table that a snapshot depends on: the highest one, and what it may hide."""

@@ -289,6 +289,14 @@ WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_WRITEID = :write_i
 -- name: next_write_id
 SELECT NWI_NEXT FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
 
+-- name: given_out
+-- With the writes into the table itself that left a directory: one query for what a snapshot needs.
+SELECT NWI_NEXT, CTC_WRITEID FROM NEXT_WRITE_ID
+LEFT JOIN COMPLETED_TXN_COMPONENTS
+  ON CTC_DATABASE = NWI_DATABASE AND CTC_TABLE = NWI_TABLE AND CTC_PARTITION IS NULL
+  AND CTC_WRITTEN = 'Y'
+WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
+
 -- name: bump_next_write_id
 -- The first write id of a table is 1.
 INSERT INTO NEXT_WRITE_ID (NWI_DATABASE, NWI_TABLE, NWI_NEXT) VALUES (:database, :table, 2)

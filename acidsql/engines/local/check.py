@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -65,7 +65,10 @@ class _Directory:
         return CheckResult(tuple(self.problems), self.files, self.events)
 
     def _state(self) -> AcidState:
-        return directory_state(self.snapshot, self.partition, self.txns, self.storage)
+        # Of what is missing its names tell.
+        write_ids = replace(self.snapshot.write_ids, written=frozenset())
+        snapshot = replace(self.snapshot, write_ids=write_ids)
+        return directory_state(snapshot, self.partition, self.txns, self.storage)
 
     # -- insert-only and plain tables --------------------------------------------------------------
 

@@ -48,6 +48,20 @@ def test_what_a_commit_says_is_known(store):
     assert store.committed_writes(OTHER) == {other}
 
 
+def test_a_snapshot_knows_those_into_the_table_itself_that_it_sees(store):
+    open_txn, _ = begin(store)
+    first, _ = write(store), write(store, "p=1")
+    txns = store.valid_txns()
+    second = write(store)
+    assert store.valid_write_ids([T, OTHER], txns)[T].written == {first.write_id}
+    now = store.valid_write_ids([T, OTHER], store.valid_txns())
+    assert now[T].written == {first.write_id, second.write_id}
+    assert now[OTHER].written == frozenset()
+    store.abort_txn(open_txn)
+    store.trim()
+    assert store.valid_write_ids([T], store.valid_txns())[T].written == {second.write_id}
+
+
 def test_what_a_dynamic_write_reached_is_known(store):
     txn, write_id = begin(store, UPDATE, dynamic=True)
     written = [Written(write_id, T, p) for p in ("p=1", "p=2")]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from acidsql.backends.memory import MemoryStore
+from acidsql.errors import MissingFileError
 from acidsql.filesystems import LocalStorage
 from acidsql.layout.check import missing_writes
 from acidsql.layout.listing import ListedFile
@@ -58,6 +59,10 @@ class Stage:
         [found] = self.location.rglob(name)
         shutil.rmtree(found)
 
+    def is_whole(self) -> bool:
+        """CHECK TABLE finds nothing, and a read misses nothing."""
+        return not self.problems() and self.session.execute("SELECT * FROM t").kind == "select"
+
     def problems(self, table: str = "t") -> list[tuple[str, str, str]]:
         found = self.session.execute(f"CHECK TABLE {table}").fetchall()
         return [(Path(path).name, problem, detail) for _, path, problem, detail in found]
@@ -91,6 +96,50 @@ def test_a_lost_directory_is_named(stages, kind, partitioned, place):
     assert stage.problems() == [(place, "missing write", detail(2))]
     stage.lose("delta_0000001_0000001_0000")
     assert stage.problems() == [(place, "missing write", detail(n)) for n in (1, 2)]
+
+
+@pytest.mark.parametrize("kind", [ACID, INSERT_ONLY])
+def test_what_is_lost_is_not_read_over(stages, kind):
+    """Neither by a read, nor by a change, nor by a compaction, which would make it final."""
+    stage = stages("", kind)
+    away = stage.location.parent / "away"
+    (stage.location / "delta_0000001_0000001_0000").rename(away)
+    stage.run("ALTER TABLE t COMPACT 'major'")
+    stage.session.run_worker()
+    [compaction] = stage.session.execute("SHOW COMPACTIONS").fetchall()
+    assert "failed" in compaction
+    reads = [lambda: stage.session.execute("SELECT * FROM t").fetchall()]
+    if kind == ACID:
+        reads += [lambda: stage.change("UPDATE", 2), lambda: stage.change("DELETE", 2)]
+    for read in reads:
+        with pytest.raises(MissingFileError, match="write id 1 was committed to table"):
+            read()
+    away.rename(stage.location / "delta_0000001_0000001_0000")
+    assert stage.problems() == []
+
+
+def test_a_snapshot_from_before_the_lost_write_is_read(stages):
+    stage = stages()
+    txn = stage.session._open_txn()
+    before = txn.snapshot([T])[T]
+    stage.run("INSERT INTO t VALUES (3, 'c')")
+    assert (sorted(before.written), txn.snapshot([T])[T]) == ([1, 2], before)
+    txn.close()
+
+
+def test_what_is_lost_can_be_given_up(stages, tmp_path):
+    """In a session for which what is missing is empty."""
+    stage = stages()
+    stage.lose("delta_0000001_0000001_0000")
+    lenient = LocalStorage(missing_is_empty=True)
+    with Session(
+        store=stage.store, engine=PythonEngine(lenient, None, {}), storage=lenient,
+        policy=TxnPolicy(), warehouse=str(tmp_path), user="u", host="h",
+    ) as session:  # fmt: skip
+        assert session.execute("SELECT * FROM t").fetchall() == [(2, "b")]
+        session.execute("INSERT OVERWRITE t VALUES (2, 'b')")
+    assert stage.is_whole()
+    assert stage.session.execute("SELECT * FROM t").fetchall() == [(2, "b")]
 
 
 def test_it_is_named_where_it_was(stages):
@@ -182,17 +231,17 @@ def kept_house(stage: Stage) -> None:
 def test_what_leaves_no_directory_is_no_loss(stages, happens):
     stage = stages()
     happens(stage)
-    assert stage.problems() == []
+    assert stage.is_whole()
     happens(stage) if happens is not truncated else stage.run("TRUNCATE TABLE t")
     stage.run("INSERT INTO t VALUES (3, 'c')")
-    assert stage.problems() == []
+    assert stage.is_whole()
 
 
 @pytest.mark.parametrize("kind", ["minor", "major"])
 def test_what_was_compacted_is_no_loss(stages, kind):
     stage = stages()
     compacted(kind, stage)
-    assert stage.problems() == []
+    assert stage.is_whole()
     assert stage.store.committed_writes(T) == frozenset()
 
 
@@ -222,7 +271,7 @@ def test_records_of_earlier_releases_are_not_believed(stages):
     insert = LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.INSERT)
     stage.store.lock(txn.txn_id, [insert], "u", "h")
     stage.store.commit_txn(txn.txn_id)
-    assert stage.problems() == []
+    assert stage.is_whole()
 
 
 IDS = ValidWriteIdList.parse("default.t:9:9223372036854775807::8")
