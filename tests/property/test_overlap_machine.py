@@ -267,14 +267,16 @@ class OverlapMachine(RuleBasedStateMachine):
         try:
             self.run(process, statement)
         except (CommitStateUnknownError, StorageError):
-            self.dead |= {t.txn_id for t in self.store.show_txns()} - before
+            assert process.store.dead
         except (LockTimeoutError, CompactionRefusedError):
             self.history.append("  (refused)")
         else:
-            # It never came to the verb: nothing to compact, nothing reached.
-            assert not process.store.dead
             if statement.effect is not None:
+                # It never came to the verb: nothing reached.
+                assert not process.store.dead
                 statement.effect()
+        if process.store.dead:
+            self.dead |= {t.txn_id for t in self.store.show_txns()} - before
         process.store.dead = True
 
     @rule(data=st.data(), inner=st.sampled_from(["write", "compact", "clean", "sleep", "open"]))
