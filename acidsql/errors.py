@@ -27,6 +27,7 @@
     ├── CompactionRefusedError
     ├── ConfigError                   a setting, URL or option is at fault
     ├── ForkError                     what a process has opened is used by a forked child of it
+    ├── InternalError                 acidsql itself is at fault: a bug
     └── DependencyError               Java or an optional package is missing
 """
 
@@ -229,6 +230,10 @@ class ConfigError(AcidSqlError):
 
 class ForkError(AcidSqlError):
     """What a process has opened (session, store, Spark) is used by a forked child of it."""
+
+
+class InternalError(AcidSqlError):
+    """acidsql itself is at fault; the cause says where, and the log has its trace."""
 
 
 class DependencyError(AcidSqlError):

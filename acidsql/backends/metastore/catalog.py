@@ -25,8 +25,11 @@ from acidsql.backends.metastore.tables import (
     change_table,
     copied,
     forget_judgement,
+    name_of,
     partition_from,
+    partition_name_from,
     partition_to,
+    require_whole,
     table_from,
     table_to,
     values_of,
@@ -252,6 +255,7 @@ class MetastoreCatalog:
         struct = self._find(TableName.of(name.database, name.table), keep_unknown=True)
         if struct is None:
             raise table_not_found(name)
+        require_whole(struct)
         forget_judgement(struct)
         return struct
 
@@ -271,9 +275,8 @@ class MetastoreCatalog:
             for some in batches(self.tables(database.name)):
                 for struct in self._tables(database.name, some):
                     if struct.sd is not None and struct.sd.location:
-                        name = TableName.of(struct.dbName, struct.tableName)
                         kind = kind_of(struct.parameters or {})
-                        yield Place(name, kind, place_of(struct.sd.location))
+                        yield Place(name_of(struct), kind, place_of(struct.sd.location))
 
     def _tables(self, database: str, names: Sequence[str]) -> list[Struct]:
         request = hms.GetTablesRequest(
@@ -289,8 +292,9 @@ class MetastoreCatalog:
         return _sorted(self._partitions.every(struct, keep_unknown=False), struct)
 
     def partition_names(self, name: TableName) -> list[PartitionName]:
-        texts = self._partitions.names(self._read(name))
-        return sorted(map(PartitionName.parse, texts), key=str)
+        struct = self._read(name)
+        texts = self._partitions.names(struct)
+        return sorted((partition_name_from(text, struct) for text in texts), key=str)
 
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
         struct = self._read(table.name)

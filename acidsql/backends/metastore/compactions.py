@@ -12,6 +12,7 @@ from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.errors import UnknownMethodError
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locks import MetastoreLocks
+from acidsql.backends.metastore.sense import meaning_of
 from acidsql.errors import CompactionRefusedError, TxnError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
@@ -199,7 +200,7 @@ def _of_info(info: Any, worker_id: str) -> Compaction:
         info.dbname,
         info.tablename,
         info.partitionname,
-        _TYPE_OF[info.type],
+        meaning_of(_TYPE_OF, info.type, "type of a compaction"),
         CompactionState.WORKING,
         worker_id=worker_id,
     )
@@ -212,8 +213,8 @@ def _of_element(element: Any) -> Compaction:
         element.dbname,
         element.tablename,
         element.partitionname,
-        _TYPE_OF[element.type],
-        _STATES[element.state],
+        meaning_of(_TYPE_OF, element.type, "type of a compaction"),
+        meaning_of(_STATES, element.state, "state of a compaction"),
         worker_id=element.workerid,
         enqueued_ms=element.enqueueTime or None,
         started_ms=element.start or None,

@@ -70,7 +70,7 @@ class Connection:
     ) -> Any:
         """The result of a method, by the deadline.
 
-        Errors are those of `errors.failed`, or LostAnswerError.
+        Errors are those of `errors.failed`, LostAnswerError, or NonsenseError.
 
         With ``keep_unknown`` structs keep the fields that our IDL does not have, in what is sent
         and in what is received.
@@ -101,13 +101,16 @@ class Connection:
                 raise failed(error, self.endpoint.name, method) from None
             self.close()
             raise self._misunderstood(method, error) from error
-        except BaseException as error:
+        except (UnicodeDecodeError, MemoryError) as error:
+            self.close()
+            if not sent:
+                raise
+            # Texts in no Unicode, or longer than this process may have.
+            raise self._misunderstood(method, error) from error
+        except BaseException:
             # Half a message is on the way.
             self.close()
-            if not sent or not isinstance(error, Exception):
-                raise
-            # Sizes below nothing, texts in no Unicode, whatever the decoder makes of them.
-            raise self._misunderstood(method, error) from error
+            raise
 
     def _send(self, protocol: Any, method: str, arguments: tuple[Any, ...]) -> None:
         struct = getattr(hms.ThriftHiveMetastore, f"{method}_args")()

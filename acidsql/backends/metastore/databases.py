@@ -7,6 +7,7 @@ from typing import Any
 
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
+from acidsql.backends.metastore.sense import given
 from acidsql.catalog import Database
 from acidsql.model.names import DEFAULT_DATABASE
 
@@ -25,7 +26,7 @@ class Roots:
 
 def database_from(struct: Any, roots: Roots) -> Database:
     """The database. Where its managed tables lie: Hive Warehouse.getDatabaseManagedPath."""
-    name = struct.name.lower()
+    name = given(struct.name, "the name of a database").lower()
     location = place_of(struct.locationUri)
     managed = location
     if struct.managedLocationUri:

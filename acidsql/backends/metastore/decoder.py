@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from thriftpy2.protocol.exc import TProtocolException
 from thriftpy2.thrift import TType
+
+from acidsql.backends.metastore.sense import given
 
 KEPT = "unknown_fields"
 """The attribute of a struct that holds, by field id, the wire type and the bytes of the value."""
@@ -42,7 +45,8 @@ _U32 = struct.Struct("!I").unpack
 
 
 class Decoder:
-    """Reads one message. TProtocolException for what is none, UnicodeDecodeError for its texts.
+    """Reads one message. TProtocolException for what is none, UnicodeDecodeError for its texts,
+    NonsenseError for a struct without a field that our IDL requires.
 
     With ``keep_unknown`` structs keep the fields that our IDL does not have.
     """
@@ -81,6 +85,9 @@ class Decoder:
                 self._skip(wire_type, depth + 1)
         if kept:
             setattr(target, KEPT, kept)
+        kind: Any = type(target)
+        for name in _required(kind):
+            given(getattr(target, name), f"the {name} of a {kind.__name__}")
 
     def _value(self, ttype: int, spec: Any, depth: int) -> Any:
         if ttype == TType.STRING:
@@ -163,6 +170,12 @@ class Decoder:
     def _enter(self, depth: int) -> None:
         if depth >= _DEEPEST:
             raise _refused(f"structs more than {_DEEPEST} deep")
+
+
+@cache
+def _required(struct: Any) -> tuple[str, ...]:
+    """The fields of a struct of our IDL that it is nothing without."""
+    return tuple(field[1] for field in struct.thrift_spec.values() if field[-1])
 
 
 def item_type(spec: Any) -> tuple[int, Any]:

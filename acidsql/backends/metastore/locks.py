@@ -10,6 +10,7 @@ from typing import Any
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
+from acidsql.backends.metastore.sense import meaning_of
 from acidsql.backends.metastore.txns import AGENT, MetastoreTxns
 from acidsql.errors import AcidSqlError, LockTimeoutError, NoSuchLockError
 from acidsql.model.ids import NO_TXN, LockId, TxnId
@@ -244,7 +245,7 @@ def _lock(element: Any) -> Lock:
         element.tablename,
         element.partname,
         LockState.WAITING if waiting else LockState.ACQUIRED,
-        _TYPE_OF[element.type],
+        meaning_of(_TYPE_OF, element.type, "type of a lock"),
         element.lastheartbeat,
         element.acquiredat or None,
         element.user,

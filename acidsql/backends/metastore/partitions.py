@@ -9,7 +9,7 @@ from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.errors import MetaError, RefusedError
 from acidsql.backends.metastore.idl import hms
-from acidsql.backends.metastore.tables import Struct
+from acidsql.backends.metastore.tables import Struct, partition_name_from, whole_partitions
 from acidsql.model.names import PartitionName
 
 BATCH = 300
@@ -40,7 +40,7 @@ class PartitionCalls:
     ) -> Iterator[Struct]:
         """Those with a name that is wanted: all names come, but of the others nothing else."""
         names = self.names(table)
-        for some in batches([n for n in names if wanted(PartitionName.parse(n))]):
+        for some in batches([n for n in names if wanted(partition_name_from(n, table))]):
             yield from self.named(table, some, keep_unknown=keep_unknown)
 
     def named(self, table: Struct, names: Sequence[str], *, keep_unknown: bool) -> list[Struct]:
@@ -53,7 +53,7 @@ class PartitionCalls:
             Call("get_partitions_by_names", (table.dbName, table.tableName, names)),
             keep_unknown=keep_unknown,
         )
-        return found
+        return whole_partitions(found)
 
     def filtered(self, table: Struct, text: str) -> list[Struct] | None:
         """Those that pass a filter of the server's language; None if they are many.
@@ -67,7 +67,7 @@ class PartitionCalls:
             )
         except (MetaError, RefusedError):
             return None
-        return found if len(found) <= BATCH else None
+        return whole_partitions(found) if len(found) <= BATCH else None
 
     def add(self, table: Struct, partitions: Sequence[Struct]) -> None:
         """Those that are there already stay as they are."""

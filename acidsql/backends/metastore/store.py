@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from acidsql.backends.metastore.catalog import MetastoreCatalog
 from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
-from acidsql.backends.metastore.sense import with_sensible_verbs
+from acidsql.backends.metastore.sense import with_telling_verbs
 from acidsql.backends.metastore.url import Place
 from acidsql.catalog import Catalog
 from acidsql.model.ids import TxnId
@@ -28,7 +28,7 @@ while it has one there, so whatever locks a statement has, it can come to no cir
 """
 
 
-@with_sensible_verbs(TxnManager, Catalog)
+@with_telling_verbs(TxnManager, Catalog)
 class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
     """Catalog and transaction manager of a running Hive Metastore, as one more of its clients.
 

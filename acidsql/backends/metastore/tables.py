@@ -11,6 +11,7 @@ from acidsql.backends.metastore.capabilities import write_refusal
 from acidsql.backends.metastore.formats import StoredAs, serde_properties, stored_as
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
+from acidsql.backends.metastore.sense import NonsenseError, given
 from acidsql.catalog import Partition
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
@@ -74,30 +75,45 @@ _ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
 
 def table_from(struct: Struct) -> Table:
     """The table. UnsupportedStatementError, with the reason, for one that we cannot use."""
-    name = TableName.of(struct.dbName, struct.tableName)
-    given = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
-    _refuse_unusable(struct, name, given)
+    name = name_of(struct)
+    parameters = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
+    _refuse_unusable(struct, name, parameters)
     stored = stored_as(struct.sd, f"table {name}")
-    parameters = {k: v for k, v in given.items() if k not in (*_KEPT_BY_METASTORE, CREATED_COLUMNS)}
-    comment = parameters.pop("comment", None)
-    if struct.tableType == "EXTERNAL_TABLE" and not _says(parameters, "external"):
-        parameters["EXTERNAL"] = "TRUE"
+    kept = (*_KEPT_BY_METASTORE, CREATED_COLUMNS)
+    noted = {k: v for k, v in parameters.items() if k not in kept}
+    comment = noted.pop("comment", None)
+    if struct.tableType == "EXTERNAL_TABLE" and not _says(noted, "external"):
+        noted["EXTERNAL"] = "TRUE"
     table = Table(
         name=name,
-        columns=_columns_from(struct.sd.cols, name),
+        columns=_columns_from(given(struct.sd.cols, f"the columns of {name}"), name),
         location=place_of(struct.sd.location),
         partition_columns=_columns_from(struct.partitionKeys or (), name),
-        bucketing=_bucketing(struct.sd, given),
-        parameters=parameters,
+        bucketing=_bucketing(struct.sd, parameters),
+        parameters=noted,
         comment=comment,
         owner=struct.owner or "",
         created_s=struct.createTime or 0,
         format=stored.format,
         field_delimiter=stored.field_delimiter,
-        read_only=write_refusal(struct, str(name)) or _own_refusal(struct, given),
+        read_only=write_refusal(struct, str(name)) or _own_refusal(struct, parameters),
     )
     _refuse_mismatch(table)
     return table
+
+
+def name_of(struct: Struct) -> TableName:
+    """The name of a Table."""
+    database = given(struct.dbName, "the database of a table")
+    return TableName.of(database, given(struct.tableName, "the name of a table"))
+
+
+def require_whole(struct: Struct) -> None:
+    """NonsenseError for a Table that lacks what is written back of it."""
+    descriptor = given(struct.sd, "how a table is stored")
+    for field in given(descriptor.cols, "the columns of a table"):
+        given(field.name, "the name of a column")
+        given(field.type, "the type of a column")
 
 
 def _refuse_unusable(struct: Struct, name: TableName, parameters: Mapping[str, str]) -> None:
@@ -159,13 +175,13 @@ def _own_refusal(struct: Struct, parameters: Mapping[str, str]) -> str | None:
 def _columns_from(fields: Sequence[Struct], name: TableName) -> tuple[Column, ...]:
     columns = []
     for field in fields:
+        column = given(field.name, f"the name of a column of {name}")
+        text = given(field.type, f'the type of column "{column}" of {name}')
         try:
-            kind = _type_from(field.type)
+            kind = _type_from(text)
         except ValueError as error:
-            raise UnsupportedStatementError(
-                f'column "{field.name}" of table {name}: {error}'
-            ) from None
-        columns.append(Column(field.name.lower(), kind, field.comment))
+            raise UnsupportedStatementError(f'column "{column}" of table {name}: {error}') from None
+        columns.append(Column(column.lower(), kind, field.comment))
     return tuple(columns)
 
 
@@ -308,18 +324,45 @@ def _says(parameters: Mapping[str, str], key: str) -> bool:
 # -- partitions ---------------------------------------------------------------------------------
 
 
+def whole_partitions(structs: list[Struct]) -> list[Struct]:
+    """The Partitions, which have what they are used by. NonsenseError."""
+    for struct in structs:
+        given(struct.values, "the values of a partition")
+        given(struct.sd, "how a partition is stored")
+    return structs
+
+
 def partition_from(struct: Struct, table: Struct) -> Partition:
     """A partition of a Table. UnsupportedStatementError if its files are kept in another way."""
-    keys = [field.name for field in table.partitionKeys]
+    keys = [given(f.name, "the name of a partition column") for f in table.partitionKeys or ()]
+    _require_as_many(struct.values, keys, "A partition")
     name = PartitionName.of(list(zip(keys, struct.values, strict=True)))
     what = f"partition {name} of table {table.dbName}.{table.tableName}"
-    if stored_as(struct.sd, what) != stored_as(table.sd, "the table"):
+    stored = given(table.sd, f"how table {table.dbName}.{table.tableName} is stored")
+    if stored_as(struct.sd, what) != stored_as(stored, "the table"):
         raise UnsupportedStatementError(f"{what} is stored in another way than its table")
-    if (table.sd.numBuckets or 0) > 0 and struct.sd.numBuckets != table.sd.numBuckets:
+    if (stored.numBuckets or 0) > 0 and struct.sd.numBuckets != stored.numBuckets:
         raise UnsupportedStatementError(
-            f"{what} has {struct.sd.numBuckets} buckets, its table {table.sd.numBuckets}"
+            f"{what} has {struct.sd.numBuckets} buckets, its table {stored.numBuckets}"
         )
     return Partition(name, place_of(struct.sd.location))
+
+
+def partition_name_from(text: str, table: Struct) -> PartitionName:
+    """The name of a partition of a Table, from the metastore's text of it."""
+    try:
+        name = PartitionName.parse(text)
+    except ValueError as error:
+        raise NonsenseError(f"It has what is {error}.") from error
+    _require_as_many(name.items, table.partitionKeys, f"The partition name {text!r}")
+    return name
+
+
+def _require_as_many(values: Sequence[Any], keys: Sequence[Any], what: str) -> None:
+    if len(values) != len(keys):
+        raise NonsenseError(
+            f"{what} has {len(values)} values, its table {len(keys)} partition columns."
+        )
 
 
 def partition_to(partition: Partition, table: Struct) -> Struct:

@@ -15,6 +15,7 @@ from acidsql.backends.metastore.errors import (
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
+from acidsql.backends.metastore.sense import given, meaning_of
 from acidsql.backends.metastore.snapshots import has_new, txn_list, write_id_list
 from acidsql.errors import NoSuchTxnError, TooManyOpenTxnsError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
@@ -98,7 +99,7 @@ class MetastoreTxns:
         except MetaError:
             self._require_room()
             raise
-        opened = [TxnId(i) for i in answer.txn_ids]
+        opened = [TxnId(i) for i in given(answer.txn_ids or None, "the transactions opened")]
         self._opened.update(opened)
         return opened
 
@@ -196,7 +197,7 @@ class MetastoreTxns:
         txns = [
             Txn(
                 TxnId(info.id),
-                _STATES[info.state],
+                meaning_of(_STATES, info.state, "state of a transaction"),
                 TxnType.DEFAULT,
                 info.startedTime or 0,
                 info.lastHeartbeatTime or 0,
@@ -256,7 +257,8 @@ class MetastoreTxns:
         )
         with self._told_why(txn_id):
             answer = self._client.call("allocate_table_write_ids", request)
-        return WriteId(next(m.writeId for m in answer.txnToWriteIds if m.txnId == txn_id))
+        allocated = {m.txnId: m.writeId for m in answer.txnToWriteIds}
+        return WriteId(given(allocated.get(txn_id), f"a write id for transaction {txn_id}"))
 
     @contextmanager
     def _told_why(self, txn_id: TxnId) -> Iterator[None]:
@@ -302,7 +304,8 @@ class MetastoreTxns:
                 dbName=table.database, tableName=table.table, txnIds=txns
             )
             answer = self._client.call("allocate_table_write_ids", request)
-            mark = WriteId(max(m.writeId for m in answer.txnToWriteIds))
+            allocated = max((m.writeId for m in answer.txnToWriteIds), default=None)
+            mark = WriteId(given(allocated, f"write ids of {table}"))
             for txn_id in txns:
                 self.commit_txn(txn_id)
 
@@ -338,7 +341,10 @@ class MetastoreTxns:
         )
         answer = self._client.call("get_valid_write_ids", request)
         lists = {TableName.parse(a.fullTableName): a for a in answer.tblValidWriteIds}
-        valid = {table: write_id_list(table, lists[table]) for table in tables}
+        valid = {
+            table: write_id_list(table, given(lists.get(table), f"the write ids of {table}"))
+            for table in tables
+        }
         self._pin(valid, txns)
         return valid
 

@@ -14,6 +14,7 @@ from thriftpy2.thrift import TApplicationException, TException, TMessageType
 from thriftpy2.transport import TBufferedTransport, TMemoryBuffer, TSocket
 
 from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.sense import NonsenseError
 from acidsql.backends.metastore.unknown_fields import KeepingProtocol
 
 SERVICE = hms.ThriftHiveMetastore
@@ -74,7 +75,7 @@ class FakeMetastore:
                 return
         transport = TBufferedTransport(TSocket(sock=connection))
         protocol = KeepingProtocol(transport)
-        with connection, suppress(TException, OSError, HangUpError):
+        with connection, suppress(TException, OSError, HangUpError, NonsenseError):
             while True:
                 name, _, number = protocol.read_message_begin()
                 kind, answer = self._answer(name, protocol)

@@ -9,6 +9,7 @@ import random
 import struct
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,15 +20,18 @@ from thriftpy2.transport import TMemoryBuffer
 from acidsql.backends.metastore import MetastoreStore
 from acidsql.backends.metastore.decoder import Decoder
 from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.sense import NonsenseError
 from acidsql.backends.metastore.tables import table_to
 from acidsql.backends.metastore.unknown_fields import KeepingProtocol
-from acidsql.errors import AcidSqlError, StorageError
-from acidsql.model.ids import CompactionId, LockId, TxnId
-from acidsql.model.names import TableName
-from acidsql.txn.entities import LockComponent, LockType, WriteOperation
+from acidsql.catalog import Partition
+from acidsql.errors import AcidSqlError, InternalError, StorageError
+from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
+from acidsql.model.names import PartitionName, TableName
+from acidsql.txn.entities import CompactionType, LockComponent, LockType, WriteOperation
 from tests.unit.backends.metastore.server import FakeMetastore
 from tests.unit.backends.metastore.test_catalog import TABLE, T, Tables
 
+K0, K9 = PartitionName.of({"k": "0"}), PartitionName.of({"k": "9"})
 UPDATE = LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)
 SEEDS = range(12)
 LONG = range(400)
@@ -78,6 +82,17 @@ def handlers() -> dict[str, Callable[..., Any]]:
         "abort_txn": lambda *_: None,
         "show_locks": lambda *_: hms.ShowLocksResponse(locks=[lock]),
         "show_compact": lambda *_: hms.ShowCompactResponse(compacts=[compaction]),
+        "find_next_compact2": lambda *_: hms.OptionalCompactionInfoStruct(
+            ci=hms.CompactionInfoStruct(
+                id=7, dbname="default", tablename="t", type=hms.CompactionType.MAJOR
+            )
+        ),
+        "mark_refused": lambda *_: None,
+        "alter_table_req": lambda *_: hms.AlterTableResponse(),
+        "alter_partitions_req": lambda *_: hms.AlterPartitionsResponse(),
+        "rename_partition_req": lambda *_: hms.RenamePartitionResponse(),
+        "add_partitions_req": lambda *_: hms.AddPartitionsResult(),
+        "drop_partitions_req": lambda *_: hms.DropPartitionsResult(),
         "compact2": lambda *_: hms.CompactionResponse(
             id=7, state="initiated", accepted=True
         ),
@@ -89,10 +104,18 @@ VERBS: dict[str, Callable[[MetastoreStore], object]] = {
     "database": lambda s: s.database("default"),
     "tables": lambda s: s.tables("default"),
     "find_table": lambda s: s.find_table(T),
+    "places": lambda s: list(s.places("/w/t")),
     "partitions": lambda s: s.partitions(T),
+    "partition_names": lambda s: s.partition_names(T),
     "partitions_for": lambda s: s.partitions_for(TABLE, ()),
     "valid_txns": lambda s: s.valid_txns(),
     "valid_write_ids": lambda s: s.valid_write_ids([T], s.valid_txns()),
+    "alter_table": lambda s: s.alter_table(TABLE),
+    "rename_table": lambda s: s.rename_table(T, replace(TABLE, name=TableName("default", "v")), ()),
+    "rename_partition": lambda s: s.rename_partition(T, K0, Partition(K9, "/w/t/k=9")),
+    "drop_partitions": lambda s: s.drop_partitions(T, [K0]),
+    "add_partitions": lambda s: s.add_partitions(T, [Partition(K9, "/w/t/k=9")]),
+    "forget_statistics": lambda s: s.forget_statistics(T, [K0]),
     "open_txn": lambda s: s.open_txn("ann", "h"),
     "allocate_write_id": lambda s: s.allocate_write_id(TxnId(5), TableName("default", "t")),
     "lock": lambda s: s.lock(TxnId(5), [UPDATE], "ann", "h", "a"),
@@ -103,6 +126,9 @@ VERBS: dict[str, Callable[[MetastoreStore], object]] = {
     "show_locks": lambda s: s.show_locks(),
     "show_compactions": lambda s: s.show_compactions(),
     "ready_to_clean": lambda s: s.ready_to_clean(),
+    "compact": lambda s: s.compact(T, None, CompactionType.MAJOR),
+    "next_compaction": lambda s: s.next_compaction("w"),
+    "seed_write_id": lambda s: s.seed_write_id(T, WriteId(5)),
     "mark_failed": lambda s: s.mark_failed(CompactionId(7), "why"),
     "setting": lambda s: s.setting("hive.txn.timeout"),
 }
@@ -170,6 +196,8 @@ def outcomes(
             server.change = lambda method, result, c=chance: change(result, c)
             try:
                 verb(store)
+            except InternalError:
+                raise  # what comes of an answer is checked
             except AcidSqlError:
                 seen["refused"] += 1
             else:
@@ -256,7 +284,7 @@ def test_bytes_that_make_no_sense(keep: bool, seeds: range) -> None:
             chance = random.Random(f"{type(result).__name__} {seed}")
             read = Bytes(bytes_changed(data, chance)).read
             # What `Connection.call` takes for an answer that is none; nothing of the machine's.
-            with suppress(EOFError, TProtocolException, UnicodeDecodeError):
+            with suppress(EOFError, TProtocolException, UnicodeDecodeError, NonsenseError):
                 Decoder(read, keep_unknown=keep).read_into(type(result)())
 
 
