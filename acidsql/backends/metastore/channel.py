@@ -11,8 +11,9 @@ from http.client import HTTPConnection, HTTPException
 from io import BytesIO
 from typing import Protocol
 
-from acidsql.backends.metastore.deadline import Deadline, TimedSocket, TimedTls, connect
+from acidsql.backends.metastore.deadline import Deadline, TimedSocket, TimedTls
 from acidsql.backends.metastore.errors import lost_answer, reason_of
+from acidsql.backends.metastore.hosts import connect
 from acidsql.backends.metastore.sasl import Mechanism, mechanism_for, negotiate, read_exactly
 from acidsql.backends.metastore.url import Endpoint, Http, Place, Tls
 from acidsql.errors import ConfigError, StorageError
@@ -213,7 +214,8 @@ def open_channel(endpoint: Endpoint, place: Place, user: str, deadline: Deadline
     """
     if place.http is not None:
         return HttpChannel(endpoint, place, place.http, user, deadline)
-    mechanism = None if place.login is None else mechanism_for(place.login, endpoint)
+    deadline = deadline.sooner(place.connect_timeout_s)
+    mechanism = None if place.login is None else mechanism_for(place.login, endpoint, deadline)
     connected = _connect(endpoint, place, deadline)
     if mechanism is None:
         return SocketChannel(connected)

@@ -6,6 +6,7 @@ import grp
 import logging
 import os
 import pwd
+from functools import partial
 from typing import Any
 
 from thriftpy2.protocol import TCyBinaryProtocol
@@ -17,7 +18,7 @@ from thriftpy2.transport import (
 )
 
 from acidsql.backends.metastore.channel import Channel, open_channel
-from acidsql.backends.metastore.deadline import Deadline
+from acidsql.backends.metastore.deadline import Deadline, within
 from acidsql.backends.metastore.decoder import Decoder
 from acidsql.backends.metastore.errors import (
     LostAnswerError,
@@ -169,7 +170,12 @@ class Connection:
 
     def _say_who(self, user: str, deadline: Deadline) -> None:
         try:
-            self.call("set_ugi", user, _groups(user), deadline=deadline)
+            groups = within(deadline, "groups of a user", partial(_groups, user))
+        except TimeoutError as error:
+            reason = f"The groups of {user} were not known in time"
+            raise not_connected(self.endpoint.name, reason) from error
+        try:
+            self.call("set_ugi", user, groups, deadline=deadline)
         except (UnknownMethodError, MetaError):
             # As Hive's clients do: a server may run everything as itself.
             _log.warning("set_ugi failed at %s", self.endpoint.name, exc_info=True)

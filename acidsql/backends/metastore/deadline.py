@@ -6,8 +6,14 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+from acidsql.txn.supervisor import start_thread
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +38,38 @@ class Deadline:
         if left_s <= 0:
             raise TimeoutError
         return left_s
+
+
+def started(name: str, work: Callable[[], T], outcome: Future[T]) -> None:
+    """Do the work in a thread that nobody needs to wait for, whatever comes of it the outcome.
+
+    ExecutionError if the system starts no more threads.
+    """
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:
+            outcome.set_exception(error)
+        else:
+            outcome.set_result(result)
+
+    start_thread(name, run)
+
+
+def waited_for(outcome: Future[T], deadline: Deadline) -> T:
+    """What came, or TimeoutError: what has come to nothing until the deadline is left alone."""
+    try:
+        return outcome.result(deadline.left_s())
+    except FutureTimeoutError:  # its own before Python 3.11
+        raise TimeoutError from None
+
+
+def within(deadline: Deadline, name: str, work: Callable[[], T]) -> T:
+    """What the work returns that nothing can break off. TimeoutError, ExecutionError."""
+    outcome: Future[T] = Future()
+    started(name, work, outcome)
+    return waited_for(outcome, deadline)
 
 
 class TimedSocket(socket.socket):
@@ -62,27 +100,3 @@ class TimedSocket(socket.socket):
 
 class TimedTls(TimedSocket, ssl.SSLSocket):
     """The same with TLS."""
-
-
-def connect(host: str, port: int, deadline: Deadline) -> TimedSocket:
-    """A connection to the first address of the host that accepts. OSError, TimeoutError.
-
-    How long a name may take to be resolved is a matter of the system.
-    """
-    try:
-        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:
-        raise OSError(0, f"{host} is no name of a host") from error
-    failure: OSError = OSError(0, f"{host} has no address")
-    for family, kind, protocol, _, address in addresses:
-        connected = TimedSocket(family, kind, protocol)
-        try:
-            connected.settimeout(deadline.left_s())
-            connected.connect(address)
-        except OSError as error:
-            connected.close()
-            failure = error
-        else:
-            connected.deadline = deadline
-            return connected
-    raise failure

@@ -6,8 +6,11 @@ import socket
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Protocol
 
+from acidsql.backends.metastore.deadline import Deadline, within
+from acidsql.backends.metastore.hosts import full_name
 from acidsql.backends.metastore.url import Endpoint, Kerberos, Plain
 from acidsql.errors import DependencyError, StorageError
 
@@ -71,7 +74,8 @@ class KerberosMechanism:
 
     name = "GSSAPI"
 
-    def __init__(self, login: Kerberos, endpoint: Endpoint) -> None:
+    def __init__(self, login: Kerberos, endpoint: Endpoint, deadline: Deadline) -> None:
+        """Until the deadline there must be a ticket, and the negotiation be done."""
         try:
             import gssapi  # noqa: PLC0415
         except ImportError as error:
@@ -81,9 +85,10 @@ class KerberosMechanism:
                 hint="pip install 'acidsql[kerberos]'",
             ) from error
         # As Hive's clients do, which ask for the name of an address, too.
-        host = socket.getfqdn(endpoint.host).lower()
+        host = full_name(endpoint.host, deadline).lower()
         self._principal = login.principal.replace("_HOST", host)
         self._endpoint = endpoint
+        self._deadline = deadline
         self._error: type[Exception] = gssapi.exceptions.GSSError
         flags = gssapi.RequirementFlag
         with self._explained():
@@ -108,7 +113,9 @@ class KerberosMechanism:
     def step(self, challenge: bytes) -> bytes:
         with self._explained():
             if not self._context.complete:
-                return self._context.step(challenge or None) or b""
+                # It may ask a KDC, for as long as krb5.conf has it.
+                step = partial(self._context.step, challenge or None)
+                return within(self._deadline, "Kerberos login", step) or b""
             self._protection = self._chosen(self._context.unwrap(challenge).message)
             largest = 0 if self._protection == _NONE else 0xFFFFFF
             chosen = struct.pack("!I", self._protection << 24 | largest)
@@ -150,12 +157,17 @@ class KerberosMechanism:
         try:
             yield
         except self._error as error:
-            raise StorageError(
-                f"the Kerberos login to {self._endpoint.name} failed",
-                detail=f"{_words(error)}.",
-                hint=f"klist shows the tickets, kinit gets one; by the URL the metastore is "
-                f"{self._principal}.",
-            ) from error
+            raise self._failed(_words(error)) from error
+        except TimeoutError as error:
+            raise self._failed("No ticket for it came in time") from error
+
+    def _failed(self, why: str) -> StorageError:
+        return StorageError(
+            f"the Kerberos login to {self._endpoint.name} failed",
+            detail=f"{why}.",
+            hint=f"klist shows the tickets, kinit gets one; by the URL the metastore is "
+            f"{self._principal}.",
+        )
 
 
 def _words(error: Any) -> str:
@@ -168,11 +180,13 @@ def _words(error: Any) -> str:
     return " ".join(" ".join(statuses).split()).rstrip(".")
 
 
-def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint) -> Mechanism:
-    """The mechanism of a login. DependencyError if its package is missing."""
+def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint, deadline: Deadline) -> Mechanism:
+    """The mechanism of a login, to be done by the deadline. DependencyError if its package is
+    missing, TimeoutError.
+    """
     if isinstance(login, Plain):
         return PlainMechanism(login)
-    return KerberosMechanism(login, endpoint)
+    return KerberosMechanism(login, endpoint, deadline)
 
 
 def negotiate(connected: socket.socket, mechanism: Mechanism, name: str) -> None:

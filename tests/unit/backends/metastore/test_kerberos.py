@@ -10,6 +10,7 @@ import hashlib
 import socket
 import struct
 import sys
+import threading
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -239,6 +240,25 @@ def test_the_name_of_the_server(server: Server, monkeypatch: pytest.MonkeyPatch)
         assert Place.of(at).login == Kerberos("hive/_HOST@EXAMPLE.COM")
         with client_of(at) as client:
             assert len(client.call("get_all_databases")) == 1000
+
+
+def test_the_name_of_a_server_that_is_never_told(
+    server: Server, monkeypatch: pytest.MonkeyPatch, hanging: threading.Event
+) -> None:
+    monkeypatch.setattr(socket, "getfqdn", lambda _: hanging.wait(60))
+    with listening(server.serve) as port, pytest.raises(NoConnectionError) as caught:
+        client_of(f"{url(port)}&connect_timeout=0.3").__enter__()
+    assert caught.value.detail == "Nothing came in time."
+
+
+def test_a_ticket_that_never_comes(
+    server: Server, package: Package, hanging: threading.Event
+) -> None:
+    """A KDC that is not there is waited for by the library, long."""
+    package.SecurityContext.step = lambda *_: hanging.wait(60)
+    with listening(server.serve) as port, pytest.raises(StorageError, match="login to") as caught:
+        client_of(f"{url(port)}&connect_timeout=0.3").__enter__()
+    assert caught.value.detail == "No ticket for it came in time."
 
 
 def test_a_server_without_kerberos(package: Package) -> None:
