@@ -72,5 +72,5 @@ def storage_error(error: psycopg.Error, place: Place, *, lost_commit: bool) -> S
 
 def _text(error: psycopg.Error, place: Place) -> str:
     """The driver's words as one sentence, without the password should they have it."""
-    text = " ".join(str(error).split())
-    return cover(text, secrets_of(place.parameters)).rstrip(".") + "."
+    text = cover(str(error), secrets_of(place.parameters))
+    return " ".join(text.split()).rstrip(".") + "."
