@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from acidsql.errors import (
     AcidSqlError,
     CommitStateUnknownError,
+    InternalError,
     LockTimeoutError,
     NoSuchLockError,
     NoSuchTxnError,
@@ -35,6 +36,9 @@ from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy, lock_waits
 
 _log = logging.getLogger(__name__)
+
+_ANSWER_LOST = (StorageError, InternalError)
+"""What a commit may raise that the store has carried out."""
 
 
 class OpenTxn:
@@ -242,14 +246,14 @@ class OpenTxn:
     def _commit(self, step: Callable[[TxnId], None]) -> None:
         try:
             step(self.txn_id)
-        except StorageError:
+        except _ANSWER_LOST:
             _log.warning("asking for a lost commit", extra={"txn_id": self.txn_id}, exc_info=True)
             try:
                 step(self.txn_id)
             except NoSuchTxnError as error:
                 if not error.committed:
                     raise
-            except StorageError as error:
+            except _ANSWER_LOST as error:
                 raise CommitStateUnknownError(
                     f"it is not known whether txnid:{self.txn_id} was committed",
                     detail=str(error),

@@ -12,6 +12,7 @@ from acidsql.backends.memory import MemoryStore
 from acidsql.errors import (
     CommitStateUnknownError,
     ExecutionError,
+    InternalError,
     LockTimeoutError,
     NoSuchTxnError,
     StorageError,
@@ -143,6 +144,28 @@ def test_a_commit_that_cannot_be_asked_for_is_unknown(store):
     with pytest.raises(CommitStateUnknownError, match="txnid:1") as caught:
         txn.commit()
     assert "out of reach" in caught.value.detail
+    assert txn.ended
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_commit_whose_answer_we_failed_to_read_is_asked_for_again(store, monkeypatch, times):
+    """The store has it, and the mistake is ours."""
+    commit_txn, failures = store.commit_txn, [None] * times
+
+    def commit(txn_id):
+        commit_txn(txn_id)
+        if failures:
+            failures.pop()
+            raise InternalError("commit_txn: a mistake of ours")
+
+    monkeypatch.setattr(store, "commit_txn", commit)
+    txn = OpenTxn(store, **WHO)
+    if times == 1:
+        txn.commit()
+    else:
+        with pytest.raises(CommitStateUnknownError, match="txnid:1"):
+            txn.commit()
+    assert store.valid_txns().is_valid(TxnId(1))
     assert txn.ended
 
 
