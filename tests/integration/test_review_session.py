@@ -1,12 +1,16 @@
 """Settings of a session that was handed in do not change what is read and written."""
 
 import datetime
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 import acidsql
-from acidsql.engines.spark.session import PUSHED_NESTED, SparkHolder
+from acidsql.engines.spark.session import SparkHolder
+from acidsql.engines.spark.settings import PUSHED_NESTED, V1_READERS
 
 SETTINGS = {
     "spark.sql.ansi.enabled": "true",
@@ -115,9 +119,103 @@ def test_a_file_that_cannot_be_read_is_never_passed_over(
         result.fetchall()
 
 
-def test_no_other_setting_of_a_session_is_touched(spark):
-    fresh, untouched = spark.newSession(), spark.newSession()
-    SparkHolder(fresh, {}).get()
-    keys = [*SETTINGS, "spark.sql.variable.substitute", PUSHED_NESTED]
-    changed = {k: fresh.conf.get(k) for k in keys if fresh.conf.get(k) != untouched.conf.get(k)}
-    assert changed == {"spark.sql.variable.substitute": "false", PUSHED_NESTED: "parquet"}
+def everything(spark):
+    return dict(spark.conf.getAll)
+
+
+def statements(session):
+    session.execute("INSERT INTO t (id, v) VALUES (1, 'a'), (2, 'b')")
+    session.execute("INSERT INTO t (id, v) SELECT id + 2, v FROM t")
+    session.execute("UPDATE t SET v = upper(v) WHERE ID > 3")
+    session.execute("MERGE INTO t USING t AS s ON t.id = s.id + 9 WHEN MATCHED THEN DELETE")
+    session.execute("EXPLAIN SELECT * FROM t")
+    session.execute("SELECT v FROM t WHERE ID > 3").fetchall()
+    with session.execute("SELECT v FROM t ORDER BY 1") as result:
+        result.fetchone()
+    session.execute("SELECT v FROM t").pandas()
+    session.execute("SELECT v FROM t").arrow()
+    with pytest.raises(acidsql.AcidSqlError):
+        session.execute("SELECT nobody FROM t")
+    with pytest.raises(acidsql.AcidSqlError):
+        session.execute("UPDATE t SET id = id / (id - id)")
+
+
+SPARKS_OWN = {"spark.sql.variable.substitute": "true", PUSHED_NESTED: "parquet,orc"}
+
+
+@pytest.mark.parametrize("given", [SPARKS_OWN, SETTINGS], ids=["defaults", "everything else"])
+def test_a_session_that_was_handed_in_stays_as_it_was(spark, tmp_path, given):
+    fresh = spark.newSession()
+    for key, value in given.items():
+        fresh.conf.set(key, value)
+    before = everything(fresh)
+    with acidsql.connect(str(tmp_path), spark=fresh) as session:
+        session.execute(
+            "CREATE TABLE t (id int, v string) STORED AS ORC"
+            " TBLPROPERTIES ('transactional' = 'true')"
+        )
+        statements(session)
+        assert everything(fresh) == before
+        frame = session.execute("SELECT v FROM t WHERE id = 4").df
+        kept = {PUSHED_NESTED: "parquet", V1_READERS: "orc,parquet,text"}
+        if given.get(V1_READERS) is None:
+            del kept[V1_READERS]
+        assert everything(fresh) == {**before, **kept}
+        statements(session)
+        assert everything(fresh) == {**before, **kept}
+        assert [row.v for row in frame.collect()] == ["B"]
+    assert everything(fresh) == {**before, **kept}
+
+
+def test_the_callers_own_texts_mean_what_they_meant(spark, tmp_path):
+    fresh = spark.newSession()
+    fresh.conf.set("spark.sql.ansi.doubleQuotedIdentifiers", "true")
+    fresh.conf.set("spark.sql.caseSensitive", "true")
+    fresh.conf.set("spark.sql.variable.substitute", "true")
+    fresh.conf.set("x", "7")
+    with acidsql.connect(str(tmp_path), spark=fresh) as session:
+        session.execute("CREATE TABLE t (id int) TBLPROPERTIES ('transactional' = 'true')")
+        session.execute("INSERT INTO t VALUES (1), (2)")
+        frame = session.table("t")
+        assert session.execute('SELECT "a" FROM t WHERE ID = 1').fetchall() == [("a",)]
+        frame.createOrReplaceTempView("mine")
+        assert fresh.sql('SELECT "id" + ${x} AS s FROM mine WHERE "id" = 2').collect()[0].s == 9
+        with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
+            fresh.sql("SELECT ID FROM mine").collect()
+
+
+def test_blocks_of_several_threads_leave_the_session_as_it_was(spark, tmp_path):
+    fresh = spark.newSession()
+    with acidsql.connect(str(tmp_path), spark=fresh) as session:
+        session.execute("CREATE TABLE t (id int) TBLPROPERTIES ('transactional' = 'true')")
+        session.execute("INSERT INTO t VALUES (1), (2)")
+        before = everything(fresh)
+        with ThreadPoolExecutor(4) as threads:
+            reads = [
+                threads.submit(lambda n=n: session.execute(f"SELECT ID + {n} FROM t").fetchall())
+                for n in range(12)
+            ]
+            assert [sorted(r.result()) for r in reads] == [[(n + 1,), (n + 2,)] for n in range(12)]
+        assert everything(fresh) == before
+
+
+def test_a_frame_in_a_session_that_tells_cases_apart(spark, tmp_path):
+    """Columns of files that others wrote, in upper case and under the names of other columns."""
+    fresh = spark.newSession()
+    fresh.conf.set("spark.sql.caseSensitive", "true")
+    (tmp_path / "in").mkdir()
+    orc.write_table(
+        pa.table({"ID": pa.array([1, 2], pa.int32()), "V": ["a", "b"]}), f"{tmp_path}/in/x"
+    )
+    with acidsql.connect(str(tmp_path / "w"), spark=fresh) as session:
+        session.execute(
+            "CREATE TABLE t (id int, v string) STORED AS ORC"
+            " TBLPROPERTIES ('transactional' = 'true')"
+        )
+        session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/in' INTO TABLE t")
+        session.execute("INSERT INTO t VALUES (3, 'c')")
+        session.execute("DELETE FROM t WHERE id = 1")
+        frames = [session.table("t"), session.execute("SELECT id, v FROM t").df]
+        for frame in frames:
+            assert sorted(map(tuple, frame.collect())) == [(2, "b"), (3, "c")]
+            assert [tuple(r) for r in frame.where("id = 2").collect()] == [(2, "b")]

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from acidsql.engines.spark.gateway import java_errors
+
 _DEPTH = 30
 """Java allows a chain to be a circle."""
 _LINE = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): (.*)$", re.M)
@@ -39,8 +41,6 @@ def causes(error: BaseException) -> tuple[Cause, ...]:
 
 
 def _thrown(thrown: Any) -> Iterator[Cause]:
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
-
     for _ in range(_DEPTH):
         if thrown is None:
             return
@@ -48,7 +48,7 @@ def _thrown(thrown: Any) -> Iterator[Cause]:
             name, message = thrown.getClass().getName(), thrown.getMessage() or ""
             yield Cause(_simple_name(str(name)), _condition(thrown), str(message))
             thrown = thrown.getCause()
-        except (Py4JError, OSError):  # the JVM has ended meanwhile
+        except java_errors(OSError):  # the JVM has ended meanwhile
             return
 
 

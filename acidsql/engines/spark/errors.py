@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from acidsql.engines.spark.causes import Cause, causes
-from acidsql.engines.spark.gateway import require_own_spark
+from acidsql.engines.spark.gateway import java_errors, require_own_spark
 from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
@@ -95,10 +95,9 @@ def only_ours() -> Iterator[None]:
 def _is_of_spark(error: Exception) -> bool:
     if "pyspark" not in sys.modules:  # which many statements never need
         return False
-    from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
-    return isinstance(error, (PySparkException, Py4JError, ConnectionError))
+    return isinstance(error, java_errors(PySparkException, ConnectionError))
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
@@ -139,17 +138,16 @@ def is_gone(error: BaseException) -> bool:
 
     Of the first call that fails so, py4j tells no more than that: then another one is made.
     """
-    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # noqa: PLC0415
-    from pyspark import SparkContext  # noqa: PLC0415
-
-    if isinstance(error, (Py4JNetworkError, ConnectionError)):
+    if isinstance(error, java_errors(ConnectionError, name="Py4JNetworkError")):
         return True
-    if not isinstance(error, Py4JError) or isinstance(error, Py4JJavaError):
+    if not isinstance(error, java_errors()) or isinstance(error, java_errors(name="Py4JJavaError")):
         return False
+    from pyspark import SparkContext  # noqa: PLC0415 - loaded by then
+
     gateway: Any = SparkContext._gateway
     try:
         gateway.jvm.System.nanoTime()
-    except (Py4JError, OSError):
+    except java_errors(OSError):
         return True
     return False
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.row_stream import RowStream, collected
+from acidsql.engines.spark.settings import for_statement, keep_for_frames
 from acidsql.model.progress import UNWATCHED, Progress
 
 if TYPE_CHECKING:
@@ -21,38 +23,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SparkFrame:
-    """The Frame port over a DataFrame."""
+    """The Frame port over a DataFrame, which `data_frame` hands out."""
 
-    data_frame: DataFrame
+    frame: DataFrame
     progress: Progress = UNWATCHED
+
+    @property
+    def data_frame(self) -> DataFrame:
+        """The DataFrame itself, to be planned when its owner likes."""
+        with clear_errors():
+            keep_for_frames(self.frame.sparkSession)
+        return self.frame
 
     @property
     def columns(self) -> list[str]:
         with clear_errors():
-            return list(self.data_frame.columns)
+            return list(self.frame.columns)
 
     @property
     def types(self) -> list[str]:
         with clear_errors():
             return [
                 field.metadata.get(CHAR_METADATA, field.dataType.simpleString())
-                for field in self.data_frame.schema.fields
+                for field in self.frame.schema.fields
             ]
 
     def rows(self) -> list[tuple[Any, ...]]:
         with self._jobs(), clear_errors():
-            return collected(self.data_frame)
+            return collected(self.frame)
 
     def batches(self) -> RowStream:
-        return RowStream(self.data_frame, self.progress)
+        return RowStream(self.frame, self.progress)
 
     def arrow(self) -> pa.Table:
         with self._jobs():
-            return to_arrow(self.data_frame)
+            return to_arrow(self.frame)
 
     def pandas(self) -> pd.DataFrame:
         with self._jobs(), clear_errors():
-            return relaxed(self.data_frame).toPandas()
+            return relaxed(self.frame).toPandas()
 
-    def _jobs(self) -> AbstractContextManager[None]:
-        return own_jobs(self.data_frame.sparkSession, "reading", self.progress)
+    @contextmanager
+    def _jobs(self) -> Iterator[None]:
+        spark = self.frame.sparkSession
+        with own_jobs(spark, "reading", self.progress), clear_errors(), for_statement(spark):
+            yield

@@ -47,6 +47,15 @@ def require_own_spark() -> None:
         )
 
 
+def java_errors(*others: type[Exception], name: str = "Py4JError") -> tuple[type[Exception], ...]:
+    """py4j's error of a name, and others, to catch; no error of py4j's where it is not loaded.
+
+    It is PySpark's way to the JVM, so it is loaded where there is one; Spark Connect has none.
+    """
+    module = sys.modules.get("py4j.protocol")
+    return others if module is None else (*others, getattr(module, name))
+
+
 def by_gateway(spark: SparkSession, make: Callable[[Any], T], otherwise: str) -> T | None:
     """What is made with the classes of the JVM; None if there is no gateway.
 
@@ -55,10 +64,8 @@ def by_gateway(spark: SparkSession, make: Callable[[Any], T], otherwise: str) ->
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:
         return None
-    from py4j.protocol import Py4JError  # noqa: PLC0415
-
     try:
         return make(jvm)
-    except (Py4JError, TypeError, AttributeError):
+    except java_errors(TypeError, AttributeError):
         _log.warning("this Spark's classes are unknown: %s", otherwise, exc_info=True)
         return None

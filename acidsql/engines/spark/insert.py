@@ -13,7 +13,8 @@ from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.job import Job, collect_rows, files_batch, map_in_arrow, run_writers
-from acidsql.engines.spark.sql import ansi, literal
+from acidsql.engines.spark.settings import ansi
+from acidsql.engines.spark.sql import literal
 from acidsql.engines.spark.values import stored
 from acidsql.errors import AnalysisError
 from acidsql.model.ids import StatementId

@@ -20,7 +20,8 @@ from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.row_size import beyond_guess, rows_left
-from acidsql.engines.spark.sql import configured, run_sql
+from acidsql.engines.spark.settings import configured
+from acidsql.engines.spark.sql import run_sql
 from acidsql.errors import ExecutionError
 from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1

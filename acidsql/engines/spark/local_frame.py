@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import clear_errors
-from acidsql.engines.spark.sql import configured
+from acidsql.engines.spark.settings import configured
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -33,7 +33,7 @@ from acidsql.engines.spark.job import (
 )
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.read import Scan, ScanRequest
-from acidsql.engines.spark.sql import ansi, configured
+from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.values import kept, stored
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import by_gateway
 from acidsql.engines.spark.own_jobs import own_jobs
+from acidsql.engines.spark.settings import for_statement
 from acidsql.errors import ExecutionError
 from acidsql.model.progress import UNWATCHED, Progress
 
@@ -51,6 +52,7 @@ class RowStream:
         self._progress = progress
         self._batches = self._compute()
         self._computed = False
+        self._planned = False
 
     @property
     def computed(self) -> bool:
@@ -60,8 +62,13 @@ class RowStream:
         return self
 
     def __next__(self) -> Rows:
-        with own_jobs(self._frame.sparkSession, "reading", self._progress), clear_errors():
-            return next(self._batches)
+        spark = self._frame.sparkSession
+        with own_jobs(spark, "reading", self._progress), clear_errors():
+            if self._planned:
+                return next(self._batches)
+            with for_statement(spark):
+                self._planned = True
+                return next(self._batches)
 
     def close(self) -> None:
         self._batches.close()

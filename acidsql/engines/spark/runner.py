@@ -34,6 +34,7 @@ from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.registered import registered_frame
 from acidsql.engines.spark.session import SparkHolder
+from acidsql.engines.spark.settings import for_statement
 from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AcidSqlError
 from acidsql.model.access import Operation
@@ -114,7 +115,7 @@ class SparkEngine:
     @contextmanager
     def _job(self, context: ReadContext, phase: str = "planning") -> Iterator[Job]:
         spark = self._spark.get()
-        with own_jobs(spark, phase, self._progress):
+        with own_jobs(spark, phase, self._progress), for_statement(spark):
             yield Job(
                 spark,
                 self._storage,

@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.gateway import by_gateway
+from acidsql.engines.spark.gateway import by_gateway, java_errors
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table
@@ -70,8 +70,6 @@ def _options(
 
 
 def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tuple[str, str], ...]:
-    from py4j.protocol import Py4JError  # noqa: PLC0415
-
     ddl = ", ".join(f"`{c.name.replace('`', '``')}` {storage_type(c.type)}" for c in columns)
     schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
     orc_filters = getattr(
@@ -80,7 +78,7 @@ def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tupl
     sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq(filters)
     try:
         found = orc_filters.createFilter(schema, sequence)
-    except Py4JError:  # Spark 4.3 has a third parameter, with a default
+    except java_errors():  # Spark 4.3 has a third parameter, with a default
         found = orc_filters.createFilter(
             schema, sequence, getattr(orc_filters, "createFilter$default$3")()
         )

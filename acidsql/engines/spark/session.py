@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors, first_line, is_gone
-from acidsql.engines.spark.gateway import has_parents_spark, require_own_spark
+from acidsql.engines.spark.gateway import has_parents_spark, java_errors, require_own_spark
+from acidsql.engines.spark.settings import ANALYSIS, PUSHED_NESTED
 from acidsql.errors import ConfigError, DependencyError, ExecutionError
 from acidsql.model.progress import UNWATCHED, Progress
 
@@ -37,6 +38,8 @@ OWN_CONF: Mapping[str, str] = {
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "4096",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    **ANALYSIS,
+    PUSHED_NESTED: "parquet",
 }
 """How a session of our own is started; ``config`` keys that begin with "spark." come on top.
 
@@ -44,11 +47,9 @@ The JVM runs in UTC because ORC's reader shifts timestamps by the JVM's zone, no
 A shuffle whose lost part is computed anew, and comes out otherwise, is repeated as a whole.
 """
 
-PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"
 _REMOTE = frozenset({"spark.remote", "SPARK_REMOTE"})
 """Where either is set, Spark is a server of Spark Connect, with settings of its own."""
 _starting = threading.Lock()
-_V1_READERS = "spark.sql.sources.useV1SourceList"
 
 
 class SparkHolder:
@@ -100,8 +101,6 @@ class SparkHolder:
                 "the SparkSession of this session has been stopped",
                 hint="Connect again, with a SparkSession that runs.",
             )
-        with clear_errors():
-            _prepare(self._session)
         return self._session
 
     def close(self) -> None:
@@ -194,14 +193,13 @@ def _forget(session: SparkSession) -> None:
 
 def _started(builder: SparkSession.Builder, conf: Mapping[str, str]) -> SparkSession:
     """A new session. DependencyError if there is none to be had: an old Java, a wrong setting."""
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - only where Spark is used anyway
-    from pyspark.errors import PySparkException  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - only where Spark is used anyway
 
     try:
         for key, value in conf.items():
             builder = builder.config(key, value)
         return builder.getOrCreate()
-    except (PySparkException, Py4JError, OSError) as error:
+    except java_errors(PySparkException, OSError) as error:
         raise DependencyError(
             f"Spark cannot be started: {first_line(str(error))}",
             hint="It needs Java 17 or newer and settings that it knows; what Java had to say about"
@@ -218,35 +216,3 @@ def require_java() -> None:
             "Spark needs Java 17 or newer, and no java was found: install a JDK"
             " (for example openjdk-17-jre-headless) or set JAVA_HOME"
         )
-
-
-def _prepare(session: SparkSession) -> None:
-    """What reading rightly needs of any session, a given one too.
-
-    Spark must not push filters on ``row.x`` into ORC. ORC resolves a search argument's columns
-    inside ``row``, so a filter on a user column called like another one's field could prune by the
-    wrong column; and it would overwrite ours. And string literals must be what they are to the
-    grammar: Spark must not replace ``${…}`` in them, nor keep their escapes, nor take those in
-    double quotes for names, nor make two of `'it''s'`. T and t are one name to the planner,
-    so they must be to Spark. And only readers of its first kind know the path of a row's file.
-    Asked each time, for whoever gave us the session may set what he likes in it.
-    """
-    sources = session.conf.get(PUSHED_NESTED, "parquet,orc") or ""
-    kept = ",".join(s for s in sources.split(",") if s.strip().lower() != "orc")
-    if kept != sources:
-        session.conf.set(PUSHED_NESTED, kept)
-    # None where nobody has set it: not what counts then.
-    chosen = session.conf.get(_V1_READERS, None)
-    if chosen is not None:
-        readers = [s.strip() for s in chosen.split(",") if s.strip()]
-        if missing := [s for s in ("orc", "parquet", "text") if s not in readers]:
-            session.conf.set(_V1_READERS, ",".join([*readers, *missing]))
-    for key in (
-        "spark.sql.variable.substitute",
-        "spark.sql.parser.escapedStringLiterals",
-        "spark.sql.ansi.doubleQuotedIdentifiers",
-        "spark.sql.legacy.consecutiveStringLiterals.enabled",
-        "spark.sql.caseSensitive",
-    ):
-        if session.conf.get(key, None) != "false":  # Spark logs a warning for some settings
-            session.conf.set(key, "false")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
@@ -13,9 +11,6 @@ from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSourc
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-_guard = threading.Lock()
-_configured: dict[tuple[int, str], tuple[str | None, int]] = {}
 
 Resolve = Callable[[TableSource | FrameSource | InputSource], "DataFrame"]
 
@@ -43,45 +38,6 @@ def run_sql(
     with clear_errors():
         args = {name: bound(name, value) for name, value in parameters.items()}
         return spark.sql("".join(rendered), args=args or None, **frames)
-
-
-@contextmanager
-def configured(spark: SparkSession, key: str, value: str) -> Iterator[None]:
-    """A setting of the session for as long as a block runs.
-
-    Blocks of several threads may overlap: the first of them sets it, the last sets it back.
-    """
-    place = (id(spark), key)
-    with _guard:
-        before, depth = _configured.get(place, (spark.conf.get(key, None), 0))
-        _configured[place] = (before, depth + 1)
-        if depth == 0 and before != value:  # Spark logs a warning for some settings
-            spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        with _guard:
-            depth = _configured[place][1] - 1
-            _configured[place] = (before, depth)
-            if depth == 0:
-                del _configured[place]
-                if before != value:
-                    _set_back(spark, key, before)
-
-
-def _set_back(spark: SparkSession, key: str, before: str | None) -> None:
-    if before is None:
-        spark.conf.unset(key)
-    else:
-        spark.conf.set(key, before)
-
-
-def ansi(spark: SparkSession) -> AbstractContextManager[None]:
-    """Analyse with ANSI rules: a value that does not fit its column is an error, never bent.
-
-    They bind when a query is analysed, so they need not hold while it runs.
-    """
-    return configured(spark, "spark.sql.ansi.enabled", "true")
 
 
 def literal(text: str) -> str:

@@ -8,7 +8,7 @@ from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job, row_width, write_changed_rows
 from acidsql.engines.spark.read import ScanRequest
-from acidsql.engines.spark.sql import ansi
+from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import kept, stored
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.engines.spark.sql import configured
+from acidsql.engines.spark.settings import configured
 
 
 class Conf:
