@@ -23,7 +23,8 @@ class UnrecordedTxn(OpenTxn):
 
     What a transaction records for a read keeps definitions and the cleaner from its files. They
     have to write to the same store, so mostly they cannot come either. If one does, once there is
-    room again, a file that is gone is a SnapshotExpiredError as ever.
+    room again, or from where the store is not read-only, a file that is gone is a
+    SnapshotExpiredError as ever.
     """
 
     def __init__(self, manager: TxnManager, policy: TxnPolicy, why: StoreNotWritableError) -> None:

@@ -188,13 +188,16 @@ def open_directory() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def read_only(directory: Path) -> Iterator[None]:
-    """Nothing below the directory can be written, not by root either: it is nobody meanwhile."""
+def read_only(directory: Path, spared: str = "") -> Iterator[None]:
+    """Nothing below the directory can be written, not by root either: it is nobody meanwhile.
+
+    ``spared`` is a file that anybody may write to.
+    """
     was_root = os.geteuid() == 0
     everything = [directory, *directory.rglob("*")]
     modes = {p: p.stat().st_mode for p in everything}
     for path in everything:
-        path.chmod(0o555 if path.is_dir() else 0o444)
+        path.chmod(0o666) if path.name == spared else path.chmod(0o555 if path.is_dir() else 0o444)
     if was_root:
         os.seteuid(NOBODY)
     try:

@@ -25,6 +25,7 @@ from acidsql.catalog import (
     table_exists,
     table_not_found,
 )
+from acidsql.errors import StoreNotWritableError
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
@@ -67,7 +68,16 @@ class RelationalCatalog(OverSql):
 
     def __init__(self, sql: SqlConnection, warehouse: str) -> None:
         self._sql = sql
-        self._place_default_database(warehouse)
+        try:
+            self._place_default_database(warehouse)
+        except StoreNotWritableError:
+            if not self._has_default_database(located=bool(warehouse)):
+                raise
+
+    @reading
+    def _has_default_database(self, *, located: bool) -> bool:
+        row = self._sql.row("database", name=DEFAULT_DATABASE)
+        return row is not None and (bool(Database(*row).location) or not located)
 
     @writing
     def _place_default_database(self, warehouse: str) -> None:

@@ -8,14 +8,23 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from acidsql.backends.relational.connection import Mode, Row
 from acidsql.backends.relational.queries import load_migrations, load_queries
+from acidsql.backends.sqlite.errors import (
+    FREE_SPACE,
+    damaged,
+    is_busy,
+    lacks_room,
+    read_only,
+    storage_error,
+)
 from acidsql.backends.sqlite.log import Log
+from acidsql.backends.sqlite.still import ChangedMeanwhileError, at_one_moment
 from acidsql.backends.sqlite.store_file import StoreFile
-from acidsql.errors import AcidSqlError, CorruptFileError, StorageError, StoreNotWritableError
+from acidsql.errors import AcidSqlError, StorageError, StoreNotWritableError
 from acidsql.forks import Home
 
 _DIALECT = "acidsql.backends.sqlite"
@@ -23,12 +32,6 @@ _RETRY_S = (0.0002, 0.003)
 """The first and the longest pause before a locked file is tried again."""
 _READS = frozenset((Mode.READING, Mode.GLANCING))
 _SYNCED = frozenset((Mode.WRITING, Mode.EARLY, Mode.ALONE))
-_WRITE_ERRORS = (
-    "SQLITE_READONLY",
-    "SQLITE_IOERR_WRITE",
-    "SQLITE_IOERR_SHMSIZE",
-    "SQLITE_IOERR_TRUNCATE",
-)
 _LARGEST_CHECKED = 32 << 20
 """The size in bytes up to which a store is checked when it is opened: 100 ms for 10 MB or so."""
 _NOTHING: Mapping[str, object] = {}
@@ -63,6 +66,9 @@ class SqliteFile:
     others, and before the verb answers. So what was answered survives the loss of power, and all
     that came before it in the log. Who reads what is not synced yet syncs it before it answers.
     What is UNSYNCED survives the end of a process, as the log is the operating system's then.
+
+    A file that could not be opened for writing is opened anew for each store transaction: one that
+    reads looks at it as it is, one that writes tries to open it as usual from then on.
     """
 
     def __init__(
@@ -73,7 +79,7 @@ class SqliteFile:
         *,
         must_exist: bool = False,
     ) -> None:
-        self._file = StoreFile(path)
+        self._file = StoreFile(path, busy_timeout_s)
         self.path = self._file.path
         self._busy_timeout_s = busy_timeout_s
         self._clock_ms = clock_ms
@@ -88,12 +94,14 @@ class SqliteFile:
         self._synced_version = -1
         """What others had committed, as SQLite numbers it, when the log was synced last."""
         self._connection: sqlite3.Connection | None = None
+        self._refusal: StoreNotWritableError | None = None
+        """Why the file is not open for writing."""
         self._home = Home(f"transaction store {self.path}", self)
         with self._guard, self._translated():
             self._file.prepare(self._make, must_exist=must_exist)
-            self._connection = self._connect(self._file.real_path)
-            self._file.remember()
-            self._require_whole(self._connection)
+            self._refusal = self._open_for_writing()
+            if self._refusal is not None:
+                self._require_readable(self._refusal)
 
     @property
     def is_new(self) -> bool:
@@ -144,7 +152,7 @@ class SqliteFile:
             except sqlite3.OperationalError as error:
                 now_s = time.monotonic()
                 until_s = until_s or now_s + self._busy_timeout_s
-                if not _is_busy(error) or now_s > until_s:
+                if not is_busy(error) or now_s > until_s:
                     raise
             time.sleep(random.uniform(0.5, 1.5) * pause_s)  # noqa: S311 - no secret
             pause_s = min(pause_s * 1.2, longest_s)
@@ -153,8 +161,14 @@ class SqliteFile:
 
     def carry_out(self, mode: Mode, work: Callable[[], T], *, repeatable: bool) -> T:
         # The answer of a file is not lost.
-        with self.transaction(mode):
-            return work()
+        until_s = time.monotonic() + self._busy_timeout_s
+        while True:
+            try:
+                with self.transaction(mode):
+                    return work()
+            except ChangedMeanwhileError:
+                if self._depth or time.monotonic() > until_s:
+                    raise
 
     @contextmanager
     def transaction(self, mode: Mode) -> Iterator[None]:
@@ -163,6 +177,10 @@ class SqliteFile:
         with self._guard, self._translated():
             if self._depth:
                 yield
+                return
+            if self._must_read_still(mode):
+                with self._still(mode):
+                    yield
                 return
             connection, reads = self._open(), mode in _READS
             if not reads:
@@ -219,6 +237,49 @@ class SqliteFile:
             if version is not None:
                 self._synced_version = max(self._synced_version, version)
 
+    # -- a file that cannot be written to -------------------------------------------------------
+
+    def _must_read_still(self, mode: Mode) -> bool:
+        """Whether the file is not open. StoreNotWritableError if it cannot be for who writes."""
+        if self._refusal is None or mode in _READS:
+            return self._refusal is not None
+        self._file.require_there()
+        self._refusal = self._open_for_writing()
+        if self._refusal is not None:
+            raise self._refusal
+        return False
+
+    @contextmanager
+    def _still(self, mode: Mode) -> Iterator[None]:
+        """A store transaction that reads, of a file that others may write to."""
+        self._file.require_same()
+        path = self._file.real_path
+        try:
+            with at_one_moment(path, self._busy_timeout_s) as self._connection:
+                self._depth, self._is_fixed = 1, True
+                yield
+            if mode is Mode.READING:
+                with suppress(FileNotFoundError):
+                    self._sync(Log(path), self._commits, None)
+        finally:
+            self._depth, self._connection = 0, None
+        self._file.require_same()
+
+    def _require_readable(self, refusal: StoreNotWritableError) -> None:
+        """Raise unless the store is whole, and nothing has to be written before it is read."""
+        newest = load_migrations(_DIALECT)[-1][0]
+        with self._still(Mode.READING):
+            connection = self._open()
+            version = self._schema_version(connection)
+            self._require_known(version, newest)
+            self._require_whole(connection)
+        if version < newest:
+            raise StoreNotWritableError(
+                f"{refusal.message}, and has to be brought to schema version {newest}",
+                detail=f"It has version {version}. {refusal.detail}",
+                hint="Open it once where it can be written.",
+            )
+
     # -- opening and closing --------------------------------------------------------------------
 
     def close(self) -> None:
@@ -227,7 +288,7 @@ class SqliteFile:
         with self._guard:
             if self._connection is not None:
                 self._connection.close()
-            self._connection = self._log = None
+            self._connection = self._log = self._refusal = None
 
     def _open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -241,7 +302,36 @@ class SqliteFile:
 
     def _make(self, path: str) -> None:
         """A store without anything in it."""
-        self._connect(path).close()
+        try:
+            self._connect(path).close()
+        except sqlite3.OperationalError as error:
+            full = lacks_room(error, path)
+            raise StorageError(
+                f"cannot make the transaction store {self.path}",
+                detail=f"The disk is full: {error}." if full else f"{error}.",
+                hint=FREE_SPACE if full else None,
+            ) from error
+
+    def _open_for_writing(self) -> StoreNotWritableError | None:
+        """Connect; or else what those are told who write."""
+        refusal = read_only(self._file.real_path)
+        if refusal is not None:
+            return refusal
+        try:
+            connection = self._connect(self._file.real_path)
+        except sqlite3.OperationalError as error:
+            told = self._storage_error(error)
+            if not isinstance(told, StoreNotWritableError):
+                raise
+            return told
+        try:
+            self._file.remember()
+            self._require_whole(connection)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
+        return None
 
     def _connect(self, path: str) -> sqlite3.Connection:
         connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
@@ -262,14 +352,7 @@ class SqliteFile:
             return
         (found,) = self._patiently(connection, "PRAGMA quick_check(1)").fetchone()
         if found != "ok":
-            raise self._damaged(f"SQLite finds {found}.")
-
-    def _damaged(self, detail: str) -> CorruptFileError:
-        return CorruptFileError(
-            f"the transaction store {self.path} is damaged",
-            detail=detail,
-            hint="Restore it from a backup.",
-        )
+            raise damaged(self.path, f"SQLite finds {found}.")
 
     def _migrate(self, connection: sqlite3.Connection) -> None:
         migrations = load_migrations(_DIALECT)
@@ -280,12 +363,7 @@ class SqliteFile:
         try:
             # Asked again: another process may have migrated while this one waited.
             version = self._schema_version(connection)
-            if version > newest:
-                raise StorageError(
-                    f"the transaction store {self.path} has schema version {version}",
-                    detail=f"This release knows versions up to {newest}.",
-                    hint="Use a newer release.",
-                )
+            self._require_known(version, newest)
             for number, statements in migrations:
                 for statement in statements if number > version else ():
                     connection.execute(statement)
@@ -295,6 +373,14 @@ class SqliteFile:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+    def _require_known(self, version: int, newest: int) -> None:
+        if version > newest:
+            raise StorageError(
+                f"the transaction store {self.path} has schema version {version}",
+                detail=f"This release knows versions up to {newest}.",
+                hint="Use a newer release.",
+            )
 
     def _schema_version(self, connection: sqlite3.Connection) -> int:
         (version,) = self._patiently(connection, "PRAGMA user_version").fetchone()
@@ -306,57 +392,9 @@ class SqliteFile:
             yield
         except UnicodeDecodeError as error:
             # Of a message of SQLite that quotes what the file holds.
-            raise self._damaged(f"{error}.") from error
+            raise damaged(self.path, f"{error}.") from error
         except sqlite3.Error as error:
             raise self._storage_error(error) from error
 
     def _storage_error(self, error: sqlite3.Error) -> StorageError:
-        if _is_busy(error):
-            return StorageError(
-                f"the transaction store {self.path} is busy",
-                detail=f"Another process kept it locked for {self._busy_timeout_s:g} seconds.",
-                hint="Try again; if it stays busy, look for a process that hangs in it.",
-            )
-        if type(error) is sqlite3.DatabaseError:
-            return self._damaged(f"{error}.")
-        if _is_full(error):
-            return StoreNotWritableError(
-                f"the disk of the transaction store {self.path} is full",
-                detail=f"{error}.",
-                hint=_FREE_SPACE,
-            )
-        if _is_not_writable(error):
-            return StoreNotWritableError(
-                f"the transaction store {self.path} cannot be written",
-                detail=f"{error} ({_name_of(error)}).",
-                hint="Look for a full disk or quota, and for rights on the file and its directory.",
-            )
-        hint = None
-        if isinstance(error, sqlite3.OperationalError):
-            hint = "Its directory must exist and be writable, and so must the file."
-        return StorageError(
-            f"cannot use the transaction store {self.path}", detail=f"{error}.", hint=hint
-        )
-
-
-_FREE_SPACE = "Free some space. Reads go on meanwhile."
-
-
-def _is_full(error: sqlite3.Error) -> bool:
-    """Whether SQLite was told that there is no room left."""
-    return isinstance(error, sqlite3.OperationalError) and "is full" in str(error)
-
-
-def _is_not_writable(error: sqlite3.Error) -> bool:
-    """Whether a write was refused. Python 3.10 does not tell which I/O error it was."""
-    name = _name_of(error)
-    return "readonly database" in str(error) or name.startswith(_WRITE_ERRORS)
-
-
-def _name_of(error: sqlite3.Error) -> str:
-    return str(getattr(error, "sqlite_errorname", "SQLite"))
-
-
-def _is_busy(error: sqlite3.Error) -> bool:
-    text = str(error)
-    return isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text)
+        return storage_error(error, self.path, busy_timeout_s=self._busy_timeout_s)

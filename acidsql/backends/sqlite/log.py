@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 _sync_data = getattr(os, "fdatasync", os.fsync)
+
+
+def _open(path: str) -> int:
+    inherit_not = getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.open(path, os.O_RDWR | inherit_not)
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        # What others write to and this process may only read can be synced, too.
+        return os.open(path, os.O_RDONLY | inherit_not)
 
 
 class Log:
@@ -16,7 +28,7 @@ class Log:
     """
 
     def __init__(self, path: str) -> None:
-        self._descriptor = os.open(f"{path}-wal", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        self._descriptor = _open(f"{path}-wal")
         self._error: OSError | None = None
 
     def sync(self) -> None:

@@ -8,8 +8,8 @@ import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import closing, suppress
-from urllib.parse import quote
 
+from acidsql.backends.sqlite.still import connect_for_reading
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 
 _TABLES = frozenset(("TXNS", "NEXT_TXN_ID", "DBS", "TBLS"))
@@ -32,7 +32,8 @@ class StoreFile:
     all its locks on that file, those of other connections too.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, busy_timeout_s: float) -> None:
+        self._busy_timeout_s = busy_timeout_s
         self.path = os.path.abspath(path)
         try:
             # SQLite puts the side files beside the file that symbolic links lead to.
@@ -156,12 +157,9 @@ class StoreFile:
 
     def _schema(self) -> list[tuple[object, object]]:
         """The kinds and names of what a database consists of."""
-        # Without a log the file is all there is, and no side file need be made to read it.
-        log = self.real_path + "-wal"
-        plain = not os.path.exists(log) or not os.path.getsize(log)
-        uri = f"file:{quote(os.fsencode(self.real_path))}?mode=ro{'&immutable=1' if plain else ''}"
         try:
-            with closing(sqlite3.connect(uri, uri=True)) as connection:
+            connection, _ = connect_for_reading(self.real_path, self._busy_timeout_s)
+            with closing(connection):
                 return connection.execute("SELECT type, name FROM sqlite_master").fetchall()
         except sqlite3.DatabaseError as error:
             if "not a database" in str(error):
