@@ -29,7 +29,7 @@ import acidsql
 from acidsql.errors import AcidSqlError, ConfigError
 from acidsql.model.credentials import hide, shown
 from acidsql.model.html_table import html_table
-from acidsql.model.progress import ProgressLine
+from acidsql.model.progress import PATIENCE_S, ProgressLine, Relay
 from acidsql.model.value_text import cell_text
 from acidsql.result import summary
 from acidsql.script import run_script
@@ -230,6 +230,12 @@ class CellLine:
         else:
             self._handle.update(data, raw=True)  # type: ignore[no-untyped-call]
 
+    def leave(self) -> None:
+        """What is shown from now on is shown by the cell that runs then."""
+        if self._ended is not None and not self._ended.is_set():
+            self._write("")
+        self._handle = None
+
 
 def show(result: Result) -> None:
     """Display the first rows of a result as a table, or what its statement did."""
@@ -257,5 +263,9 @@ def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str
 
 
 def load(ipython: InteractiveShell) -> None:
-    """Register the magics with a shell."""
+    """Register the magics with a shell; a notebook's shows what plain cells are at, too."""
     ipython.register_magics(AcidSqlMagics(ipython))
+    if getattr(ipython, "kernel", None) is not None:
+        line = CellLine()
+        Relay.else_watched_by(ProgressLine(line, PATIENCE_S))
+        ipython.events.register("pre_run_cell", lambda _: line.leave())

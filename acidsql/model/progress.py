@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 Tasks = Callable[[], tuple[int, int]]
 """How many tasks are done, and how many there are; asked from another thread."""
@@ -36,11 +36,18 @@ UNWATCHED: Progress = _Nobody()
 class Relay:
     """A Progress that hands on to another for as long as that watches."""
 
+    _elsewhere: ClassVar[Progress] = UNWATCHED
+
     def __init__(self) -> None:
-        self._watcher = UNWATCHED
+        self._watcher: Progress | None = None
+
+    @classmethod
+    def else_watched_by(cls, watcher: Progress) -> None:
+        """From now on, hand on to a watcher what nobody else watches, of every relay."""
+        cls._elsewhere = watcher
 
     def during(self, phase: str, tasks: Tasks | None = None) -> AbstractContextManager[None]:
-        return self._watcher.during(phase, tasks)
+        return (self._watcher or self._elsewhere).during(phase, tasks)
 
     @contextmanager
     def watched_by(self, watcher: Progress) -> Iterator[None]:
@@ -78,8 +85,9 @@ class ProgressLine:
 
     @contextmanager
     def during(self, phase: str, tasks: Tasks | None = None) -> Iterator[None]:
+        entered = phase, tasks, self.clock()
         with self._guard:
-            self._phases.append((phase, tasks, self.clock()))
+            self._phases.append(entered)
             if len(self._phases) == 1:
                 self._timer = threading.Timer(self.patience_s, self._show)
                 self._timer.daemon = True
@@ -88,7 +96,8 @@ class ProgressLine:
             yield
         finally:
             with self._guard:
-                self._phases.pop()
+                # Not the last: that may be another thread's.
+                self._phases.remove(entered)
                 if not self._phases:
                     self._hide()
 

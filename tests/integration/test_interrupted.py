@@ -189,6 +189,7 @@ PREPARED = """
 import pathlib, threading, time
 import acidsql
 %load_ext acidsql
+warehouse = {warehouse!r}
 %acidsql --connect {warehouse}
 %acidsql SELECT 1
 from pyspark.sql import SparkSession
@@ -203,11 +204,19 @@ threading.Thread(target=watch).start()
 """
 
 
-def test_a_notebook(tmp_path):
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        (f"%%acidsql\n{SORTED}", ["interrupted"]),
+        (f"session = acidsql.connect(warehouse)\nsession.execute('{SORTED}').fetchall()", None),
+    ],
+    ids=["magic", "session"],
+)
+def test_a_notebook(tmp_path, statement, told):
     at_work = tmp_path / "at_work"
     cells = [
-        PREPARED.format(warehouse=tmp_path / "warehouse", at_work=str(at_work)),
-        f"%%acidsql\n{SORTED}",
+        PREPARED.format(warehouse=str(tmp_path / "warehouse"), at_work=str(at_work)),
+        statement,
         "%acidsql SELECT 6 * 7 AS answer",
         "while tracker.getActiveStageIds(): time.sleep(0.05)\nprint('no task is left')",
     ]
@@ -229,7 +238,7 @@ def test_a_notebook(tmp_path):
     progress, error = interrupted
     assert progress.data == {"text/plain": "", "text/html": ""}, "it goes away"
     assert error.ename == "KeyboardInterrupt"
-    assert error.traceback == ["interrupted"]
+    assert told is None or error.traceback == told
     [shown] = answer
     assert "<td>42</td>" in shown.data["text/html"]
     [printed] = tasks

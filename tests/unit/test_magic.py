@@ -14,8 +14,10 @@ from pyspark.sql import Row
 from traitlets.config import Config
 
 import acidsql
+from acidsql import magic
 from acidsql.errors import MissingFileError, TableNotFoundError
 from acidsql.magic import ROWS_SHOWN, parameter_names, parse_request
+from acidsql.model.progress import UNWATCHED, Relay
 from tests.unit.fakes import FakeResult, FakeSession
 
 
@@ -65,6 +67,16 @@ def run(shell: InteractiveShell, cell: str) -> list[RichOutput]:
     return captured.outputs
 
 
+@pytest.fixture
+def kernel(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
+    """A shell that shows what it runs in a notebook; nothing is too short to be shown."""
+    monkeypatch.setattr(magic, "PATIENCE_S", 0)
+    shell.kernel = object()
+    magic.load(shell)
+    yield shell
+    Relay.else_watched_by(UNWATCHED)
+
+
 def html(output: RichOutput) -> str:
     return output.data["text/html"]
 
@@ -110,6 +122,33 @@ def test_only_the_first_rows_are_shown(shell, session):
 def test_a_line(shell, session):
     session.answers = {"a": FakeResult(message="done")}
     assert [html(output) for output in run(shell, "%acidsql a")] == ["<p>done</p>"]
+
+
+STATEMENT = """
+import time
+with relay.during("reading"):
+    time.sleep(1)
+"""
+
+
+def test_plain_cells_show_what_sessions_are_at(kernel):
+    """Each in its own output."""
+    kernel.user_ns["relay"] = Relay()
+    shown = set()
+    for _ in range(2):
+        first, *changes = run(kernel, STATEMENT * 2)
+        assert first.data["text/plain"] == "reading: 0 s"
+        assert not first.update
+        assert all(change.update for change in changes)
+        assert changes[-1].data == {"text/plain": "", "text/html": ""}
+        [display_id] = {output.transient["display_id"] for output in (first, *changes)}
+        shown.add(display_id)
+    assert len(shown) == 2
+
+
+def test_no_other_shell_shows_it(shell):
+    shell.user_ns["relay"] = Relay()
+    assert run(shell, STATEMENT) == []
 
 
 def test_the_last_result_goes_into_a_variable_unread(shell, session):

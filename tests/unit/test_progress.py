@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
-from acidsql.model.progress import ProgressLine, Relay
+from acidsql.model.progress import UNWATCHED, ProgressLine, Relay
 
 PATIENCE_S = 60
 
@@ -71,6 +71,38 @@ def test_it_goes_away_after_an_error_too(display):
 
     with pytest.raises(KeyboardInterrupt):
         fail()
+    assert display.stopped == 1
+
+
+@pytest.fixture
+def watched_elsewhere() -> Iterator[Display]:
+    """What is shown of those that nobody watches."""
+    display = Display()
+    Relay.else_watched_by(watcher(display))
+    yield display
+    Relay.else_watched_by(UNWATCHED)
+
+
+def test_whoever_nobody_watches_can_be_watched(display, watched_elsewhere):
+    relay = Relay()
+    with relay.watched_by(watcher(display)), relay.during("reading"):
+        assert display.begun.wait(PATIENCE_S)
+    assert not watched_elsewhere.begun.is_set()
+    with relay.during("writing"):
+        assert watched_elsewhere.begun.wait(PATIENCE_S)
+        assert watched_elsewhere.line() == "writing: 0 s"
+    assert (display.stopped, watched_elsewhere.stopped) == (1, 1)
+
+
+def test_threads_end_their_own_phases(display):
+    progress = watcher(display)
+    reading, writing = progress.during("reading"), progress.during("writing")
+    with reading:
+        writing.__enter__()
+        assert display.begun.wait(PATIENCE_S)
+    assert display.line() == "writing: 0 s"
+    assert display.stopped == 0
+    writing.__exit__(None, None, None)
     assert display.stopped == 1
 
 
