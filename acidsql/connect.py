@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,7 +20,7 @@ from acidsql.scope import Bounds
 from acidsql.services.places import refuse_outside
 from acidsql.session import Session
 from acidsql.settings import Settings, duration_s
-from acidsql.storage import Storage
+from acidsql.storage import Storage, without_login
 from acidsql.store import Store
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
@@ -53,7 +54,7 @@ def connect(
     bounds = _bounds(settings, storage)
     store, policy = _store(settings, storage, settings.policy, must_exist=must_exist)
     if store.is_new:
-        _log.info("made a new store for the warehouse %s", settings.warehouse)
+        _log.info("made a new store for the warehouse %s", without_login(settings.warehouse))
     progress = Relay()
     return Session(
         store=store,
@@ -100,12 +101,19 @@ def _require_arguments(
 
 def _bounds(settings: Settings, storage: Storage) -> Bounds:
     """What statements may reach. ConfigError for a warehouse that lies outside of it."""
-    bounds = Bounds(_store_files(settings, storage), settings.allowed_roots)
+    bounds = Bounds(_store_files(settings, storage), _roots(settings.allowed_roots, storage))
     try:
         refuse_outside(settings.warehouse, storage, bounds)
     except AnalysisError as error:
         raise ConfigError(error.message, detail=error.detail, hint=error.hint) from None
     return bounds
+
+
+def _roots(roots: tuple[str, ...], storage: Storage) -> tuple[str, ...]:
+    """Roots of this machine as URIs, where a path without a scheme would be the warehouse's."""
+    if storage.local is storage:
+        return roots
+    return tuple(Path(root).as_uri() if root.startswith("/") else root for root in roots)
 
 
 def _store_files(settings: Settings, storage: Storage) -> tuple[str, ...]:
@@ -168,7 +176,7 @@ def _own_store(
         local = storage.local_path(settings.warehouse)
         if local is None:
             raise ConfigError(
-                f"the warehouse {settings.warehouse} cannot hold the SQLite store",
+                f"the warehouse {without_login(settings.warehouse)} cannot hold the SQLite store",
                 hint="Pass metastore='sqlite:////full/path' of a local file.",
             )
         if not must_exist:

@@ -7,11 +7,12 @@ import ctypes
 import errno
 import os
 import posixpath
+import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
-from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pyarrow.fs as pafs
@@ -19,7 +20,7 @@ import pyarrow.fs as pafs
 from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
 from acidsql.layout.listing import ListedFile
 from acidsql.model.own_path import OwnPath
-from acidsql.storage import Storage, is_plain_path, local_path_of
+from acidsql.storage import Storage, is_plain_path, local_path_of, without_login
 
 _OF_DIRECTORIES = ("hdfs", "local", "mock")
 """The file systems of pyarrow, by their ``type_name``, that keep an empty directory."""
@@ -32,16 +33,142 @@ def storage_for(location: str, *, missing_is_empty: bool = False) -> Storage:
     """
     if local_path_of(location) is not None:
         return LocalStorage(missing_is_empty=missing_is_empty)
+    filesystem, home = _connected(location)
+    return ArrowStorage(filesystem, home, missing_is_empty=missing_is_empty)
+
+
+def _connected(location: str) -> tuple[pafs.FileSystem, Home]:
+    """The file system of a URI, asked for by its scheme and authority alone.
+
+    pyarrow decodes what is encoded in the path and takes ``?`` for options of its own, where Hadoop
+    takes all that is behind the authority as the path.
+    """
+    shown = without_login(location)
+    match = _URI.fullmatch(location)
+    if match is None or "?" in location or "#" in location:
+        raise ConfigError(
+            f"{shown} is no URI of a warehouse",
+            hint="Write scheme://authority/path, without options.",
+        )
     try:
-        filesystem, _ = pafs.FileSystem.from_uri(location)
+        filesystem, root = pafs.FileSystem.from_uri(f"{match[1]}://{match[2] or ''}/")
+        return filesystem, Home.of(location, root)
     except (pa.ArrowInvalid, OSError, ImportError) as error:
-        raise ConfigError(f"no file system for {location}", detail=str(error)) from error
-    return ArrowStorage(filesystem, missing_is_empty=missing_is_empty)
+        if shown == location:
+            raise ConfigError(f"no file system for {location}", detail=str(error)) from error
+    # Not inside of the block, whose error may quote a part of a key.
+    raise ConfigError(f"no file system for {shown}")
+
+
+_URI = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):(?=/))?(?://([^/]*))?(/.*)?", re.DOTALL)
+"""As Hadoop's Path reads one: all behind the authority is the path, and nothing is decoded."""
+_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs"}
+_PORTS = {"hdfs": "8020"}
+"""The port that is meant where there is none."""
+_OF_BUCKETS = ("s3", "gs")
+_OF_CONTAINERS = ("abfs",)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The one file system that a storage is over: its scheme and authority, in their usual form.
+
+    ``root`` is where, in pyarrow's file system, the paths begin: the bucket of an object store.
+    Without a scheme, plain paths are all there are.
+    """
+
+    scheme: str = ""
+    authority: str = ""
+    root: str = "/"
+
+    @classmethod
+    def of(cls, location: str, root: str) -> Home:
+        """That of a URI.
+
+        >>> Home.of("s3a://key:secret@bucket/w", "bucket")
+        Home(scheme='s3', authority='bucket', root='bucket')
+        """
+        match = _URI.fullmatch(location)
+        assert match is not None
+        scheme = _usual_scheme(match[1] or "")
+        return cls(scheme, _usual_authority(scheme, match[2] or ""), root)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}" if self.scheme else "/"
+
+    def path(self, location: str) -> str:
+        """The absolute path of a URI or plain path, without ``..`` and the like.
+
+        StorageError for what is of another file system. What has no scheme or no authority has this
+        one's, as Hadoop's default file system gives it.
+
+        >>> Home("hdfs", "nn").path("hdfs://NN:8020/w//t/"), Home("hdfs", "nn").path("/w/../t")
+        ('/w/t', '/t')
+        """
+        match = _URI.fullmatch(location)
+        if match is None or not location:
+            raise StorageError(f"{without_login(location)!r} is no absolute path")
+        scheme = self.scheme if match[1] is None else _usual_scheme(match[1])
+        authority = _usual_authority(scheme, match[2] or "") or self.authority
+        if (scheme, authority) != (self.scheme, self.authority):
+            raise StorageError(
+                f"{without_login(location)} lies in another file system than the warehouse, {self}",
+                detail="All that a session reads and writes lies in the file system of its"
+                " warehouse.",
+                hint="Name that one in the location as the warehouse does, or open a session whose"
+                " warehouse lies in the other.",
+            )
+        return "/" + posixpath.normpath(match[3] or "/").lstrip("/")
+
+    def uri(self, location: str) -> str:
+        """The one text for a place.
+
+        >>> Home("s3", "bucket").uri("s3n://bucket/w/t/"), Home().uri("/w/t/")
+        ('s3://bucket/w/t', '/w/t')
+        """
+        path = self.path(location)
+        if not self.scheme:
+            return path
+        return str(self) if path == "/" else f"{self}{path}"
+
+    def arrow_path(self, location: str) -> str:
+        """What pyarrow calls a place.
+
+        >>> Home("s3", "bucket", "bucket").arrow_path("/w"), Home("hdfs", "nn").arrow_path("/w")
+        ('bucket/w', '/w')
+        """
+        path = self.path(location)
+        below = f"{self.root.rstrip('/')}{path}" if self.root else path[1:]
+        return below.rstrip("/") or self.root
+
+
+def _usual_scheme(scheme: str) -> str:
+    return _ALIASES.get(scheme.lower(), scheme.lower())
+
+
+def _usual_authority(scheme: str, authority: str) -> str:
+    """Without login and usual port. A bucket's name keeps its case, a host's has none.
+
+    >>> _usual_authority("hdfs", "ann@NN:8020"), _usual_authority("s3", "key:secret@Bucket:9000")
+    ('nn', 'Bucket')
+    >>> _usual_authority("abfs", "container:key@Account.dfs.core.windows.net")
+    'container@account.dfs.core.windows.net'
+    """
+    login, _, host = authority.rpartition("@")
+    name, colon, port = host.rpartition(":")
+    if scheme in _OF_BUCKETS:
+        return name if colon else host
+    if colon and port in ("", _PORTS.get(scheme)):
+        host = name
+    # In front of Azure's account stands the container.
+    user = login.partition(":")[0] if scheme in _OF_CONTAINERS else ""
+    return f"{user}@{host.lower()}" if user else host.lower()
 
 
 @contextlib.contextmanager
 def _clear_errors(action: str, path: str) -> Iterator[None]:
     """Every error of the operating system, as ours with the path in it."""
+    path = without_login(path)
     try:
         yield
     except FileNotFoundError as error:
@@ -58,13 +185,15 @@ def _refuse_strange(action: str, *paths: str) -> None:
     for path in paths:
         if not is_plain_path(path):
             raise StorageError(
-                f"cannot {action} {path!r}: it is no plain absolute path",
+                f"cannot {action} {without_login(path)!r}: it is no plain absolute path",
                 detail="Where it leads to cannot be seen from it, so nothing is touched.",
             )
 
 
 def _path_exists(source: str, target: str) -> PathExistsError:
-    return PathExistsError(f"cannot rename {source} to {target}: the target exists")
+    return PathExistsError(
+        f"cannot rename {without_login(source)} to {without_login(target)}: the target exists"
+    )
 
 
 def _despite_others(remove: Callable[[str], None], path: str) -> None:
@@ -200,13 +329,17 @@ class LocalStorage:
         with _clear_errors("look at", path):
             return os.path.realpath(self._path(path))
 
+    @property
+    def local(self) -> Storage:
+        return self
+
     def local_path(self, path: str) -> str | None:
         return str(self._path(path))
 
     def _path(self, path: str) -> Path:
         local = local_path_of(path)
         if local is None:
-            raise StorageError(f"{path} is not a local path")
+            raise StorageError(f"{without_login(path)} is not a local path")
         return Path(local)
 
 
@@ -281,12 +414,23 @@ def _is_checksum(name: str) -> bool:
 
 
 class ArrowStorage:
-    """HDFS and object stores, through pyarrow.fs, whose moves replace what has the new name."""
+    """HDFS and object stores, through pyarrow.fs, whose moves replace what has the new name.
+
+    Every verb raises StorageError for a path of another file system than ``home``.
+    """
 
     renames_exclusively = False
 
-    def __init__(self, filesystem: pafs.FileSystem, *, missing_is_empty: bool = False) -> None:
+    def __init__(
+        self,
+        filesystem: pafs.FileSystem,
+        home: Home = Home(),
+        *,
+        missing_is_empty: bool = False,
+    ) -> None:
         self._filesystem = filesystem
+        self._home = home
+        self._local = LocalStorage(missing_is_empty=missing_is_empty)
         self._missing_is_empty = missing_is_empty
 
     @property
@@ -359,6 +503,8 @@ class ArrowStorage:
 
     def remove_location(self, location: str) -> None:
         _refuse_strange("remove", location)
+        if self._home.path(location) == "/":
+            raise StorageError(f"cannot remove {without_login(location)}: it is a root")
         with _clear_errors("remove", location):
             _despite_others(self._remove, location)
 
@@ -370,13 +516,14 @@ class ArrowStorage:
             self._filesystem.delete_file(self._path(path))
 
     def resolve(self, path: str) -> str:
-        return posixpath.normpath(self._path(path))
+        return self._home.uri(path)
+
+    @property
+    def local(self) -> Storage:
+        return self._local
 
     def local_path(self, path: str) -> str | None:
         return None
 
     def _path(self, path: str) -> str:
-        parts = urlsplit(path)
-        return (
-            f"{parts.netloc}{parts.path}" if parts.scheme not in ("hdfs", "viewfs") else parts.path
-        )
+        return self._home.arrow_path(path)

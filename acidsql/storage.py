@@ -6,16 +6,25 @@ Paths are URIs or absolute paths as the catalog stores them; the implementations
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import BinaryIO, Protocol
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from acidsql.errors import MissingFileError
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.listing import ListedFile
+from acidsql.model.credentials import HIDDEN
 from acidsql.model.own_path import OwnPath
 
+_USER = r":/+[^/@:%]*(?:%(?!3a)[^/@:%]*)*(?::|%3a)"
+_LOGIN = re.compile(
+    rf"((?:s3[an]?|gc?s){_USER}|[a-z][a-z0-9+.-]*{_USER}(?!\d+(?:/|$))).*(?=@)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""What is behind a user and a colon in an authority; that is no port, which a bucket has not."""
+_FILE = re.compile(r"file:(?://[^/]*)?(.*)", re.IGNORECASE | re.DOTALL)
 _LISTINGS_MAX = 10
 """How often a directory is listed in which one thing after the other goes."""
 
@@ -91,7 +100,14 @@ class Storage(Protocol):
         ...
 
     def resolve(self, path: str) -> str:
-        """The path without a scheme, symbolic links resolved: equal for what is the same place."""
+        """The path, symbolic links resolved: equal for what is the same place. In front is the file
+        system, if it is not this machine's. StorageError for a path of another one.
+        """
+        ...
+
+    @property
+    def local(self) -> Storage:
+        """The storage of this machine's files, which LOCAL names; itself where it is that."""
         ...
 
     def local_path(self, path: str) -> str | None:
@@ -109,7 +125,7 @@ class Storage(Protocol):
 def missing_directory(directory: str, table: object) -> MissingFileError:
     """What a statement is told that reads or writes where there must be a directory."""
     return MissingFileError(
-        f"the directory {directory} of table {table} does not exist",
+        f"the directory {without_login(directory)} of table {table} does not exist",
         detail="The catalog names it, so rows may be lost: a table without rows has a directory.",
         hint="Bring it back. Should its rows be gone, make an empty directory there, or DROP the"
         " table or the partition; MSCK REPAIR TABLE … DROP PARTITIONS drops each whose directory"
@@ -130,11 +146,29 @@ def local_path_of(location: str) -> str | None:
 
     >>> local_path_of("file:///a%20b/c"), local_path_of("/a b/c"), local_path_of("s3://bucket/c")
     ('/a b/c', '/a b/c', None)
+
+    All that is behind the authority is the path, as for Hadoop.
+
+    >>> local_path_of("file:///a?b#c")
+    '/a?b#c'
     """
-    parts = urlsplit(location)
-    if parts.scheme == "file":
-        return unquote(parts.path)
+    file = _FILE.fullmatch(location)
+    if file is not None:
+        return unquote(file[1])
     return location if "://" not in location else None
+
+
+def without_login(location: str) -> str:
+    """A path or URI as it may be shown: without the password or key in front of a bucket.
+
+    A key may have slashes in it that were not encoded; what may be one goes up to the last ``@``.
+
+    >>> without_login("s3://key:secret@bucket/w"), without_login("abfs://container@account/w")
+    ('s3://key:***@bucket/w', 'abfs://container@account/w')
+    >>> without_login("hdfs://nn:8020/w/p=a@b"), without_login("s3://key:se/cret@bucket/w")
+    ('hdfs://nn:8020/w/p=a@b', 's3://key:***@bucket/w')
+    """
+    return _LOGIN.sub(rf"\1{HIDDEN}", location)
 
 
 def is_plain_path(path: str) -> bool:
@@ -144,9 +178,12 @@ def is_plain_path(path: str) -> bool:
 
     >>> is_plain_path("/w/t/p=.."), is_plain_path("/w/../t"), is_plain_path("w/t")
     (True, False, False)
+    >>> is_plain_path("hdfs://nn/w/t"), is_plain_path("hdfs:///w/t"), is_plain_path("hdfs:///")
+    (True, True, False)
     """
     scheme, colon, rest = path.partition("://")
-    local = local_path_of(path) if not colon or scheme == "file" else f"/{rest}"
+    below = rest if rest.startswith("/") else f"/{rest}"  # hdfs:///w has the usual authority
+    local = local_path_of(path) if not colon or scheme == "file" else below
     if local is None or not local.startswith("/") or "\0" in local:
         return False
     parts = local[1:].split("/")

@@ -8,31 +8,48 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from acidsql.catalog import Catalog, Partition, Place
-from acidsql.errors import AnalysisError
+from acidsql.errors import AnalysisError, StorageError
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import TableKind
 from acidsql.scope import Bounds, Scope
-from acidsql.storage import Storage, is_plain_path, local_path_of
+from acidsql.storage import Storage, is_plain_path, local_path_of, without_login
 from acidsql.txn.entities import TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn, TxnOpener, transaction
 
+_BEGINNING = re.compile(r"[^:/]+://[^/]*")
+"""Scheme and authority."""
+
 
 def chosen_path(text: str, scope: Scope) -> str:
     """A LOCATION as it is written into the catalog: absolute, whatever the working directory is
-    later, and without ``..``. AnalysisError for one that is no path or that is out of bounds.
+    later, without ``..`` and with the warehouse's scheme and authority. AnalysisError for one that
+    is no path or that is out of bounds, StorageError for one of another file system.
     """
     path = _absolute(text, scope.storage)
     if not is_plain_path(path):
-        raise AnalysisError(f"{text!r} is no path of a directory", hint="LOCATION '/full/path'")
+        shown = without_login(text)
+        raise AnalysisError(f"{shown!r} is no path of a directory", hint="LOCATION '/full/path'")
     refuse_files_outside(path, scope.storage, scope.bounds)
-    return path
+    return _spelled_as_warehouse(path, scope)
+
+
+def _spelled_as_warehouse(path: str, scope: Scope) -> str:
+    """A path with the beginning that the warehouse's has: catalogs compare locations as texts, and
+    Spark gives a path without a scheme to a file system of its own choice.
+    """
+    resolved, root = scope.storage.resolve(path), scope.storage.resolve("/")
+    spelled = _BEGINNING.match(scope.warehouse)
+    if spelled is None or "://" not in root:
+        return path
+    return spelled[0] + resolved.removeprefix(root)
 
 
 def _absolute(text: str, storage: Storage) -> str:
@@ -49,7 +66,7 @@ def refuse_outside(path: str, storage: Storage, bounds: Bounds) -> None:
     """Raise AnalysisError if the path does not lie below one of the roots an operator allows."""
     if bounds.roots and not is_below(path, bounds.roots, storage):
         raise AnalysisError(
-            f"{path} lies outside of what is allowed here",
+            f"{without_login(path)} lies outside of what is allowed here",
             detail="'acidsql.allowed.roots' says where paths may lead to.",
             hint="Ask the operator of this session.",
         )
@@ -67,12 +84,22 @@ def refuse_files_outside(path: str, storage: Storage, bounds: Bounds) -> None:
 
 
 def is_below(path: str, roots: Sequence[str], storage: Storage) -> bool:
-    """Whether a path is, or lies in, one of some directories."""
-    try:
-        wanted = storage.resolve(path)
-    except Exception:
+    """Whether a path is, or lies in, one of some directories. Those of other file systems hold
+    nothing of this one.
+    """
+    wanted = _resolved(path, storage)
+    if wanted is None:
         return False
-    return any(_holds(storage.resolve(root), wanted) for root in roots)
+    outer = (_resolved(root, storage) for root in roots)
+    return any(root is not None and _holds(root, wanted) for root in outer)
+
+
+def _resolved(path: str, storage: Storage) -> str | None:
+    """As paths are compared; None for one that is not of this file system."""
+    try:
+        return storage.resolve(path)
+    except StorageError:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +162,11 @@ class Neighbours:
 
     def resolve(self, location: str) -> str:
         """As paths are compared; as it is, if it belongs to another file system."""
-        storage = self._scope.storage
-        if storage.local_path("/") is not None and local_path_of(location) is None:
-            return posixpath.normpath(location)
-        return storage.resolve(location)
+        return _resolved(location, self._scope.storage) or posixpath.normpath(location)
+
+    def is_elsewhere(self, location: str) -> bool:
+        """Whether it belongs to another file system than the warehouse."""
+        return _resolved(location, self._scope.storage) is None
 
 
 def refuse_place(
@@ -174,8 +202,8 @@ def refuse_place(
             bad = (inside and not own) or _holds(wanted, other.path)
         if bad:
             raise AnalysisError(
-                f"the directory {location} belongs to {other.owner}",
-                detail=f"{other.path} is in use.",
+                f"the directory {without_login(location)} belongs to {other.owner}",
+                detail=f"{without_login(other.path)} is in use.",
                 hint="Give each table and partition a directory of its own.",
             )
 
@@ -190,19 +218,22 @@ def _refuse_foreign_database(
     if found and database not in found and DEFAULT_DATABASE not in found:
         name, path = next(iter(found.items()))
         raise AnalysisError(
-            f"the directory {location} lies in that of database {name}",
-            detail=f"{path} is for tables of {name}.",
+            f"the directory {without_login(location)} lies in that of database {name}",
+            detail=f"{without_login(path)} is for tables of {name}.",
         )
 
 
 def refuse_source(path: str, scope: Scope, *, is_moved: bool) -> None:
     """Raise AnalysisError if LOAD DATA may not take files from a path.
 
-    What is moved, and not only copied, may not be a table's.
+    What is moved, and not only copied, may not be a table's. What is copied is named by LOCAL and
+    lies on this machine, wherever the warehouse does. StorageError for what is moved out of another
+    file system.
     """
-    refuse_files_outside(path, scope.storage, scope.bounds)
+    storage = scope.storage if is_moved else scope.storage.local
+    refuse_files_outside(path, storage, scope.bounds)
     neighbours = Neighbours(scope)
-    wanted = neighbours.resolve(path)
+    wanted = storage.resolve(path)
     for other in neighbours.around(path):
         if other.database is None:
             bad = _holds(other.path, wanted) or wanted == other.path
@@ -210,7 +241,7 @@ def refuse_source(path: str, scope: Scope, *, is_moved: bool) -> None:
             bad = is_moved and other.table is not None and _holds(other.path, wanted)
         if bad:
             raise AnalysisError(
-                f"Invalid path '{path}': it lies in {other.owner}",
+                f"Invalid path '{without_login(path)}': it lies in {other.owner}",
                 hint="INSERT … SELECT copies rows from one table to another.",
                 code=10028,
             )
@@ -230,6 +261,8 @@ def reason_to_keep(
     """
     if not is_plain_path(location):
         return "it is no plain absolute path"
+    if neighbours.is_elsewhere(location):
+        return "it lies in another file system than the warehouse"
     wanted = neighbours.resolve(location)
     for other in neighbours.around(location):
         if other.table is not None:

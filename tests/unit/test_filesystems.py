@@ -1,4 +1,4 @@
-"""Local files, some written by Hadoop, which keeps checksums beside them."""
+"""Local files, some written by Hadoop, which keeps checksums beside them; and URIs of others."""
 
 from __future__ import annotations
 
@@ -6,13 +6,21 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Barrier
 
 import pyarrow.fs as pafs
 import pytest
 
-from acidsql.errors import PathExistsError, StorageError
-from acidsql.filesystems import ArrowStorage, LocalStorage, rename_by_link, rename_exclusively
+from acidsql.errors import AcidSqlError, ConfigError, PathExistsError, StorageError
+from acidsql.filesystems import (
+    ArrowStorage,
+    Home,
+    LocalStorage,
+    rename_by_link,
+    rename_exclusively,
+    storage_for,
+)
 from acidsql.layout.listing import ListedFile
 from acidsql.model.own_path import OwnPath
 from acidsql.storage import Storage
@@ -267,3 +275,213 @@ def test_a_path_with_a_nul_is_an_error_of_the_storage() -> None:
     for look in (STORAGE.open_input, STORAGE.resolve):
         with pytest.raises(StorageError):
             look("/w/a\0b")
+
+
+# -- file systems of others ------------------------------------------------------------------------
+
+
+def standing_in(directory: Path, warehouse: str, root: str = "") -> ArrowStorage:
+    """A storage over the warehouse's file system, whose files lie in a directory here."""
+    files = pafs.SubTreeFileSystem(str(directory), pafs.LocalFileSystem())
+    return ArrowStorage(files, Home.of(warehouse, root))
+
+
+BUCKET, NODE = "s3://bucket/w", "hdfs://nn1:8020/w"
+
+
+def put(storage: Storage, path: str) -> None:
+    with TemporaryDirectory() as directory:
+        (Path(directory) / "new").touch()
+        storage.put_file(f"{directory}/new", path)
+
+
+VERBS: dict[str, Callable[[Storage, str], object]] = {
+    "list_files": lambda s, path: s.list_files(path),
+    "list_directories": lambda s, path: s.list_directories(path),
+    "exists": lambda s, path: s.exists(path),
+    "is_missing": lambda s, path: s.is_missing(path),
+    "make_directory": lambda s, path: s.make_directory(path),
+    "open_input": lambda s, path: s.open_input(path),
+    "write_file": lambda s, path: s.write_file(path, b"new"),
+    "put_file": put,
+    "rename from": lambda s, path: s.rename(path, "/w/new"),
+    "rename to": lambda s, path: s.rename("/w/t", path),
+    "remove": lambda s, path: s.remove(OwnPath(path, "f")),
+    "remove_location": lambda s, path: s.remove_location(path),
+    "resolve": lambda s, path: s.resolve(path),
+}
+
+
+FOREIGN = [
+    (BUCKET, "hdfs://bucket/w/t"),
+    (BUCKET, "hdfs://other/w/t"),
+    (BUCKET, "gs://bucket/w/t"),
+    (BUCKET, "file:///bucket/w/t"),
+    (BUCKET, "FILE:///bucket/w/t"),
+    (BUCKET, "s3://other/w/t"),
+    (BUCKET, "s3://Bucket/w/t"),
+    (BUCKET, "s3://bucket%20/w/t"),
+    (BUCKET, "s3a://bucket:x@other/w/t"),
+    (NODE, "hdfs://nn2/w/t"),
+    (NODE, "hdfs://nn1:9000/w/t"),
+    (NODE, "viewfs://nn1/w/t"),
+    (NODE, "s3://nn1:8020/w/t"),
+    (NODE, "file:/w/t"),
+    ("abfs://c@a.dfs.core.windows.net/w", "abfs://d@a.dfs.core.windows.net/w/t"),
+    ("abfs://c@a.dfs.core.windows.net/w", "abfs://c@b.dfs.core.windows.net/w/t"),
+]
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(("warehouse", "path"), FOREIGN)
+def test_a_path_of_another_file_system_is_refused(
+    tmp_path: Path, warehouse: str, path: str, verb: str
+) -> None:
+    (tmp_path / "w" / "t").mkdir(parents=True)
+    (tmp_path / "w" / "t" / "f").write_text("f")
+    storage = standing_in(tmp_path, warehouse)
+    with pytest.raises(StorageError, match="lies in another file system than the ware") as caught:
+        VERBS[verb](storage, path)
+    assert str(Home.of(warehouse, "")) in caught.value.message
+    assert path.rpartition("@")[2] in caught.value.message
+    assert caught.value.hint
+    assert {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")} == {"w", "w/t", "w/t/f"}
+
+
+SAME = [
+    (BUCKET, "s3://bucket/w/t"),
+    (BUCKET, "s3a://bucket/w/t/"),
+    (BUCKET, "S3N://bucket//w/./t"),
+    (BUCKET, "s3://key:secret@bucket/w/t"),
+    (BUCKET, "s3://bucket:9000/w/t"),
+    (BUCKET, "/w/t"),
+    (BUCKET, "/w/x/../t"),
+    (BUCKET, "/../../w/t"),
+    (BUCKET, "s3:///w/t"),
+    (NODE, "hdfs://nn1/w/t"),
+    (NODE, "hdfs://NN1:8020/w/t"),
+    (NODE, "hdfs://ann@nn1/w/t"),
+    (NODE, "hdfs:///w/t"),
+    (NODE, "hdfs:/w/t"),
+    (NODE, "/w/t"),
+    ("viewfs://cluster/w", "viewfs://Cluster/w/t"),
+    ("hdfs://[::1]:8020/w", "hdfs://[::1]/w/t"),
+    ("hdfs:///w", "/w/t"),
+    ("gs://bucket/w", "gcs://anonymous@bucket/w/t"),
+    ("abfs://c:key@a.dfs.core.windows.net/w", "abfss://c@A.dfs.core.windows.net/w/t"),
+]
+
+
+@pytest.mark.parametrize("root", ["", "inside", "inside/"])
+@pytest.mark.parametrize(("warehouse", "path"), SAME)
+def test_one_place_of_a_file_system_has_one_name(
+    tmp_path: Path, warehouse: str, path: str, root: str
+) -> None:
+    (tmp_path / root / "w" / "t" / "d").mkdir(parents=True)
+    (tmp_path / root / "w" / "t" / "d" / "f").write_text("f")
+    storage = standing_in(tmp_path, warehouse, root)
+    assert storage.resolve(path) == storage.resolve(f"{warehouse}/t")
+    assert storage.resolve(path).startswith(f"{storage.resolve('/')}/")
+    assert storage.exists(f"{path}/d/f")
+    assert storage.list_directories(path) == ["d"]
+    with storage.open_input(f"{path}/d/f") as stream:
+        assert stream.read() == b"f"
+
+
+@pytest.mark.parametrize("name", ["a%20b", "a?b=c", "a#b", "p=a:b", "a\tb", "a@b", "ä b"])
+@pytest.mark.parametrize("warehouse", [BUCKET, NODE])
+def test_all_behind_the_authority_is_the_path(tmp_path: Path, warehouse: str, name: str) -> None:
+    """As for Hadoop and Spark, which decode nothing and know neither options nor fragments."""
+    storage = standing_in(tmp_path, warehouse)
+    (tmp_path / "w").mkdir()
+    storage.write_file(f"{warehouse}/{name}", b"x")
+    assert names(tmp_path / "w") == [name]
+    assert storage.resolve(f"/w/{name}") == f"{storage.resolve(warehouse)}/{name}"
+    storage.remove(OwnPath(warehouse, name))
+    assert names(tmp_path / "w") == []
+
+
+def test_a_local_uri_is_cut_nowhere(tmp_path: Path) -> None:
+    STORAGE.write_file(f"file://{tmp_path}/a%20b?c#d", b"x")
+    assert names(tmp_path) == ["a b?c#d"]
+
+
+def test_two_slashes_begin_an_authority(tmp_path: Path) -> None:
+    storage = standing_in(tmp_path, BUCKET)
+    assert storage.resolve("//bucket/w") == "s3://bucket/w"
+    with pytest.raises(StorageError, match="another file system"):
+        storage.resolve("//other/w")
+
+
+@pytest.mark.parametrize("path", ["", "w/t", "s3:w", "."])
+def test_a_relative_path_is_no_path_of_a_file_system(tmp_path: Path, path: str) -> None:
+    with pytest.raises(StorageError, match="no absolute path"):
+        standing_in(tmp_path, BUCKET).list_files(path)
+
+
+@pytest.mark.parametrize("path", ["s3://bucket", "s3a://bucket:1"])
+def test_a_root_is_not_removed(tmp_path: Path, path: str) -> None:
+    (tmp_path / "f").touch()
+    with pytest.raises(StorageError, match="it is a root"):
+        standing_in(tmp_path, BUCKET).remove_location(path)
+    assert names(tmp_path) == ["f"]
+
+
+def test_the_home_of_a_storage_is_that_of_its_location() -> None:
+    storage = storage_for("mock://NN/a%20b/w")
+    assert storage.resolve("/w") == "mock://nn/w"
+    assert storage.resolve("mock://nn/a%20b/w") == "mock://nn/a%20b/w"
+    storage.make_directory("mock://nn/a%20b/w/t")
+    storage.write_file("mock://nn/a%20b/w/t/f", b"f")
+    assert storage.list_files("/a%20b/w") == [ListedFile("t/f", 1)]
+    assert storage.list_directories("mock:///") == ["a%20b"]
+    for path in ("mock://other/w", "hdfs://nn/w"):
+        with pytest.raises(StorageError, match="another file system than the warehouse, mock://nn"):
+            storage.exists(path)
+
+
+@pytest.mark.parametrize(
+    "location", ["mock://nn/w?x=1", "mock://nn/w#x", "odd://nn/w", "s3a://b c/w", "x://[a/w"]
+)
+def test_a_warehouse_that_pyarrow_cannot_open(location: str) -> None:
+    with pytest.raises(ConfigError):
+        storage_for(location)
+
+
+SECRETS = ["sEcReT", "sE/cReT", "sE@cReT", "sE:cReT", "sE%2FcReT", "/sE/cReT", "12/sEcReT"]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_error_shows_a_key(tmp_path: Path, verb: str, secret: str) -> None:
+    (tmp_path / "w").write_text("no directory")
+    for bucket in ("bucket", "other"):
+        for storage in (standing_in(tmp_path, BUCKET), STORAGE):
+            try:
+                VERBS[verb](storage, f"s3://key:{secret}@{bucket}/w/t/../x")
+            except AcidSqlError as error:
+                _refuse_secret(error)
+
+
+@pytest.mark.parametrize("secret", ["sE/cReT", "sE:cReT", "sEc ReT"])
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "S3"])
+def test_no_error_of_a_warehouse_shows_a_key(scheme: str, secret: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        storage_for(f"{scheme}://key:{secret}@bucket/w")
+    _refuse_secret(caught.value)
+
+
+def _refuse_secret(error: BaseException | None) -> None:
+    while error is not None:
+        shown = f"{error} {error!r} {getattr(error, 'detail', '')} {getattr(error, 'hint', '')}"
+        assert "sE" not in shown
+        assert "cReT" not in shown
+        error = error.__cause__ or error.__context__
+
+
+def test_files_of_this_machine_have_a_storage_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "f").touch()
+    assert STORAGE.local is STORAGE
+    local = standing_in(tmp_path / "none", BUCKET).local
+    assert local.exists(str(tmp_path / "f"))
+    assert local.resolve(f"file://{tmp_path}/f") == os.path.realpath(tmp_path / "f")

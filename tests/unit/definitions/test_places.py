@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.fs as pafs
 import pytest
 
 import acidsql
+from acidsql.backends.memory.store import MemoryStore
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, StorageError
+from acidsql.filesystems import ArrowStorage, Home
 from acidsql.model.names import TableName
+from acidsql.scope import Bounds
+from acidsql.services.places import is_below
 from acidsql.session import Session
+from acidsql.txn.policy import TxnPolicy
+from tests.python_engine import PythonEngine
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 TEXT = "STORED AS TEXTFILE"
@@ -451,3 +458,164 @@ def test_a_warehouse_outside_of_the_roots_is_not_opened(tmp_path: Path) -> None:
 def test_roots_are_absolute(tmp_path: Path, roots: str) -> None:
     with pytest.raises(ConfigError, match=r"acidsql\.allowed\.roots"):
         bounded(tmp_path, roots)
+
+
+# -- other file systems ----------------------------------------------------------------------------
+
+WAREHOUSE = "s3://key:sEcReT@bucket/w"
+
+
+@pytest.fixture
+def bucket(tmp_path: Path) -> Path:
+    """What lies in the bucket of the warehouse."""
+    (tmp_path / "bucket" / "w").mkdir(parents=True)
+    return tmp_path / "bucket"
+
+
+def remote_storage(tmp_path: Path, warehouse: str = WAREHOUSE) -> ArrowStorage:
+    files = pafs.SubTreeFileSystem(str(tmp_path), pafs.LocalFileSystem())
+    return ArrowStorage(files, Home.of(warehouse, "bucket"))
+
+
+def over_a_bucket(tmp_path: Path, bounds: Bounds) -> Session:
+    storage = remote_storage(tmp_path)
+    policy = TxnPolicy()
+    session = Session(
+        store=MemoryStore(lambda: 0, policy, WAREHOUSE),
+        engine=PythonEngine(storage, None, {}),
+        storage=storage,
+        policy=policy,
+        warehouse=WAREHOUSE,
+        user="u",
+        host="h",
+        bounds=bounds,
+    )
+    session.execute(f"CREATE TABLE t (k string) {TEXT}")
+    return session
+
+
+@pytest.fixture
+def remote(bucket: Path, tmp_path: Path) -> Iterator[Session]:
+    with over_a_bucket(tmp_path, Bounds()) as session:
+        yield session
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["hdfs://bucket/x", "s3://other/x", "gs://bucket/x", "file:///x", "s3a://key:sE/cReT@other/x"],
+)
+def test_nothing_lies_in_another_file_system(
+    remote: Session, tmp_path: Path, location: str
+) -> None:
+    remote.execute(f"CREATE TABLE p (k int) PARTITIONED BY (d int) {ACID}")
+    before = everything(tmp_path)
+    for text in (
+        f"CREATE TABLE new (k int) {TEXT} LOCATION '{location}'",
+        f"CREATE EXTERNAL TABLE new (k int) {TEXT} LOCATION '{location}'",
+        f"CREATE TABLE new LIKE t LOCATION '{location}'",
+        f"CREATE TABLE new STORED AS TEXTFILE LOCATION '{location}' AS SELECT 1 AS k",
+        f"CREATE DATABASE new LOCATION '{location}'",
+        f"ALTER TABLE p ADD PARTITION (d = 1) LOCATION '{location}'",
+    ):
+        with pytest.raises(StorageError, match="another file system than the ware") as caught:
+            remote.execute(text)
+        assert "cReT" not in str(caught.value)
+    assert everything(tmp_path) == before
+    assert remote.execute("SHOW TABLES").fetchall() == [("p",), ("t",)]
+    assert remote.execute("SHOW DATABASES").fetchall() == [("default",)]
+
+
+@pytest.mark.parametrize("place", ["hdfs://bucket/x", "s3n://other/x"])
+def test_nothing_is_read_from_another_file_system(
+    remote: Session, bucket: Path, place: str
+) -> None:
+    (bucket / "x").mkdir()
+    (bucket / "x" / "f").write_text("1\n")
+    with pytest.raises(StorageError, match="another file system than the warehouse"):
+        remote.execute(f"LOAD DATA INPATH '{place}' INTO TABLE t")
+    with pytest.raises(StorageError, match="another file system than the warehouse"):
+        remote.read_acid(place, schema="k int")
+    assert everything(bucket) == {"w", "w/t", "x", "x/f"}
+
+
+@pytest.mark.parametrize(
+    "place", ["s3a://bucket/w/t", "s3n://bucket//w/t/x", "/w/t", "s3://bucket:1/w", "s3://bucket"]
+)
+def test_another_spelling_of_a_place_is_that_place(remote: Session, place: str) -> None:
+    with pytest.raises(AnalysisError, match=r"belongs to|no path of a directory") as caught:
+        remote.execute(f"CREATE TABLE new (k int) {TEXT} LOCATION '{place}'")
+    assert "cReT" not in f"{caught.value} {caught.value.detail}"
+
+
+@pytest.mark.parametrize("place", ["s3a://bucket/far/n", "/far/n", "s3://bucket/far/n/"])
+def test_a_location_is_written_as_the_warehouse_is(
+    remote: Session, bucket: Path, place: str
+) -> None:
+    remote.execute(f"CREATE TABLE new (k int) {TEXT} LOCATION '{place}'")
+    location = remote._store.table(TableName("default", "new")).location
+    assert location == "s3://key:sEcReT@bucket/far/n"
+    assert (bucket / "far" / "n").is_dir()
+
+
+def test_what_lies_in_another_file_system_is_dropped_without_harm(
+    remote: Session, bucket: Path
+) -> None:
+    store = remote._store
+    bad = store.table(TableName("default", "t"))
+    store.drop_table(bad.name)
+    store.create_table(replace(bad, location="hdfs://bucket/w/t"))
+    (bucket / "w" / "t" / "000000_0").write_text("1\n")
+    message = remote.execute("DROP TABLE t").message
+    assert message is not None
+    assert "stays: it lies in another file system than the warehouse" in message
+    assert (bucket / "w" / "t" / "000000_0").exists()
+
+
+@pytest.mark.parametrize("start", ["", "file://"])
+def test_local_files_are_loaded_into_a_warehouse_elsewhere(
+    bucket: Path, tmp_path: Path, start: str
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "f").write_text("1\n")
+    (tmp_path / "out").write_text("2\n")
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "out")
+    roots = ("s3://bucket/w", f"file://{tmp_path}/in", "hdfs://nn/")
+    with over_a_bucket(tmp_path, Bounds((), roots)) as session:
+        session.execute(f"LOAD DATA LOCAL INPATH '{start}{tmp_path}/in/f' INTO TABLE t")
+        assert [p.read_text() for p in (bucket / "w" / "t").iterdir()] == ["1\n"]
+        for path in ("out", "in", "in/link", "bucket/w/t"):
+            with pytest.raises(AnalysisError, match="outside of what is allowed"):
+                session.execute(f"LOAD DATA LOCAL INPATH '{start}{tmp_path}/{path}' INTO TABLE t")
+        with pytest.raises(AnalysisError, match="outside of what is allowed"):
+            session.execute("LOAD DATA INPATH 'hdfs://nn/x' INTO TABLE t")
+
+
+def test_the_store_s_file_is_not_loaded_into_a_warehouse_elsewhere(
+    bucket: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "txns.db").write_text("secret")
+    (tmp_path / "link").symlink_to(tmp_path / "txns.db")
+    with over_a_bucket(tmp_path, Bounds((str(tmp_path / "txns.db"),))) as session:
+        for path in ("txns.db", "link"):
+            with pytest.raises(AnalysisError, match="lies in the store"):
+                session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/{path}' INTO TABLE t")
+
+
+def test_roots_of_another_file_system_hold_nothing_of_this_one(tmp_path: Path) -> None:
+    storage = remote_storage(tmp_path)
+    for root in ("hdfs://bucket/w", "file:///w", "s3://other/w", "s3://bucket/ww", "w"):
+        assert not is_below("s3://bucket/w/t", [root], storage)
+        assert is_below("s3://bucket/w/t", [root, "s3a://bucket/w/"], storage)
+    assert not is_below("/w/t", ["s3://bucket/w"], storage.local)
+    assert not is_below("hdfs://nn/w", ["hdfs://nn/w"], storage)
+
+
+def test_a_root_without_a_scheme_is_of_this_machine() -> None:
+    config = {"acidsql.allowed.roots": "/w,file:///x"}
+    with pytest.raises(ConfigError, match="outside of what is allowed"):
+        acidsql.connect("mock://nn/w", metastore="memory:", config=config)
+    config = {"acidsql.allowed.roots": "/in,mock://nn/w"}
+    with acidsql.connect("mock://nn/w", metastore="memory:", config=config) as session:
+        for place in ("/in/x", "mock://nn/in/x"):
+            with pytest.raises(AnalysisError, match="outside of what is allowed"):
+                session.execute(f"CREATE TABLE t (k int) {TEXT} LOCATION '{place}'")
