@@ -463,7 +463,7 @@ def test_no_error_shows_a_key(tmp_path: Path, verb: str, secret: str) -> None:
                 _refuse_secret(error)
 
 
-@pytest.mark.parametrize("secret", ["sE/cReT", "sE:cReT", "sEc ReT"])
+@pytest.mark.parametrize("secret", ["sE/cReT", "sE cReT"])
 @pytest.mark.parametrize("scheme", ["s3", "s3a", "S3"])
 def test_no_error_of_a_warehouse_shows_a_key(scheme: str, secret: str) -> None:
     with pytest.raises(ConfigError) as caught:
