@@ -11,7 +11,7 @@ unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit unit-first unit-second interop interop-hive3 interop-hive4 interop-trino interop-soak goldens bench bench-txn soak clean java
+.PHONY: help demo demo-tpch test check unit unit-first unit-second interop interop-hive3 interop-hive4 interop-trino interop-soak goldens bench bench-txn soak picture clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -89,6 +89,10 @@ bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; re
 
 bench-txn: .venv/.installed ## Time the transaction stores with 1 to 16 processes; write docs/benchmarks-txn.md
 	$(BIN)/python benchmarks/bench_txn.py
+
+picture: ## Draw docs/house.svg anew; needs graphviz
+	@command -v dot >/dev/null || { echo "graphviz is needed: install graphviz." >&2; exit 1; }
+	dot -Tsvg docs/house.dot -o docs/house.svg
 
 clean: ## Remove the environment, the demo and the caches
 	rm -rf .venv '$(WAREHOUSE)' build *.egg-info spark-warehouse metastore_db derby.log

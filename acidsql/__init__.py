@@ -53,7 +53,7 @@ from acidsql.errors import (
 )
 
 if TYPE_CHECKING:
-    from acidsql.session import Result, Session
+    from acidsql.session.session import Result, Session
 
 __version__ = "0.1.0"
 
@@ -161,7 +161,7 @@ def load_ipython_extension(ipython: Any) -> None:
 
 def __getattr__(name: str) -> Any:
     if name in {"Result", "Session"}:
-        return getattr(importlib.import_module("acidsql.session"), name)
+        return getattr(importlib.import_module("acidsql.session.session"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from acidsql.backends.filesystems import storage_for
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, DependencyError
-from acidsql.filesystems import storage_for
+from acidsql.execution.places import refuse_outside
+from acidsql.execution.scope import Bounds
 from acidsql.model.credentials import hide, is_quotable, shown
 from acidsql.model.progress import Relay
-from acidsql.parameters import require_mapping, require_text
-from acidsql.scope import Bounds
-from acidsql.services.places import refuse_outside
-from acidsql.session import Session
+from acidsql.ports.storage import Storage, without_login
+from acidsql.ports.store import Store
+from acidsql.session.parameters import require_mapping, require_text
+from acidsql.session.session import Session
 from acidsql.settings import Settings, duration_s
-from acidsql.storage import Storage, without_login
-from acidsql.store import Store
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 

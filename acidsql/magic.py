@@ -27,15 +27,15 @@ from IPython.display import DisplayHandle, display
 
 import acidsql
 from acidsql.errors import AcidSqlError, ConfigError
+from acidsql.execution.result import summary
 from acidsql.model.credentials import hide, shown
 from acidsql.model.html_table import html_table
 from acidsql.model.progress import PATIENCE_S, ProgressLine, Relay
 from acidsql.model.value_text import cell_text
-from acidsql.result import summary
-from acidsql.script import run_script
+from acidsql.session.script import run_script
 
 if TYPE_CHECKING:
-    from acidsql.session import Result, Session
+    from acidsql.session.session import Result, Session
 
 ROWS_SHOWN = 1000
 

@@ -72,7 +72,7 @@ def open_store(place: Place) -> Any:
 
 
 def one_txn(store: Any, partition: str, kind: LockType, policy: TxnPolicy) -> tuple[int, int]:
-    """A transaction as `acidsql.write` runs it; (conflicts, looks at a waiting lock)."""
+    """A transaction as `execution/write.py` runs it; (conflicts, looks at a waiting lock)."""
     changes = kind is LockType.EXCL_WRITE
     operation = WriteOperation.UPDATE if changes else WriteOperation.INSERT
     waits = []

@@ -13,20 +13,21 @@ from typing import Any
 
 import pyarrow.orc as pa_orc
 
-from acidsql.engines.local.check import check
+from acidsql.backends.filesystems import LocalStorage
+from acidsql.check.directory import check_directories
+from acidsql.check.names import Names, name_problems
 from acidsql.engines.selection import directory_state
-from acidsql.filesystems import LocalStorage
+from acidsql.execution.snapshots import table_directories
 from acidsql.layout.acid_state import AcidState
-from acidsql.layout.check import Names, missing_writes, name_problems
+from acidsql.layout.missing import missing_writes
 from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.services.snapshots import table_directories
-from acidsql.storage import Storage
-from acidsql.store import Store
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.storage import Storage
+from acidsql.ports.store import Store
 
 RowKey = tuple[int, int, int]
 """Write id, bucket property, row number."""
@@ -136,7 +137,7 @@ def problems(snapshot: TableSnapshot, txns: ValidTxnList) -> list[Problem]:
         files = storage.list_files(place.location)
         directories = storage.list_directories(place.location)
         found += name_problems(files, directories, names)
-    return [*found, *check(snapshot, txns, storage).problems]
+    return [*found, *check_directories(snapshot, txns, storage).problems]
 
 
 def _read_directory(

@@ -12,7 +12,7 @@ import pytest
 import acidsql
 
 if TYPE_CHECKING:
-    from acidsql.session import Session
+    from acidsql.session.session import Session
     from tests.postgres import Postgres
 
 SPARK_CONF = {

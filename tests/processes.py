@@ -12,7 +12,7 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
     [
         "pytest",
-        "acidsql.session",
+        "acidsql.session.session",
         "acidsql.backends.sqlite.store",
         "acidsql.backends.postgres.store",
         "tests.python_engine",

@@ -16,15 +16,15 @@ from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import MissingFileError
+from acidsql.execution.result import RowsFrame
 from acidsql.model.ids import BucketId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.engine import ReadContext, TableSnapshot, WriteContext
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.update import UpdatePlan
-from acidsql.result import RowsFrame
+from acidsql.ports.engine import ReadContext, TableSnapshot, WriteContext
 from tests.checks import Contents, contents, visible_rows
 
 

@@ -12,7 +12,7 @@ from acidsql.errors import AcidSqlError, DependencyError
 from acidsql.model.credentials import hide, shown
 
 if TYPE_CHECKING:
-    from acidsql.session import Session
+    from acidsql.session.session import Session
 
 UNREACHABLE_STATUS = 2
 FAILED_STATUS = 3

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TextIO, get_args
 
+from acidsql.execution.result import count_text, summary
 from acidsql.model.value_text import cell_text, json_object
-from acidsql.result import count_text, summary
 
 if TYPE_CHECKING:
-    from acidsql.session import Result
+    from acidsql.session.session import Result
 
 Format = Literal["table", "json", "jsonl", "csv", "tsv"]
 FORMATS: tuple[str, ...] = get_args(Format)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.spinner import Spinner
 
-    from acidsql.session import Session
+    from acidsql.session.session import Session
 
 
 def watched(session: Session, err: TextIO, *, quiet: bool = False) -> AbstractContextManager[None]:

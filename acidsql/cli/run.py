@@ -22,10 +22,10 @@ from acidsql.cli.layout import LayoutWatch, local_directory
 from acidsql.cli.output import FORMATS, Format, Printer
 from acidsql.cli.progress import watched
 from acidsql.errors import AcidSqlError, TxnError
-from acidsql.script import run_script
+from acidsql.session.script import run_script
 
 if TYPE_CHECKING:
-    from acidsql.session import Result, Session
+    from acidsql.session.session import Result, Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,11 +23,11 @@ from acidsql.cli.connection import (
     property_option,
 )
 from acidsql.errors import AcidSqlError
-from acidsql.result import count_text
-from acidsql.txn.supervisor import Supervisor
+from acidsql.execution.result import count_text
+from acidsql.process.supervisor import Supervisor
 
 if TYPE_CHECKING:
-    from acidsql.session import Session
+    from acidsql.session.session import Session
 
 
 @click.command("service")

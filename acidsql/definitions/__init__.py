@@ -15,8 +15,8 @@ from acidsql.definitions.partition import (
 )
 from acidsql.definitions.properties import set_properties, unset_properties
 from acidsql.definitions.rename_table import rename_table
-from acidsql.result import Result
-from acidsql.scope import Scope
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.statements import (
     AddColumns,
     AddPartitions,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import TxnError, UnsupportedStatementError
+from acidsql.execution.scope import Scope
 from acidsql.layout.dir_names import (
     HIGHEST_ID,
     UNFINISHED_FILE,
@@ -24,7 +25,6 @@ from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX
 from acidsql.model.snapshot import Range, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
-from acidsql.scope import Scope
 from acidsql.txn.entities import TxnState
 from acidsql.txn.transaction import OpenTxn
 

@@ -16,11 +16,11 @@ from typing_extensions import assert_never
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, ColumnNotFoundError, UnsupportedStatementError
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.model.table import POSITIONAL_EVOLUTION, Column, FileFormat, Table, TableKind
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
 from acidsql.planner.names import find_column, find_target
-from acidsql.result import Result
-from acidsql.scope import Scope
 from acidsql.statements.alter_table import AddColumns, ChangeColumn, ReplaceColumns
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Identifier

@@ -15,16 +15,16 @@ from typing import Any
 
 from acidsql.definitions.partition import altering, move
 from acidsql.errors import AnalysisError
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.layout.dir_names import DeltaDir, is_hidden
 from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
 from acidsql.model.ids import StatementId, WriteId
 from acidsql.model.table import POSITIONAL_EVOLUTION, FileFormat, Table, TableKind
 from acidsql.orc.evolution import matched
 from acidsql.orc.footer import read_tail
-from acidsql.result import Result
-from acidsql.scope import Scope
+from acidsql.ports.storage import require_present
 from acidsql.statements.fragment import TableRef
-from acidsql.storage import require_present
 from acidsql.txn.transaction import OpenTxn
 
 

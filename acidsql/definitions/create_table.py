@@ -7,11 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from acidsql.catalog import Database, table_exists
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.execution.places import Neighbours, chosen_path, refuse_place
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
@@ -31,9 +33,7 @@ from acidsql.model.table import (
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
-from acidsql.result import Result
-from acidsql.scope import Scope
-from acidsql.services.places import Neighbours, chosen_path, refuse_place
+from acidsql.ports.catalog import Database, table_exists
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,

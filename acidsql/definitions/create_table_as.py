@@ -6,8 +6,6 @@ import logging
 import re
 from dataclasses import replace
 
-from acidsql.catalog import table_exists
-from acidsql.commit import Uncommitted
 from acidsql.definitions.create_table import (
     EXISTS,
     adopt_location,
@@ -18,6 +16,11 @@ from acidsql.definitions.create_table import (
     table_of,
 )
 from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
+from acidsql.execution.commit import Uncommitted
+from acidsql.execution.places import chosen_path
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import read_context
 from acidsql.layout.dir_names import UNFINISHED_FILE
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
@@ -27,7 +30,11 @@ from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames
 from acidsql.planner.query import is_union, plan_query
-from acidsql.plans.engine import (
+from acidsql.plans.insert import InsertPlan
+from acidsql.plans.plan import tables_read
+from acidsql.plans.query import QueryPlan
+from acidsql.ports.catalog import table_exists
+from acidsql.ports.engine import (
     Engine,
     Frame,
     JobResult,
@@ -36,13 +43,6 @@ from acidsql.plans.engine import (
     TableSnapshot,
     WriteContext,
 )
-from acidsql.plans.insert import InsertPlan
-from acidsql.plans.plan import tables_read
-from acidsql.plans.query import QueryPlan
-from acidsql.result import Result
-from acidsql.scope import Scope
-from acidsql.services.places import chosen_path
-from acidsql.services.snapshots import read_context
 from acidsql.statements.create_table import ColumnDefinition, CreateTableAs
 from acidsql.statements.fragment import Identifier
 from acidsql.txn.entities import LockComponent, WriteOperation

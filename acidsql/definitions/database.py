@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from acidsql.catalog import Database
 from acidsql.definitions.create_table import database_location, forget_table
 from acidsql.errors import AnalysisError
+from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, refuse_place
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, database_path, refuse_name
-from acidsql.result import Result
-from acidsql.scope import Scope
-from acidsql.services.places import Neighbours, chosen_path, reason_to_keep, refuse_place
+from acidsql.ports.catalog import Database
 from acidsql.statements.database import CreateDatabase, DropDatabase
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.catalog import Partition
+from acidsql.execution.scope import Scope
 from acidsql.layout.obsolete import aborted
 from acidsql.model.naming import partition_path
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind
-from acidsql.scope import Scope
-from acidsql.storage import list_marked_files
+from acidsql.ports.catalog import Partition
+from acidsql.ports.storage import list_marked_files
 
 
 def remove_leftovers(table: Table, locations: Sequence[str], scope: Scope) -> None:

@@ -10,10 +10,10 @@ from acidsql.definitions.database import database_drop_locks
 from acidsql.definitions.partition import alter_locks, matched_partitions, partition_drop_locks
 from acidsql.definitions.properties import property_locks
 from acidsql.definitions.rename_table import renaming_locks
+from acidsql.execution.scope import Scope
 from acidsql.model.table import Table
 from acidsql.planner.names import SeenNames, find_target, table_name
 from acidsql.planner.query import plan_query
-from acidsql.scope import Scope
 from acidsql.statements import (
     AddColumns,
     AddPartitions,

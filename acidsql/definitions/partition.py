@@ -8,7 +8,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from acidsql.catalog import Partition, Place, partition_exists, partition_not_found
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import leave_own_places
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
@@ -18,6 +17,11 @@ from acidsql.errors import (
     PartitionNotFoundError,
     UnsupportedStatementError,
 )
+from acidsql.execution.older_store import unknown_ids
+from acidsql.execution.places import Neighbours, chosen_path, refuse_files_outside, refuse_place
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import partition_directory
 from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
@@ -32,18 +36,14 @@ from acidsql.planner.partition import (
     require_partitioned,
     whole_partition,
 )
-from acidsql.result import Result
-from acidsql.scope import Scope
-from acidsql.services.older_store import unknown_ids
-from acidsql.services.places import Neighbours, chosen_path, refuse_files_outside, refuse_place
-from acidsql.services.snapshots import partition_directory
+from acidsql.ports.catalog import Partition, Place, partition_exists, partition_not_found
+from acidsql.ports.storage import Storage, missing_directory, require_present
 from acidsql.statements.partition import (
     AddPartitions,
     DropPartitions,
     RenamePartition,
     RepairTable,
 )
-from acidsql.storage import Storage, missing_directory, require_present
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn

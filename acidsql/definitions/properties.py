@@ -10,11 +10,11 @@ from acidsql.definitions.conversion import convert, with_properties
 from acidsql.definitions.create_table import normal_properties, refuse_properties
 from acidsql.definitions.partition import alter_locks, altering
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
 from acidsql.model.table import CREATED_COLUMNS, POSITIONAL_EVOLUTION, Table, TableKind
 from acidsql.planner.names import find_target
-from acidsql.result import Result
-from acidsql.scope import Scope
 from acidsql.statements.alter_table import SetProperties, UnsetProperties
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.entities import LockComponent

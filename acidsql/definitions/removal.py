@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from acidsql.execution.places import Neighbours, reason_to_keep
+from acidsql.execution.scope import Scope
 from acidsql.layout.foreign import foreign_files, without
 from acidsql.model.names import TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind
-from acidsql.scope import Scope
-from acidsql.services.places import Neighbours, reason_to_keep
 
 _SHOWN_MAX = 10
 

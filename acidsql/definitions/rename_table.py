@@ -5,19 +5,19 @@ from __future__ import annotations
 import contextlib
 from dataclasses import replace
 
-from acidsql.catalog import Partition, table_exists
 from acidsql.definitions.create_table import creation_locks, database_location, new_table_name
 from acidsql.definitions.partition import move
 from acidsql.errors import AnalysisError
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.naming import is_path_part, table_path
 from acidsql.model.table import Table
 from acidsql.planner.names import find_target
-from acidsql.result import Result
-from acidsql.scope import Scope
+from acidsql.ports.catalog import Partition, table_exists
+from acidsql.ports.storage import require_present
 from acidsql.statements.alter_table import RenameTable
-from acidsql.storage import require_present
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 

@@ -9,7 +9,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import TableKind
-from acidsql.storage import Storage
+from acidsql.ports.storage import Storage
 
 _log = logging.getLogger(__name__)
 

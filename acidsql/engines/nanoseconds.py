@@ -20,7 +20,7 @@ from acidsql.orc.keys import DeletedRows, Flags, RowIds
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import ROW
 from acidsql.orc.timestamps import is_exact, is_finer_than_micros
-from acidsql.storage import Storage
+from acidsql.ports.storage import Storage
 
 _THREADS = 8
 

@@ -39,8 +39,8 @@ from acidsql.model.table import Table, TableKind
 from acidsql.orc.keys import longs
 from acidsql.orc.schema import ORIGINAL_TRANSACTION
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
-from acidsql.plans.engine import TableSnapshot
-from acidsql.storage import Storage, missing_directory
+from acidsql.ports.engine import TableSnapshot
+from acidsql.ports.storage import Storage, missing_directory
 
 _log = logging.getLogger(__name__)
 

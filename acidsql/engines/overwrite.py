@@ -8,9 +8,9 @@ from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.errors import PartitionNotFoundError
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table
-from acidsql.plans.engine import TableSnapshot
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.truncate import TruncatePlan
+from acidsql.ports.engine import TableSnapshot
 
 
 def empty_bases(

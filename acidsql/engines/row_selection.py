@@ -15,8 +15,8 @@ from acidsql.layout.dir_names import is_hidden
 from acidsql.layout.listing import DataFile, data_file
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.storage import Storage
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.storage import Storage
 
 
 def select_row_files(

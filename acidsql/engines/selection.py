@@ -15,9 +15,9 @@ from acidsql.layout.acid_state import (
     lost_parts,
     not_enough_history,
 )
-from acidsql.layout.check import missing_writes
 from acidsql.layout.dir_names import BaseDir, DeltaDir
 from acidsql.layout.listing import DataFile, ListedFile
+from acidsql.layout.missing import missing_writes
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX, RowId, encode_bucket
 from acidsql.model.snapshot import Range, ValidTxnList
@@ -25,8 +25,8 @@ from acidsql.model.table import TableKind
 from acidsql.orc.belonging import require_columns, require_kind
 from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import valid_length
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.storage import Storage, list_marked_files, missing_directory
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.storage import Storage, list_marked_files, missing_directory
 
 _THREADS = 16
 _ORIGINAL = WriteId(0)

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 
-from acidsql.interrupts import uninterrupted
+from acidsql.process.interrupts import uninterrupted
 
 
 class OrcSink:

@@ -9,8 +9,8 @@ from acidsql.planner.names import Names, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.load import LoadPlan
+from acidsql.ports.storage import local_path_of
 from acidsql.statements.load import Load
-from acidsql.storage import local_path_of
 
 
 def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:

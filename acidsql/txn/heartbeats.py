@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from acidsql.txn.supervisor import Supervisor, no_thread, start_thread
+from acidsql.process.supervisor import Supervisor, no_thread, start_thread
 
 
 class Heartbeat:

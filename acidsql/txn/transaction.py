@@ -24,12 +24,12 @@ from acidsql.errors import (
     TxnError,
     WriteConflictError,
 )
-from acidsql.forks import Home
-from acidsql.interrupts import uninterrupted
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.process.forks import Home
+from acidsql.process.interrupts import uninterrupted
 from acidsql.txn.entities import LockComponent, LockResponse, LockState, LockType, TxnType
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.manager import TxnManager

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Sequence
 
 from acidsql.errors import StoreNotWritableError
-from acidsql.forks import Home
 from acidsql.model.ids import NO_TXN, TxnId
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.process.forks import Home
 from acidsql.txn.entities import LockComponent, TxnType
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy

@@ -14,12 +14,12 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
 from acidsql.errors import AcidSqlError
-from acidsql.filesystems import LocalStorage
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine

@@ -13,12 +13,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.postgres.store import PostgresStore
 from acidsql.backends.sqlite.store import SqliteStore
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
-from acidsql.session import Session
-from acidsql.store import Store
+from acidsql.ports.store import Store
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
 

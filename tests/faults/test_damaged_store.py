@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from acidsql.backends.sqlite import SqliteStore
-from acidsql.catalog import Partition
 from acidsql.errors import AcidSqlError, CorruptFileError, StorageError
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Bucketing, Column, Table
 from acidsql.model.types import parse_type
+from acidsql.ports.catalog import Partition
 from acidsql.txn.entities import (
     CompactionType,
     LockComponent,

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.relational.connection import Mode
 from acidsql.backends.sqlite import SqliteStore, log
 from acidsql.errors import StorageError, StoreNotWritableError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.ids import TxnId
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.postgres import Postgres
 from tests.python_engine import PythonEngine

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import LockTimeoutError, UnsupportedStatementError
-from acidsql.filesystems import LocalStorage
 from acidsql.layout.dir_names import parse_directory
 from acidsql.model.names import TableName
 from acidsql.model.problem import ProblemKind
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 
@@ -29,8 +29,8 @@ KILLED = """
 import os, signal, sys
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.engines.spark.runner import SparkEngine
-from acidsql.filesystems import LocalStorage
-from acidsql.session import Session
+from acidsql.backends.filesystems import LocalStorage
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 
 warehouse, verb, sql = sys.argv[1:]

@@ -18,7 +18,7 @@ import pytest
 
 import acidsql
 from acidsql.errors import AcidSqlError
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 SEEDS = 500
 SHORT = 25

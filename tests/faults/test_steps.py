@@ -17,7 +17,7 @@ import pytest
 from acidsql.errors import LockTimeoutError, StorageError
 from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE
 from acidsql.model.problem import ProblemKind
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.entities import LockState, TxnState
 from tests.checks import check_table
 from tests.faults.lives import (

@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import AcidSqlError, MissingFileError, StorageError
-from acidsql.filesystems import LocalStorage
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 
 CREATE = "CREATE TABLE t (k int, v string) TBLPROPERTIES ('transactional' = 'true')"

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.postgres.store import PostgresStore
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.engines.spark.runner import SparkEngine
@@ -22,9 +23,8 @@ from acidsql.errors import (
     StorageError,
     TxnError,
 )
-from acidsql.filesystems import LocalStorage
-from acidsql.session import Session
-from acidsql.store import Store
+from acidsql.ports.store import Store
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.history.history import Journal
 from tests.python_engine import PythonEngine

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from acidsql.errors import ConfigError, StorageError
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 INSERT_ONLY = "TBLPROPERTIES ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
 STORED = {

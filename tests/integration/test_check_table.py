@@ -18,8 +18,8 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Bucketing, Column, Table
 from acidsql.model.types import parse_type
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.session import Session
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+from acidsql.session.session import Session
 from tests.checks import problems
 
 STATES = Path(__file__).parents[1] / "data" / "hive-written" / "states"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from acidsql.engines.spark.job import LEFT, collect_rows, handed_out
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 WIDTH, SHARE = 50, 20_000
 

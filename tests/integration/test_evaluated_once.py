@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 ROWS = 300
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
 from acidsql.engines.spark import row_numbers
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, MissingFileError, StorageError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidWriteIdList
@@ -27,7 +27,7 @@ from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import arrow_type
 from acidsql.orc.types import file_columns
 from acidsql.orc.writer import EventWriter
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.hive_written import STATES, hive_rows, snapshot_of
 

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from acidsql import Session
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.spark.runner import SparkEngine
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import PrimitiveType
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
 
 DATA = Path(__file__).parents[1] / "data" / "hive-written" / "states" / "insertonly"
 STATES = [

@@ -21,7 +21,7 @@ from acidsql.errors import InvalidValueError
 from acidsql.orc.footer import read_tail
 from acidsql.orc.reader import read_events, read_row_ids
 from acidsql.orc.schema import EVENT_COLUMNS
-from acidsql.session import Session
+from acidsql.session.session import Session
 from tests.hive_written import STATES, hive_rows, snapshot_of
 
 ALL_TYPES = """

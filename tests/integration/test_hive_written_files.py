@@ -17,7 +17,7 @@ from acidsql.errors import CorruptFileError, StorageError
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.orc.reader import read_events
 from acidsql.plans.compact import CompactPlan
-from acidsql.plans.engine import TableSnapshot
+from acidsql.ports.engine import TableSnapshot
 from tests.hive_written import STATES, hive_rows, snapshot_of
 from tests.unit.engines.tables import EVERYTHING, NAME, STORAGE, snapshot, table
 

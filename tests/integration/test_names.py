@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from acidsql.session import Session
+    from acidsql.session.session import Session
 
 
 @pytest.mark.parametrize("clustered", ["", "CLUSTERED BY (`k.k`) INTO 2 BUCKETS"])

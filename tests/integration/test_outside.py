@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 
 def test_java_is_called_only_if_the_operator_allows_it(

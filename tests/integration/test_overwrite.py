@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import LockTimeoutError, WriteConflictError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.entities import Opened
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table

@@ -11,7 +11,7 @@ import pytest
 
 import acidsql
 from acidsql.engines.spark.errors import clear_errors
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 FOREIGN = """
 import sys, threading

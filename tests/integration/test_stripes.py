@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.orc import writer
 from acidsql.orc.footer import read_tail
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 ROWS = 3000
 """Written in batches of 1024, each of which ends a stripe."""

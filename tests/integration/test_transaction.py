@@ -21,7 +21,7 @@ from acidsql.errors import (
 )
 
 if TYPE_CHECKING:
-    from acidsql.session import Session
+    from acidsql.session.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 

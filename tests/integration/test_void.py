@@ -13,7 +13,7 @@ from acidsql.model.names import TableName
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import parse_type
 from acidsql.orc.writer import EventWriter
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 COLUMNS = tuple(
     Column(name, parse_type(kind)) for name, kind in (("k", "int"), ("v", "void"), ("s", "string"))

@@ -19,13 +19,13 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.backends.filesystems import storage_for
 from acidsql.backends.memory.store import MemoryStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import AcidSqlError
-from acidsql.filesystems import storage_for
-from acidsql.session import Session
+from acidsql.ports.store import Store
+from acidsql.session.session import Session
 from acidsql.settings import Settings
-from acidsql.store import Store
 from acidsql.txn.deadlock import deadlocked
 from acidsql.txn.entities import LockState
 from acidsql.txn.locks import first_blocker

@@ -22,7 +22,7 @@ import acidsql
 from acidsql.errors import AcidSqlError
 from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE
 from acidsql.model.names import TableName
-from acidsql.session import Session
+from acidsql.session.session import Session
 from tests.checks import lost_writes
 from tests.logic.records import Record, backends, read_records, rewrite
 
@@ -174,7 +174,7 @@ class Runner:
         What Hadoop's local file system keeps beside them is passed over.
         """
         full = TableName.parse(name, self.session.database)
-        table = self.session.find_table(full)
+        table = self.session._store.find_table(full)
         assert table is not None, name
         found: dict[str, list[str]] = {}
         for path in sorted(Path(table.location).rglob("*")):

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import settings
 
-from acidsql.services import request
+from acidsql.definitions import compaction_request
 
 settings.register_profile("no deadline", deadline=None)
 settings.load_profile("no deadline")
@@ -12,4 +12,4 @@ settings.load_profile("no deadline")
 @pytest.fixture(autouse=True)
 def no_wait_for_the_worker_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """COMPACT … AND WAIT runs what it can itself; the queue of a process that died stays."""
-    monkeypatch.setattr(request, "WAIT_S", 0.0)
+    monkeypatch.setattr(compaction_request, "WAIT_S", 0.0)

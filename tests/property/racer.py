@@ -15,9 +15,9 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from acidsql.backends.filesystems import storage_for
 from acidsql.connect import _own_store
 from acidsql.errors import CompactionRefusedError, TxnAbortedError
-from acidsql.filesystems import storage_for
 from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
 from acidsql.settings import Settings

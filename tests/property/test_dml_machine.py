@@ -23,14 +23,14 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
 from acidsql.engines.spark import deletes, job, row_bitmap
 from acidsql.engines.spark import partitions as spark_partitions
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 

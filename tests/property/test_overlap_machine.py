@@ -26,7 +26,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from acidsql.acid_directory import directory_snapshot, directory_txns
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.errors import (
     CommitStateUnknownError,
     CompactionRefusedError,
@@ -34,15 +34,15 @@ from acidsql.errors import (
     StorageError,
     TxnAbortedError,
 )
-from acidsql.filesystems import LocalStorage
+from acidsql.execution.snapshots import table_directories
 from acidsql.layout.acid_state import NOT_ENOUGH_HISTORY, AcidState
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import TableKind
-from acidsql.plans.engine import TableSnapshot
-from acidsql.services.snapshots import table_directories
-from acidsql.session import Session
+from acidsql.ports.engine import TableSnapshot
+from acidsql.session.acid_directory import directory_snapshot, directory_txns
+from acidsql.session.session import Session
 from acidsql.txn.entities import CompactionState, TxnState, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.policy import TxnPolicy

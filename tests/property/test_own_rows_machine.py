@@ -17,13 +17,13 @@ import hypothesis.strategies as st
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.errors import CompactionRefusedError, StorageError
-from acidsql.filesystems import LocalStorage
+from acidsql.execution.snapshots import table_directories
 from acidsql.model.names import TableName
-from acidsql.plans.engine import TableSnapshot
-from acidsql.services.snapshots import table_directories
-from acidsql.session import Session
+from acidsql.ports.engine import TableSnapshot
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import Event, check_table, chosen, read_events
 from tests.python_engine import PythonEngine

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.engines.spark import deletes, job
 from acidsql.engines.spark import partitions as spark_partitions
@@ -37,12 +38,11 @@ from acidsql.errors import (
     LockTimeoutError,
     StorageError,
 )
-from acidsql.filesystems import LocalStorage
 from acidsql.layout.acid_state import NOT_ENOUGH_HISTORY
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.names import TableName
 from acidsql.model.types import parse_type
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.entities import CompactionState, TxnState
 from acidsql.txn.policy import TxnPolicy
 from tests.property.hooked_store import HookedStore

@@ -19,11 +19,11 @@ from hypothesis.stateful import (
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
-from acidsql.catalog import Partition
 from acidsql.errors import AcidSqlError
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
+from acidsql.ports.catalog import Partition
 from acidsql.txn.entities import (
     CompactionType,
     LockComponent,

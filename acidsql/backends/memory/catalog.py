@@ -7,7 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from acidsql.backends.memory.state import MemoryState
-from acidsql.catalog import (
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.naming import Named, refuse_name
+from acidsql.model.predicate import Predicate
+from acidsql.model.prune import prune_partitions
+from acidsql.model.table import Table
+from acidsql.ports.catalog import (
     Database,
     Partition,
     Place,
@@ -21,11 +26,6 @@ from acidsql.catalog import (
     table_exists,
     table_not_found,
 )
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.naming import Named, refuse_name
-from acidsql.model.predicate import Predicate
-from acidsql.model.prune import prune_partitions
-from acidsql.model.table import Table
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import Compaction, WriteSetEntry
 

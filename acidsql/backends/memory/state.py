@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from acidsql.catalog import Database, Partition
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
+from acidsql.ports.catalog import Database, Partition
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import Compaction, Lock, Txn, TxnState, WriteSetEntry
 from acidsql.txn.policy import TxnPolicy

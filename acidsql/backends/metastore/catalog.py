@@ -35,7 +35,12 @@ from acidsql.backends.metastore.tables import (
     values_of,
 )
 from acidsql.backends.metastore.undo import Undo
-from acidsql.catalog import (
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.naming import Named, refuse_name
+from acidsql.model.predicate import Predicate
+from acidsql.model.prune import partition_test, prune_partitions
+from acidsql.model.table import Table, kind_of
+from acidsql.ports.catalog import (
     Database,
     Partition,
     Place,
@@ -48,11 +53,6 @@ from acidsql.catalog import (
     table_exists,
     table_not_found,
 )
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.naming import Named, refuse_name
-from acidsql.model.predicate import Predicate
-from acidsql.model.prune import partition_test, prune_partitions
-from acidsql.model.table import Table, kind_of
 
 _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
 

@@ -20,7 +20,7 @@ from acidsql.backends.metastore.errors import (
 )
 from acidsql.backends.metastore.url import Endpoint, Place
 from acidsql.errors import AcidSqlError, StorageError
-from acidsql.forks import Home
+from acidsql.process.forks import Home
 
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 """Before each further try: long enough together for a server that restarts."""

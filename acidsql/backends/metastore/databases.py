@@ -8,8 +8,8 @@ from typing import Any
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.sense import given
-from acidsql.catalog import Database
 from acidsql.model.names import DEFAULT_DATABASE
+from acidsql.ports.catalog import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from concurrent.futures import TimeoutError as FutureTimeoutError
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from acidsql.txn.supervisor import start_thread
+from acidsql.process.supervisor import start_thread
 
 T = TypeVar("T")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from acidsql.errors import StorageError
-from acidsql.storage import local_path_of
+from acidsql.ports.storage import local_path_of
 
 _FULL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?/[^\0]*")
 _LOCAL = re.compile(r"file:(?://[^/]*)?(?=/)")

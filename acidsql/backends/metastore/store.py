@@ -12,9 +12,9 @@ from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
 from acidsql.backends.metastore.sense import with_telling_verbs
 from acidsql.backends.metastore.url import Place
-from acidsql.catalog import Catalog
 from acidsql.model.ids import TxnId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.ports.catalog import Catalog
 from acidsql.txn.entities import LockComponent, LockType, Reached, Written
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy

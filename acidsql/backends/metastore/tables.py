@@ -12,7 +12,6 @@ from acidsql.backends.metastore.formats import StoredAs, serde_properties, store
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.sense import NonsenseError, given
-from acidsql.catalog import Partition
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
@@ -35,6 +34,7 @@ from acidsql.model.types import (
     StructType,
     parse_type,
 )
+from acidsql.ports.catalog import Partition
 
 Struct = Any
 """A struct of the IDL: thriftpy2 makes its class when it loads the IDL."""

@@ -24,7 +24,7 @@ from acidsql.backends.postgres.queries import execute
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode, Row
 from acidsql.errors import StorageError
-from acidsql.forks import Home
+from acidsql.process.forks import Home
 
 _MAX_CONNECTIONS = 8
 _DEFAULTS = {"connect_timeout": 10, "application_name": "acidsql"}

@@ -11,7 +11,14 @@ from acidsql.backends.relational.connection import (
     reading,
     writing,
 )
-from acidsql.catalog import (
+from acidsql.errors import StoreNotWritableError
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.naming import Named, refuse_name
+from acidsql.model.predicate import Predicate
+from acidsql.model.prune import prune_partitions
+from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
+from acidsql.model.types import parse_type
+from acidsql.ports.catalog import (
     Database,
     Partition,
     Place,
@@ -25,13 +32,6 @@ from acidsql.catalog import (
     table_exists,
     table_not_found,
 )
-from acidsql.errors import StoreNotWritableError
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.naming import Named, refuse_name
-from acidsql.model.predicate import Predicate
-from acidsql.model.prune import prune_partitions
-from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
-from acidsql.model.types import parse_type
 
 _FORGET = (
     "forget_components",

@@ -25,7 +25,7 @@ from acidsql.backends.sqlite.log import Log
 from acidsql.backends.sqlite.still import ChangedMeanwhileError, at_one_moment
 from acidsql.backends.sqlite.store_file import StoreFile
 from acidsql.errors import AcidSqlError, StorageError, StoreNotWritableError
-from acidsql.forks import Home
+from acidsql.process.forks import Home
 
 _DIALECT = "acidsql.backends.sqlite"
 _RETRY_S = (0.0002, 0.003)

@@ -9,7 +9,7 @@ from acidsql.errors import StorageError
 from acidsql.layout.dir_names import compaction_attempt
 from acidsql.model.ids import TxnId
 from acidsql.model.own_path import OwnPath
-from acidsql.storage import Storage
+from acidsql.ports.storage import Storage
 
 
 class Attempt:

@@ -43,8 +43,8 @@ from acidsql.orc.merge import (
 )
 from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
-from acidsql.storage import Storage
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.storage import Storage
 
 Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
 MergeDeletes = Callable[[Sequence[MergeInput], ValidWriteIdList, MergeOutput], WrittenFile | None]

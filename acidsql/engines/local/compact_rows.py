@@ -22,8 +22,8 @@ from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId, TxnId, WriteId
 from acidsql.model.table import FileFormat
 from acidsql.plans.compact import CompactPlan
-from acidsql.plans.engine import TableSnapshot
-from acidsql.storage import Storage
+from acidsql.ports.engine import TableSnapshot
+from acidsql.ports.storage import Storage
 
 COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
 _COMPRESSED_TEXT = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")

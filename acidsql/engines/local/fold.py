@@ -20,8 +20,8 @@ from acidsql.layout.dir_names import DeltaDir
 from acidsql.model.ids import NO_TXN, TxnId, WriteId
 from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList
-from acidsql.plans.engine import TableSnapshot
-from acidsql.storage import Storage
+from acidsql.ports.engine import TableSnapshot
+from acidsql.ports.storage import Storage
 
 _log = logging.getLogger(__name__)
 

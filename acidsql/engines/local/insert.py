@@ -14,8 +14,8 @@ from acidsql.layout.arrow import Array
 from acidsql.model.table import Column, Table
 from acidsql.model.types import PrimitiveType
 from acidsql.orc.schema import arrow_type
-from acidsql.plans.engine import TableSnapshot, WriteContext
 from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
+from acidsql.ports.engine import TableSnapshot, WriteContext
 
 
 def insert_literals(

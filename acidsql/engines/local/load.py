@@ -25,7 +25,7 @@ from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
 from acidsql.orc.types import file_columns
 from acidsql.plans.load import LoadPlan
-from acidsql.storage import Storage
+from acidsql.ports.storage import Storage
 
 
 def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -> list[OutputFile]:

@@ -30,8 +30,8 @@ from acidsql.model.row_id import CODEC_V1
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.reader import read_deletes
 from acidsql.orc.schema import DELETE
-from acidsql.plans.engine import TableSnapshot
-from acidsql.storage import Storage
+from acidsql.ports.engine import TableSnapshot
+from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession

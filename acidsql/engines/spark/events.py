@@ -20,7 +20,7 @@ from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column
 from acidsql.model.types import INTEGER_BITS, ColumnType, PrimitiveType, spark_type
 from acidsql.orc.schema import INSERT
-from acidsql.plans.engine import TableSnapshot
+from acidsql.ports.engine import TableSnapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -26,9 +26,9 @@ from acidsql.errors import ExecutionError
 from acidsql.model.names import TableName
 from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import TableKind
-from acidsql.plans.engine import ReadContext
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
-from acidsql.storage import Storage
+from acidsql.ports.engine import ReadContext
+from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

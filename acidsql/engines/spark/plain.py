@@ -31,8 +31,8 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, PrimitiveType, spark_type
 from acidsql.orc.statistics import may_hold_skipped_days
-from acidsql.plans.engine import TableSnapshot
-from acidsql.storage import Storage
+from acidsql.ports.engine import TableSnapshot
+from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

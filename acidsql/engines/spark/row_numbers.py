@@ -29,7 +29,7 @@ from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import CURRENT_TRANSACTION, INSERT, OPERATION, ROW, arrow_type
 from acidsql.orc.timestamps import is_exact, microseconds_of
 from acidsql.orc.types import file_columns
-from acidsql.storage import Storage
+from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import assert_never
 
 from acidsql.engines.cleanup import discard_write, undo_write
-from acidsql.engines.local.check import check
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.fold import fold
 from acidsql.engines.local.insert import insert_literals
@@ -46,15 +45,6 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.engine import (
-    CheckResult,
-    JobResult,
-    PartitionLocation,
-    ReadContext,
-    TableSnapshot,
-    Touched,
-    WriteContext,
-)
 from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
@@ -62,7 +52,15 @@ from acidsql.plans.plan import WritePlan, replaces, statement_count
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
-from acidsql.storage import Storage
+from acidsql.ports.engine import (
+    JobResult,
+    PartitionLocation,
+    ReadContext,
+    TableSnapshot,
+    Touched,
+    WriteContext,
+)
+from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -219,9 +217,6 @@ class SparkEngine:
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
     ) -> bool:
         return compact(plan, snapshot, txns, self._storage, txn_id, by_position=self._by_position)
-
-    def check(self, snapshot: TableSnapshot, txns: ValidTxnList) -> CheckResult:
-        return check(snapshot, txns, self._storage)
 
     def discard(self, paths: Sequence[OwnPath]) -> None:
         discard(paths, self._storage)

@@ -11,7 +11,7 @@ from typing import Any
 
 from acidsql.backends.metastore import MetastoreStore
 from acidsql.model.table import Table
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.entities import CompactionState
 from tests.integration.hive.process import Hive
 from tests.integration.hive.shared import Row, Shared

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acidsql.catalog import Partition
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Column, Table, TableKind
-from acidsql.session import Session
-from acidsql.store import Store
+from acidsql.ports.catalog import Partition
+from acidsql.ports.store import Store
+from acidsql.session.session import Session
 from tests.integration.hive.process import Hive
 from tests.integration.hive.values import canonical
 

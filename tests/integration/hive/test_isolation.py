@@ -10,7 +10,7 @@ import pytest
 
 import acidsql
 from acidsql.backends.metastore.locks import waiting_for
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.deadlock import losers
 from tests.integration.hive.one_metastore import compacting
 from tests.integration.hive.process import Hive

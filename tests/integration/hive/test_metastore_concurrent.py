@@ -15,7 +15,7 @@ import pytest
 
 import acidsql
 from acidsql.errors import LockTimeoutError
-from acidsql.session import Session
+from acidsql.session.session import Session
 from tests.integration.hive.one_metastore import Turns
 from tests.integration.hive.process import HiveError
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.catalog import Partition
 from acidsql.errors import AnalysisError, TxnError, UnsupportedStatementError
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column
 from acidsql.model.types import parse_type
-from acidsql.store import Store
+from acidsql.ports.catalog import Partition
+from acidsql.ports.store import Store
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive
 

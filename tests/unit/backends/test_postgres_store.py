@@ -19,7 +19,6 @@ from acidsql.backends.postgres.queries import queries, to_server
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode
 from acidsql.backends.relational.queries import load_migrations, load_queries
-from acidsql.catalog import Database
 from acidsql.errors import (
     ConfigError,
     DependencyError,
@@ -29,6 +28,7 @@ from acidsql.errors import (
     WriteConflictError,
 )
 from acidsql.model.names import TableName
+from acidsql.ports.catalog import Database
 from acidsql.settings import Settings
 from acidsql.txn.entities import (
     CompactionType,

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from acidsql.catalog import Database, Partition
 from acidsql.errors import (
     AnalysisError,
     DatabaseExistsError,
@@ -20,6 +19,7 @@ from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Bucketing, Column, Table, TableKind
 from acidsql.model.types import parse_type
+from acidsql.ports.catalog import Database, Partition
 from acidsql.txn.entities import (
     CompactionType,
     LockComponent,

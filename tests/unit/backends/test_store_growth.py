@@ -5,17 +5,19 @@ from contextlib import closing
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.sqlite import SqliteStore
-from acidsql.catalog import Partition
+from acidsql.background.aborted_writes import forget_aborted_writes
+from acidsql.background.cleaner import run_cleaner
+from acidsql.background.housekeeper import run_housekeeper
+from acidsql.background.scope import BackgroundScope
 from acidsql.errors import TxnAbortedError, TxnError, WriteConflictError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
-from acidsql.services.aborted_writes import forget_aborted_writes
-from acidsql.services.cleaner import run_cleaner
-from acidsql.services.housekeeper import run_housekeeper
+from acidsql.ports.catalog import Partition
+from acidsql.process.supervisor import Supervisor
 from acidsql.txn.entities import (
     CompactionType,
     LockComponent,
@@ -25,7 +27,6 @@ from acidsql.txn.entities import (
     WriteOperation,
 )
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.supervisor import Supervisor
 from acidsql.txn.transaction import TxnOpener
 
 POLICY = TxnPolicy(timeout_s=10)
@@ -181,20 +182,20 @@ def grow(store, clock, count, directory, *, rounds, each):
     name = PartitionName.parse
     store.add_partitions(T, [Partition(name(p), f"{directory}/t/{p}") for p in ("p=1", "p=2")])
     supervisor, open_txn = Supervisor(), TxnOpener(store, "ann", "host1", POLICY)
-    ports = (store, store, LocalStorage(), open_txn, supervisor)
+    scope = BackgroundScope(store, store, LocalStorage(), open_txn, supervisor)
     found = []
     for _ in range(rounds):
         for _ in range(each):
             for outcome in OUTCOMES:
                 outcome(store)
-            run_cleaner(*ports)
+            run_cleaner(scope)
         # Some of it has to wait for transactions that time out first.
         for _ in range(2):
             clock.pass_s(11)
             run_housekeeper(store)
-            run_cleaner(*ports)
+            run_cleaner(scope)
             clock.pass_s(11)
-            forget_aborted_writes(*ports)
+            forget_aborted_writes(scope)
         clock.pass_s(11)
         run_housekeeper(store)
         found.append(count(store))

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from acidsql.catalog import Catalog, Database, Partition
 from acidsql.errors import (
     CompactionRefusedError,
     DatabaseExistsError,
@@ -18,6 +17,7 @@ from acidsql.errors import (
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
+from acidsql.ports.catalog import Catalog, Database, Partition
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.manager import TxnManager
 

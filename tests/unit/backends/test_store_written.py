@@ -2,11 +2,11 @@
 
 import pytest
 
-from acidsql.catalog import Partition
 from acidsql.errors import TxnAbortedError, WriteConflictError
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
+from acidsql.ports.catalog import Partition
 from acidsql.txn.entities import (
     CompactionType,
     LockComponent,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import acidsql
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 
 @pytest.fixture(

@@ -35,7 +35,7 @@ def test_write_ids_go_on_above_every_name(session, tmp_path):
         session, place(tmp_path / "d", "base_3", "delta_4_9_0001", "delete_delta_0000012_0000012")
     )
     assert write_ids(session) == "12:9223372036854775807::"
-    assert not session.find_table(T).is_unchanged
+    assert not session._store.find_table(T).is_unchanged
     assert session.execute("INSERT INTO t VALUES (1)").write_ids == {"default.t": 13}
 
 
@@ -57,7 +57,7 @@ def test_a_compactor_whose_id_is_aborted_here(session, tmp_path):
     place(tmp_path / "d", f"base_0000003_v{txn:07d}")
     with pytest.raises(TxnError, match=f"transaction {txn} is open or aborted here"):
         adopt(session, tmp_path / "d")
-    assert session.find_table(T) is None
+    assert session._store.find_table(T) is None
 
 
 def test_a_reader_older_than_a_compactor_would_not_see_its_rows(session, tmp_path):
@@ -78,7 +78,7 @@ def test_rows_of_a_create_table_as_that_was_killed(session, tmp_path, kind):
         session.execute(f"CREATE TABLE t (id int) {kind}")
     (tmp_path / "w" / "t" / "delta_1_1_0" / "bucket_00000").unlink()
     session.execute(f"CREATE TABLE t (id int) {kind}")
-    assert session.find_table(T).location == str(tmp_path / "w" / "t")
+    assert session._store.find_table(T).location == str(tmp_path / "w" / "t")
 
 
 @pytest.mark.parametrize("name", ["part-00000.orc", "delta_x/bucket_00000", "_x.d/../y"])
@@ -201,7 +201,7 @@ IMPOSSIBLE = [
 def test_numbers_that_nobody_can_have_had(session, tmp_path, name):
     with pytest.raises(UnsupportedStatementError, match="which no writer can have had"):
         adopt(session, place(tmp_path / "d", name))
-    assert session.find_table(T) is None
+    assert session._store.find_table(T) is None
     session.execute(f"CREATE TABLE t (id int) PARTITIONED BY (p int) {ACID}")
     with pytest.raises(UnsupportedStatementError, match="which no writer can have had"):
         session.execute(f"ALTER TABLE t ADD PARTITION (p = 1) LOCATION '{tmp_path}/d'")

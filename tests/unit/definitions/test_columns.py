@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 

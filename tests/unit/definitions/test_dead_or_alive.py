@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import TxnAbortedError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import StorageError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
 from acidsql.model.problem import ProblemKind
-from acidsql.session import Session
-from acidsql.store import Store
+from acidsql.ports.store import Store
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 

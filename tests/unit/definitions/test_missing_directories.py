@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import select_files
 from acidsql.errors import MissingFileError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.table import Table
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
 from tests.unit.engines.tables import EVERYTHING, snapshot, table

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import acidsql
 from acidsql.errors import AcidSqlError, AnalysisError
-from acidsql.session import Session
+from acidsql.session.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
 from acidsql.errors import StorageError, TxnAbortedError
-from acidsql.filesystems import LocalStorage
 from acidsql.model.names import TableName
-from acidsql.session import Session
-from acidsql.store import Store
+from acidsql.ports.store import Store
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 from tests.python_engine import PythonEngine

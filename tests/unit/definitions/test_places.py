@@ -11,13 +11,13 @@ import pyarrow.fs as pafs
 import pytest
 
 import acidsql
+from acidsql.backends.filesystems import ArrowStorage, Home
 from acidsql.backends.memory.store import MemoryStore
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, StorageError
-from acidsql.filesystems import ArrowStorage, Home
+from acidsql.execution.places import is_below
+from acidsql.execution.scope import Bounds
 from acidsql.model.names import TableName
-from acidsql.scope import Bounds
-from acidsql.services.places import is_below
-from acidsql.session import Session
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.changes import LEG, PARTITION
 from acidsql.engines.output import Target
 from acidsql.engines.rows import CHANGED_ROW_ID
-from acidsql.filesystems import LocalStorage
 from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import HIVE4_NAMES, Bucketing, Column, Table
 from acidsql.model.types import parse_type
-from acidsql.plans.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from tests.checks import Contents, check_snapshot
 
 NAME = TableName("default", "t")

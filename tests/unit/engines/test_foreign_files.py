@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import acidsql
+from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.selection import select_files
 from acidsql.errors import CorruptFileError
-from acidsql.filesystems import LocalStorage
+from acidsql.execution.snapshots import read_context
 from acidsql.model.names import TableName
 from acidsql.orc.reader import read_deletes
-from acidsql.plans.engine import TableSnapshot
-from acidsql.services.snapshots import read_context
-from acidsql.session import Session
+from acidsql.ports.engine import TableSnapshot
+from acidsql.session.session import Session
 from tests.python_engine import PythonEngine
 from tests.unit.engines.tables import EVERYTHING
 

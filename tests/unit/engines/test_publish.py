@@ -8,11 +8,11 @@ from pathlib import Path
 import pyarrow.fs as pafs
 import pytest
 
+from acidsql.backends.filesystems import ArrowStorage, LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.engines.spark.runner import SparkEngine
-from acidsql.filesystems import ArrowStorage, LocalStorage
-from acidsql.session import Session
-from acidsql.storage import Storage
+from acidsql.ports.storage import Storage
+from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 
 POLICY = TxnPolicy(strict_locking=False, lock_retries=0)

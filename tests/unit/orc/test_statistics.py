@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from acidsql.check.events import Findings, checked_events
 from acidsql.errors import CorruptFileError
 from acidsql.model.ids import WriteId
 from acidsql.model.problem import ProblemKind
-from acidsql.orc.check import Findings, checked_events
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.reader import open_orc
 from acidsql.orc.statistics import ColumnStatistics, contradiction, read_statistics

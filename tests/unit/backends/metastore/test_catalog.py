@@ -15,7 +15,6 @@ from acidsql.backends.metastore import MetastoreStore
 from acidsql.backends.metastore.capabilities import CAPABILITIES
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.tables import partition_to, table_to
-from acidsql.catalog import Database, Partition, Place
 from acidsql.errors import (
     AnalysisError,
     DatabaseExistsError,
@@ -32,6 +31,7 @@ from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.model.types import parse_type
+from acidsql.ports.catalog import Database, Partition, Place
 from tests.unit.backends.metastore.server import FakeMetastore
 
 T = TableName("default", "t")

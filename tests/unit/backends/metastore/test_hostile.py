@@ -23,10 +23,10 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.sense import NonsenseError
 from acidsql.backends.metastore.tables import table_to
 from acidsql.backends.metastore.unknown_fields import KeepingProtocol
-from acidsql.catalog import Partition
 from acidsql.errors import AcidSqlError, InternalError, StorageError
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.ports.catalog import Partition
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, WriteOperation
 from tests.unit.backends.metastore.server import FakeMetastore
 from tests.unit.backends.metastore.test_catalog import TABLE, T, Tables

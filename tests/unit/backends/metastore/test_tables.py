@@ -13,11 +13,11 @@ from acidsql.backends.metastore.tables import (
     table_from,
     table_to,
 )
-from acidsql.catalog import Database, Partition
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Bucketing, Column, FileFormat, Table, TableKind
 from acidsql.model.types import parse_type
+from acidsql.ports.catalog import Database, Partition
 
 WHOLE = Table(
     TableName("sales", "t"),

@@ -1,0 +1,529 @@
+"""The Storage port over the local file system and over pyarrow.fs."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import posixpath
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+import pyarrow.fs as pafs
+
+from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
+from acidsql.layout.listing import ListedFile
+from acidsql.model.own_path import OwnPath
+from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
+
+_OF_DIRECTORIES = ("hdfs", "local", "mock")
+"""The file systems of pyarrow, by their ``type_name``, that keep an empty directory."""
+
+
+def storage_for(location: str, *, missing_is_empty: bool = False) -> Storage:
+    """The storage that holds a path or URI. ConfigError for a scheme pyarrow does not know.
+
+    With ``missing_is_empty`` no directory of a table is missing, as for Hive.
+    """
+    if local_path_of(location) is not None:
+        return LocalStorage(missing_is_empty=missing_is_empty)
+    filesystem, home = _connected(location)
+    return ArrowStorage(filesystem, home, missing_is_empty=missing_is_empty)
+
+
+def _connected(location: str) -> tuple[pafs.FileSystem, Home]:
+    """The file system of a URI, asked for by its scheme and authority alone.
+
+    pyarrow decodes what is encoded in the path and takes ``?`` for options of its own, where Hadoop
+    takes all that is behind the authority as the path.
+    """
+    shown = without_login(location)
+    match = _URI.fullmatch(location)
+    if match is None or "?" in location or "#" in location:
+        raise ConfigError(
+            f"{shown} is no URI of a warehouse",
+            hint="Write scheme://authority/path, without options.",
+        )
+    try:
+        filesystem, root = pafs.FileSystem.from_uri(f"{match[1]}://{match[2] or ''}/")
+        return filesystem, Home.of(location, root)
+    except (pa.ArrowInvalid, OSError, ImportError) as error:
+        if shown == location:
+            raise ConfigError(f"no file system for {location}", detail=str(error)) from error
+    # Not inside of the block, whose error may quote a part of a key.
+    raise ConfigError(f"no file system for {shown}")
+
+
+_URI = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):(?=/))?(?://([^/]*))?(/.*)?", re.DOTALL)
+"""As Hadoop's Path reads one: all behind the authority is the path, and nothing is decoded."""
+_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs"}
+_PORTS = {"hdfs": "8020"}
+"""The port that is meant where there is none."""
+_OF_BUCKETS = ("s3", "gs")
+_OF_CONTAINERS = ("abfs",)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The one file system that a storage is over: its scheme and authority, in their usual form.
+
+    ``root`` is where, in pyarrow's file system, the paths begin: the bucket of an object store.
+    Without a scheme, plain paths are all there are.
+    """
+
+    scheme: str = ""
+    authority: str = ""
+    root: str = "/"
+
+    @classmethod
+    def of(cls, location: str, root: str) -> Home:
+        """That of a URI.
+
+        >>> Home.of("s3a://key:secret@bucket/w", "bucket")
+        Home(scheme='s3', authority='bucket', root='bucket')
+        """
+        match = _URI.fullmatch(location)
+        assert match is not None
+        scheme = _usual_scheme(match[1] or "")
+        return cls(scheme, _usual_authority(scheme, match[2] or ""), root)
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}" if self.scheme else "/"
+
+    def path(self, location: str) -> str:
+        """The absolute path of a URI or plain path, without ``..`` and the like.
+
+        StorageError for what is of another file system. What has no scheme or no authority has this
+        one's, as Hadoop's default file system gives it.
+
+        >>> Home("hdfs", "nn").path("hdfs://NN:8020/w//t/"), Home("hdfs", "nn").path("/w/../t")
+        ('/w/t', '/t')
+        """
+        match = _URI.fullmatch(location)
+        if match is None or not location:
+            raise StorageError(f"{without_login(location)!r} is no absolute path")
+        scheme = self.scheme if match[1] is None else _usual_scheme(match[1])
+        authority = _usual_authority(scheme, match[2] or "") or self.authority
+        if (scheme, authority) != (self.scheme, self.authority):
+            raise StorageError(
+                f"{without_login(location)} lies in another file system than the warehouse, {self}",
+                detail="All that a session reads and writes lies in the file system of its"
+                " warehouse.",
+                hint="Name that one in the location as the warehouse does, or open a session whose"
+                " warehouse lies in the other.",
+            )
+        return "/" + posixpath.normpath(match[3] or "/").lstrip("/")
+
+    def uri(self, location: str) -> str:
+        """The one text for a place.
+
+        >>> Home("s3", "bucket").uri("s3n://bucket/w/t/"), Home().uri("/w/t/")
+        ('s3://bucket/w/t', '/w/t')
+        """
+        path = self.path(location)
+        if not self.scheme:
+            return path
+        return str(self) if path == "/" else f"{self}{path}"
+
+    def arrow_path(self, location: str) -> str:
+        """What pyarrow calls a place.
+
+        >>> Home("s3", "bucket", "bucket").arrow_path("/w"), Home("hdfs", "nn").arrow_path("/w")
+        ('bucket/w', '/w')
+        """
+        path = self.path(location)
+        below = f"{self.root.rstrip('/')}{path}" if self.root else path[1:]
+        return below.rstrip("/") or self.root
+
+
+def _usual_scheme(scheme: str) -> str:
+    return _ALIASES.get(scheme.lower(), scheme.lower())
+
+
+def _usual_authority(scheme: str, authority: str) -> str:
+    """Without login and usual port. A bucket's name keeps its case, a host's has none.
+
+    >>> _usual_authority("hdfs", "ann@NN:8020"), _usual_authority("s3", "key:secret@Bucket:9000")
+    ('nn', 'Bucket')
+    >>> _usual_authority("abfs", "container:key@Account.dfs.core.windows.net")
+    'container@account.dfs.core.windows.net'
+    """
+    login, _, host = authority.rpartition("@")
+    name, colon, port = host.rpartition(":")
+    if scheme in _OF_BUCKETS:
+        return name if colon else host
+    if colon and port in ("", _PORTS.get(scheme)):
+        host = name
+    # In front of Azure's account stands the container.
+    user = login.partition(":")[0] if scheme in _OF_CONTAINERS else ""
+    return f"{user}@{host.lower()}" if user else host.lower()
+
+
+@contextlib.contextmanager
+def _clear_errors(action: str, path: str) -> Iterator[None]:
+    """Every error of the operating system, as ours with the path in it."""
+    path = without_login(path)
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise MissingFileError(f"cannot {action} {path}: it does not exist") from error
+    except ValueError as error:  # a NUL, or what no file name can be written as
+        raise StorageError(f"cannot {action} {path!r}: {error}") from error
+    except OSError as error:
+        hint = "Check that the path is writable." if isinstance(error, PermissionError) else None
+        reason = error.strerror or str(error)
+        raise StorageError(f"cannot {action} {path}: {reason}", hint=hint) from error
+
+
+def _refuse_strange(action: str, *paths: str) -> None:
+    for path in paths:
+        if not is_plain_path(path):
+            raise StorageError(
+                f"cannot {action} {without_login(path)!r}: it is no plain absolute path",
+                detail="Where it leads to cannot be seen from it, so nothing is touched.",
+            )
+
+
+def _path_exists(source: str, target: str) -> PathExistsError:
+    return PathExistsError(
+        f"cannot rename {without_login(source)} to {without_login(target)}: the target exists"
+    )
+
+
+def _despite_others(remove: Callable[[str], None], path: str) -> None:
+    """Remove what may go away meanwhile, as two cleaners remove the same."""
+    while True:
+        with contextlib.suppress(FileNotFoundError):
+            return remove(path)
+
+
+class LocalStorage:
+    """Files of this machine, or of a file system mounted on it.
+
+    Hadoop keeps a checksum ``.NAME.crc`` beside each file it writes there, and fails to read a file
+    that is not the one summed up. As in its ChecksumFileSystem, a checksum is not listed and goes
+    where its file goes. Files written here have none, which Hadoop takes as they are.
+    """
+
+    renames_exclusively = True
+    has_directories = True
+
+    def __init__(self, *, missing_is_empty: bool = False) -> None:
+        self._missing_is_empty = missing_is_empty
+
+    def list_files(self, directory: str) -> list[ListedFile]:
+        root = self._path(directory)
+        found: list[ListedFile] = []
+        with _clear_errors("list", directory):
+            if root.exists():
+                self._list(root, "", found)
+        return sorted(found, key=lambda f: f.path)
+
+    def _list(self, directory: Path, prefix: str, found: list[ListedFile]) -> None:
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                # What the cleaner removes while we list is nothing that a snapshot reads.
+                with contextlib.suppress(FileNotFoundError):
+                    if entry.is_dir():
+                        self._list(Path(entry.path), f"{prefix}{entry.name}/", found)
+                    elif not _is_checksum(entry.name):
+                        found.append(ListedFile(f"{prefix}{entry.name}", entry.stat().st_size))
+
+    def list_directories(self, directory: str) -> list[str]:
+        root = self._path(directory)
+        with _clear_errors("list", directory):
+            return sorted(e.name for e in os.scandir(root) if e.is_dir()) if root.exists() else []
+
+    def exists(self, path: str) -> bool:
+        with _clear_errors("look at", path):
+            return self._path(path).exists()
+
+    def is_missing(self, directory: str) -> bool:
+        return not self._missing_is_empty and not self.exists(directory)
+
+    def make_directory(self, path: str) -> None:
+        _refuse_strange("create", path)
+        with _clear_errors("create", path):
+            _make_directories(self._path(path))
+
+    def open_input(self, path: str) -> BinaryIO:
+        with _clear_errors("read", path):
+            return self._path(path).open("rb")
+
+    def write_file(self, path: str, data: bytes) -> None:
+        _refuse_strange("write", path)
+        target = self._path(path)
+        with _clear_errors("write", path):
+            _make_directories(target.parent)
+            _checksum(target).unlink(missing_ok=True)
+            with target.open("wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            _sync_directory(target.parent)
+
+    def put_file(self, source: str, path: str) -> None:
+        _refuse_strange("write", path)
+        target = self._path(path)
+        with _clear_errors("write", path):
+            _checksum(target).unlink(missing_ok=True)
+            if Path(source) != target:
+                shutil.move(source, target)
+            with target.open("rb") as stream:
+                os.fsync(stream.fileno())
+            _sync_directory(target.parent)
+
+    def rename(self, source: str, target: str) -> None:
+        _refuse_strange("rename", source, target)
+        old, new = self._path(source), self._path(target)
+        with _clear_errors("rename", source):
+            if os.path.lexists(new):
+                raise _path_exists(source, target)
+            _make_directories(new.parent)
+            # An old one must not be there when the file is.
+            _checksum(new).unlink(missing_ok=True)
+            try:
+                rename_exclusively(old, new)
+            except FileExistsError:
+                raise _path_exists(source, target) from None
+            with contextlib.suppress(FileNotFoundError):
+                _checksum(old).rename(_checksum(new))
+            _sync_directory(new.parent)
+
+    def remove(self, own: OwnPath) -> None:
+        _refuse_strange("remove", own.location, str(own))
+        with _clear_errors("remove", str(own)):
+            self._refuse_link(own)
+            _despite_others(self._remove, str(own))
+
+    def _refuse_link(self, own: OwnPath) -> None:
+        """What lies behind a link in the middle of a path is not below the location."""
+        outer = os.path.realpath(self._path(own.location))
+        parent = os.path.realpath(self._path(str(own)).parent)
+        if parent != outer and not parent.startswith(f"{outer}/"):
+            raise StorageError(
+                f"cannot remove {own}: a link leads out of {own.location}",
+                detail=f"It lies in {parent}, so nothing is touched.",
+            )
+
+    def remove_location(self, location: str) -> None:
+        _refuse_strange("remove", location)
+        with _clear_errors("remove", location):
+            _despite_others(self._remove, location)
+
+    def _remove(self, path: str) -> None:
+        target = self._path(path)
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
+        else:
+            target.unlink(missing_ok=True)
+            _checksum(target).unlink(missing_ok=True)
+
+    def resolve(self, path: str) -> str:
+        with _clear_errors("look at", path):
+            return os.path.realpath(self._path(path))
+
+    @property
+    def local(self) -> Storage:
+        return self
+
+    def local_path(self, path: str) -> str | None:
+        return str(self._path(path))
+
+    def _path(self, path: str) -> Path:
+        local = local_path_of(path)
+        if local is None:
+            raise StorageError(f"{without_login(path)} is not a local path")
+        return Path(local)
+
+
+def _make_directories(directory: Path) -> None:
+    """Make a directory and its parents, each durable in the one above."""
+    missing = []
+    at = directory
+    while not at.is_dir() and at != at.parent:
+        missing.append(at)
+        at = at.parent
+    for path in reversed(missing):
+        path.mkdir(exist_ok=True)
+        _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    # What is made or renamed in a directory is durable only once the directory is.
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+_AT_FDCWD = -100
+_RENAME_NOREPLACE = 1
+_NOT_THERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
+"""What a kernel or file system answers that cannot rename so."""
+
+
+def rename_exclusively(source: Path, target: Path) -> None:
+    """Rename a file or directory in one step, with FileExistsError if the target is there.
+
+    Linux' renameat2. Where there is none, a file gets its second name by a link, which fails
+    likewise, then loses the first; a directory replaces an empty one, no other.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    rename = getattr(libc, "renameat2", None)
+    if rename is not None:
+        old, new = os.fsencode(source), os.fsencode(target)
+        if rename(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE) == 0:
+            return
+        code = ctypes.get_errno()
+        if code not in _NOT_THERE:
+            raise OSError(code, os.strerror(code), str(source))
+    rename_by_link(source, target)
+
+
+def rename_by_link(source: Path, target: Path) -> None:
+    """`rename_exclusively` without the system call."""
+    if source.is_dir() and not source.is_symlink():
+        source.rename(target)
+        return
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except FileExistsError:
+        raise
+    except OSError:
+        # No links either: whoever makes the name owns it, and then puts the file in its place.
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        source.replace(target)
+        return
+    source.unlink()
+
+
+def _checksum(file: Path) -> Path:
+    return file.with_name(f".{file.name}.crc")
+
+
+def _is_checksum(name: str) -> bool:
+    return name.startswith(".") and name.endswith(".crc")
+
+
+class ArrowStorage:
+    """HDFS and object stores, through pyarrow.fs, whose moves replace what has the new name.
+
+    Every verb raises StorageError for a path of another file system than ``home``.
+    """
+
+    renames_exclusively = False
+
+    def __init__(
+        self,
+        filesystem: pafs.FileSystem,
+        home: Home = Home(),
+        *,
+        missing_is_empty: bool = False,
+    ) -> None:
+        self._filesystem = filesystem
+        self._home = home
+        self._local = LocalStorage(missing_is_empty=missing_is_empty)
+        self._missing_is_empty = missing_is_empty
+
+    @property
+    def has_directories(self) -> bool:
+        return self._filesystem.type_name in _OF_DIRECTORIES
+
+    def list_files(self, directory: str) -> list[ListedFile]:
+        root = self._path(directory)
+        selector = pafs.FileSelector(root, recursive=True, allow_not_found=True)
+        with _clear_errors("list", directory):
+            infos = self._filesystem.get_file_info(selector)
+        files = (i for i in infos if i.type == pafs.FileType.File)
+        return sorted(
+            (ListedFile(i.path[len(root) :].lstrip("/"), i.size) for i in files),
+            key=lambda f: f.path,
+        )
+
+    def list_directories(self, directory: str) -> list[str]:
+        selector = pafs.FileSelector(self._path(directory), allow_not_found=True)
+        with _clear_errors("list", directory):
+            infos = self._filesystem.get_file_info(selector)
+        return sorted(i.base_name for i in infos if i.type == pafs.FileType.Directory)
+
+    def exists(self, path: str) -> bool:
+        with _clear_errors("look at", path):
+            info = self._filesystem.get_file_info(self._path(path))
+        return bool(info.type != pafs.FileType.NotFound)
+
+    def is_missing(self, directory: str) -> bool:
+        return not self._missing_is_empty and not self.exists(directory)
+
+    def make_directory(self, path: str) -> None:
+        _refuse_strange("create", path)
+        with _clear_errors("create", path):
+            self._filesystem.create_dir(self._path(path), recursive=True)
+
+    def open_input(self, path: str) -> BinaryIO:
+        with _clear_errors("read", path):
+            return cast(BinaryIO, self._filesystem.open_input_file(self._path(path)))
+
+    def write_file(self, path: str, data: bytes) -> None:
+        with (
+            _clear_errors("write", path),
+            self._filesystem.open_output_stream(self._path(path)) as stream,
+        ):
+            stream.write(data)
+
+    def put_file(self, source: str, path: str) -> None:
+        with _clear_errors("write", path):
+            with (
+                Path(source).open("rb") as stream,
+                self._filesystem.open_output_stream(self._path(path)) as target,
+            ):
+                shutil.copyfileobj(stream, target, 1 << 20)
+            Path(source).unlink()
+
+    def rename(self, source: str, target: str) -> None:
+        _refuse_strange("rename", source, target)
+        with _clear_errors("rename", source):
+            if self.exists(target):
+                raise _path_exists(source, target)
+            new = self._path(target)
+            if self.has_directories:
+                self._filesystem.create_dir(new.rpartition("/")[0], recursive=True)
+            self._filesystem.move(self._path(source), new)
+
+    def remove(self, own: OwnPath) -> None:
+        _refuse_strange("remove", own.location)
+        self.remove_location(str(own))
+
+    def remove_location(self, location: str) -> None:
+        _refuse_strange("remove", location)
+        if self._home.path(location) == "/":
+            raise StorageError(f"cannot remove {without_login(location)}: it is a root")
+        with _clear_errors("remove", location):
+            _despite_others(self._remove, location)
+
+    def _remove(self, path: str) -> None:
+        info = self._filesystem.get_file_info(self._path(path))
+        if info.type == pafs.FileType.Directory:
+            self._filesystem.delete_dir(self._path(path))
+        elif info.type == pafs.FileType.File:
+            self._filesystem.delete_file(self._path(path))
+
+    def resolve(self, path: str) -> str:
+        return self._home.uri(path)
+
+    @property
+    def local(self) -> Storage:
+        return self._local
+
+    def local_path(self, path: str) -> str | None:
+        return None
+
+    def _path(self, path: str) -> str:
+        return self._home.arrow_path(path)

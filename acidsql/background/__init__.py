@@ -1,0 +1,1 @@
+"""What nobody waits for: compactions, cleaning, housekeeping. One call is one round."""

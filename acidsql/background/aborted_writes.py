@@ -1,0 +1,142 @@
+"""What aborted writes left, removed wherever it lies; after that the store may forget them.
+
+A compaction's cleaning does this for one place. Many an aborted write has no such place: it never
+came to know its partitions, or its table is never compacted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from acidsql.background.scope import BackgroundScope
+from acidsql.execution.snapshots import table_directories
+from acidsql.layout.dir_names import DeltaDir, is_hidden, parse_compaction_attempt
+from acidsql.layout.history import history
+from acidsql.layout.listing import ListedFile
+from acidsql.layout.obsolete import aborted, aborted_without_files
+from acidsql.model.ids import NO_TXN, TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.own_path import OwnPath
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.table import Table, TableKind
+from acidsql.ports.storage import Storage, list_marked_files
+from acidsql.txn.components import TxnComponent
+
+
+def forget_aborted_writes(scope: BackgroundScope) -> int:
+    """Clean up after every aborted write that is due; of how many tables it was done.
+
+    A table for which it fails, or in which a definition is at work, is tried in the next round.
+    """
+    done = 0
+    for name in dict.fromkeys(TableName(c.database, c.table) for c in scope.txns.aborted_writes()):
+        forget = partial(_forget, name, scope)
+        done += scope.supervisor.attempt("cleaner", forget, otherwise=0, about=str(name))
+    return done
+
+
+def _forget(name: TableName, scope: BackgroundScope) -> int:
+    with scope.kept_in_place(name) as txn:
+        if txn is None:
+            return 0
+        place = (name.database, name.table)
+        written = [c for c in scope.txns.aborted_writes() if (c.database, c.table) == place]
+        table = scope.catalog.find_table(name)
+        kept = _remove(table, written, scope) if table is not None else set()
+        txn.require_open()
+        gone = {c.txn_id for c in written} - kept
+        if gone:
+            scope.txns.forget_aborted(name, sorted(gone))
+    return 1 if gone else 0
+
+
+def _remove(table: Table, written: Sequence[TxnComponent], scope: BackgroundScope) -> set[TxnId]:
+    """Remove the directories of such writes; those of which something has to stay."""
+    owners = {c.write_id: c.txn_id for c in written if c.write_id is not None}
+    all_txns = {c.txn_id for c in written}
+    if table.kind is TableKind.PLAIN:
+        return set()
+    txns, storage = scope.txns, scope.storage
+    known_txns = txns.valid_txns()
+    known_ids = txns.valid_write_ids([table.name], known_txns)[table.name]
+    # Whoever was aborted just now may still be about to remove something itself.
+    seen = replace(known_txns, aborted=known_txns.aborted & all_txns)
+    write_ids = replace(known_ids, aborted=known_ids.aborted & frozenset(owners))
+    kept: set[TxnId] = set()
+    places = {p.location for p in table_directories(scope.catalog, table)}
+    for location, depth in _locations(table, places):
+        if not storage.exists(location):
+            # What is missing is not empty: it may come back.
+            return all_txns
+        files, markers = list_marked_files(location, storage)
+        doomed = aborted(files, write_ids, seen, markers, table.kind)
+        doomed += _unfilled(location, depth, files, write_ids, seen, storage)
+        for path in doomed:
+            storage.remove(_own(f"{location}/{path}", places, location))
+        kept |= {owners[w] for w in _covered(files, doomed, write_ids)}
+    return kept
+
+
+def _own(full: str, places: Collection[str], location: str) -> OwnPath:
+    """A path below the innermost directory that the catalog names: it may be a link."""
+    return OwnPath.of(next((p for p in _parents(full) if p in places), location), full)
+
+
+def _locations(table: Table, places: Collection[str]) -> list[tuple[str, int]]:
+    """The table's directory, in which unknown partitions lie as well, and partitions elsewhere.
+
+    Each with how many levels of partitions are below it.
+    """
+    inside = f"{table.location}/"
+    elsewhere = [p for p in sorted(places) if p != table.location and not p.startswith(inside)]
+    return [(table.location, len(table.partition_columns)), *((p, 0) for p in elsewhere)]
+
+
+def _covered(
+    files: Sequence[ListedFile], removed: Sequence[str], write_ids: ValidWriteIdList
+) -> set[WriteId]:
+    """Aborted write ids in a delta of several, which may have rows that readers leave out."""
+    deltas = [
+        delta
+        for path, delta in history(files).directories
+        if path not in set(removed) and isinstance(delta, DeltaDir)
+    ]
+    return {
+        w for w in write_ids.aborted if any(d.min_write_id <= w <= d.max_write_id for d in deltas)
+    }
+
+
+def _unfilled(
+    location: str,
+    depth: int,
+    files: Sequence[ListedFile],
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+    storage: Storage,
+) -> list[str]:
+    """Directories whose writer died before the first file, or before it gave them their name."""
+    filled = {parent for f in files for parent in _parents(f.path)}
+    found = []
+    for place in _places(location, depth, storage):
+        names = storage.list_directories(f"{location}/{place}")
+        hidden = [n for n in names if txns.is_aborted(parse_compaction_attempt(n) or NO_TXN)]
+        empty = [n for n in names if f"{place}{n}" not in filled]
+        found += [f"{place}{n}" for n in (*hidden, *aborted_without_files(empty, write_ids))]
+    return found
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _places(location: str, depth: int, storage: Storage, inside: str = "") -> Iterator[str]:
+    """The paths of partitions below a location, whoever knows them, with a slash at the end."""
+    if not depth:
+        yield inside
+        return
+    for name in storage.list_directories(f"{location}/{inside}"):
+        if not is_hidden(name):
+            yield from _places(location, depth - 1, storage, f"{inside}{name}/")

@@ -1,0 +1,118 @@
+"""The cleaner: removes directories that no reader can need any more."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from functools import partial
+
+from acidsql.background.scope import BackgroundScope
+from acidsql.execution.snapshots import partition_directory
+from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
+from acidsql.layout.obsolete import obsolete
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.own_path import OwnPath
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.ports.storage import Storage, list_marked_files
+from acidsql.txn.entities import Compaction, CompactionType
+
+
+def run_cleaner(scope: BackgroundScope) -> int:
+    """Clean up after every compaction that is due; how many were cleaned.
+
+    One that fails, in whatever way, stays ready for cleaning and is tried again in the next round;
+    so does one of a table in which a definition is at work, or whose directory is missing.
+    """
+    cleaned = 0
+    for compaction in scope.txns.ready_to_clean():
+        clean = partial(_clean, compaction, scope)
+        cleaned += scope.supervisor.attempt("cleaner", clean, otherwise=0, about=compaction.label)
+    return cleaned
+
+
+def _clean(compaction: Compaction, scope: BackgroundScope) -> int:
+    name = TableName(compaction.database, compaction.table)
+    with scope.kept_in_place(name) as txn:
+        # Asked again: until it was kept in place, it may have been renamed or dropped.
+        if txn is None or compaction not in scope.txns.ready_to_clean():
+            return 0
+        if not _is_removed(compaction, name, scope):
+            return 0
+        # A metastore forgets aborted writes of the place: nothing of them may be left in it.
+        txn.require_open()
+        scope.txns.mark_cleaned(compaction.compaction_id)
+    return 1
+
+
+def _is_removed(compaction: Compaction, name: TableName, scope: BackgroundScope) -> bool:
+    """Remove what is due; False if nobody can say what that is."""
+    table = scope.catalog.find_table(name)
+    if table is None:
+        return True
+    valid_txns = scope.txns.valid_txns()
+    write_ids = _capped(scope.txns.valid_write_ids([name], valid_txns)[name], compaction)
+    directory = partition_directory(scope.catalog, table, compaction.partition_name)
+    if directory is None:
+        return True
+    if not scope.storage.exists(directory.location):
+        # What is missing is not empty: it may come back.
+        return False
+    settled = _settled(valid_txns, compaction)
+    minor = compaction.type is CompactionType.MINOR
+    _remove_obsolete(directory.location, write_ids, settled, scope.storage, minor=minor)
+    _remove_unfinished(directory.location, valid_txns, scope.storage)
+    return True
+
+
+def _remove_obsolete(
+    location: str,
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+    storage: Storage,
+    *,
+    minor: bool,
+) -> None:
+    files, markers = list_marked_files(location, storage)
+    directories = storage.list_directories(location)
+    for path in obsolete(files, write_ids, txns, markers, directories=directories, minor=minor):
+        storage.remove(OwnPath(location, path))
+
+
+def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> None:
+    """Remove the hidden directories of compactors whose transactions had ended before the listing.
+
+    Renamed first, in one step: one that is not as dead as it seemed finds nothing to publish.
+    """
+    for name in storage.list_directories(location):
+        txn_id = parse_compaction_attempt(name)
+        if txn_id and (txns.is_valid(txn_id) or txns.is_aborted(txn_id)):
+            doomed = OwnPath(location, compaction_attempt(txn_id, uuid.uuid4().hex))
+            storage.rename(f"{location}/{name}", str(doomed))
+            storage.remove(doomed)
+
+
+def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteIdList:
+    """Nothing above what the compaction covered, or at an open write id, is looked at."""
+    highest = compaction.highest_write_id
+    mark = min(write_ids.high_watermark, write_ids.min_open - 1)
+    if highest is not None:
+        mark = min(mark, highest)
+    return replace(
+        write_ids,
+        high_watermark=WriteId(mark),
+        open=frozenset(w for w in write_ids.open if w <= mark),
+        aborted=frozenset(w for w in write_ids.aborted if w <= mark),
+    )
+
+
+def _settled(txns: ValidTxnList, compaction: Compaction) -> ValidTxnList:
+    """The transactions from before the compaction's commit, which nobody who is open saw open.
+
+    What a later compaction has written, one that opened before that one's commit does not read.
+    """
+    mark = min(txns.high_watermark, txns.min_open - 1, (compaction.next_txn_id or 0) - 1)
+    return ValidTxnList(
+        TxnId(mark),
+        aborted=frozenset(t for t in txns.aborted if t <= mark),
+    )

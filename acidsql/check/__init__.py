@@ -1,0 +1,1 @@
+"""CHECK TABLE: what is wrong with a table's names and files."""

@@ -1,0 +1,197 @@
+"""CHECK TABLE: names against the catalog and the store, then what is in the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from acidsql.check.directory import check_directories
+from acidsql.check.names import Names, name_problems
+from acidsql.check.result import CheckResult
+from acidsql.errors import PartitionNotFoundError
+from acidsql.execution.result import Result, count_text, text_rows
+from acidsql.layout.dir_names import BaseDir, DeltaDir, is_hidden, parse_directory
+from acidsql.layout.listing import ListedFile
+from acidsql.layout.missing import missing_writes
+from acidsql.model.ids import WriteId
+from acidsql.model.names import TableName
+from acidsql.model.problem import Problem, ProblemKind
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.table import TableKind
+from acidsql.plans.check import CheckPlan
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.storage import Storage
+from acidsql.ports.store import Store
+from acidsql.txn.entities import CompactionState
+from acidsql.txn.transaction import OpenTxn
+
+
+def check_table(
+    plan: CheckPlan, snapshot: TableSnapshot, txn: OpenTxn, store: Store, storage: Storage
+) -> CheckResult:
+    """Every problem of the table or partition under the transaction's snapshot, by path.
+
+    PartitionNotFoundError if the catalog does not know the partition.
+    """
+    wanted = _narrowed(plan, snapshot)
+    names = list(_NameCheck(store, storage, snapshot, txn.valid_txns).problems(wanted))
+    missing = {p.path for p in names if p.kind is ProblemKind.MISSING_DIRECTORY}
+    there = tuple(p for p in wanted.partitions if p.location not in missing)
+    read = check_directories(replace(wanted, partitions=there), txn.valid_txns, storage)
+    found = _committed(read.problems, snapshot.table.name, store)
+    problems = sorted({*names, *found}, key=lambda p: (p.path, p.kind.value, p.detail))
+    return replace(read, problems=tuple(problems))
+
+
+def _committed(problems: Sequence[Problem], table: TableName, store: Store) -> list[Problem]:
+    """All but those that the commit of the transaction which asks will put right."""
+    if all(problem.kind is not ProblemKind.OWN_DELETE for problem in problems):
+        return list(problems)
+    uncommitted = store.valid_write_ids([table], store.valid_txns())[table].open
+
+    def will_go(problem: Problem) -> bool:
+        delta = parse_directory(problem.path.split("/")[-2])
+        return isinstance(delta, DeltaDir) and delta.max_write_id in uncommitted
+
+    return [p for p in problems if p.kind is not ProblemKind.OWN_DELETE or not will_go(p)]
+
+
+def problem_rows(plan: CheckPlan, found: CheckResult) -> Result:
+    """One row per problem, and a line about what was read."""
+    rows = [
+        (str(p.partition) if p.partition else None, p.path, p.kind.value, p.detail)
+        for p in found.problems
+    ]
+    result = text_rows("check", ["partition", "path", "problem", "detail"], rows)
+    said = count_text(len(rows), "problem") if rows else "no problem"
+    read = f"{count_text(found.files, 'file')}, {count_text(found.events, 'event')}"
+    result.message = f"{plan.table}: {said} found in {read}"
+    return result
+
+
+def _narrowed(plan: CheckPlan, snapshot: TableSnapshot) -> TableSnapshot:
+    if plan.partition is None:
+        return snapshot
+    found = tuple(p for p in snapshot.partitions if p.name == plan.partition)
+    if not found:
+        fact = f"table {plan.table} has no partition {plan.partition}"
+        raise PartitionNotFoundError(fact, code=10006)
+    return replace(snapshot, partitions=found)
+
+
+@dataclass(frozen=True, slots=True)
+class _NameCheck:
+    store: Store
+    storage: Storage
+    snapshot: TableSnapshot
+    txns: ValidTxnList
+
+    def problems(self, wanted: TableSnapshot) -> Iterator[Problem]:
+        """Of the directories to look at; of the whole table also what is beside its partitions."""
+        compacting = self._compacting()
+        # Asked for before listing: a directory is there before its commit.
+        committed = self.store.committed_writes(self.snapshot.table.name)
+        listings = [(p, *self._list(p.location)) for p in wanted.partitions]
+        compacting |= self._compacting()
+        # Asked for after listing: whoever made a directory had its write id before.
+        latest = self.store.valid_write_ids([self.snapshot.table.name], self.store.valid_txns())[
+            self.snapshot.table.name
+        ]
+        for place, files, directories in listings:
+            if not self.storage.exists(place.location):
+                detail = "the catalog knows it, but it does not exist"
+                yield Problem(place.location, ProblemKind.MISSING_DIRECTORY, detail, place.name)
+            else:
+                partition = None if place.name is None else str(place.name)
+                ids = [w.write_id for w in committed if w.partition == partition]
+                for write_id in self._missing(files, directories, ids):
+                    detail = f"write id {write_id} was committed here, and no directory has it"
+                    yield Problem(place.location, ProblemKind.MISSING_WRITE, detail, place.name)
+            names = Names(
+                self.snapshot.table.kind,
+                self.snapshot.write_ids,
+                latest.high_watermark,
+                (None if place.name is None else str(place.name)) in compacting,
+                self.snapshot.table.format,
+                bool(self.snapshot.table.bucketing),
+            )
+            for problem in name_problems(files, directories, names):
+                path = f"{place.location}/{problem.path}"
+                yield replace(problem, path=path, partition=place.name)
+        if self.snapshot.table.partition_columns and wanted is self.snapshot:
+            yield from self._beside_partitions(latest)
+
+    def _missing(
+        self, files: Sequence[ListedFile], directories: Sequence[str], committed: Sequence[WriteId]
+    ) -> list[WriteId]:
+        return missing_writes(files, directories, committed, self.snapshot.write_ids, self.txns)
+
+    def _list(self, location: str) -> tuple[list[ListedFile], list[str]]:
+        return self.storage.list_files(location), self.storage.list_directories(location)
+
+    def _compacting(self) -> set[str | None]:
+        """The partitions a worker is at, None for the table itself."""
+        name = self.snapshot.table.name
+        return {
+            c.partition
+            for c in self.store.show_compactions()
+            if (c.database, c.table) == (name.database, name.table)
+            and c.state is CompactionState.WORKING
+        }
+
+    def _beside_partitions(self, latest: ValidWriteIdList) -> Iterator[Problem]:
+        """What lies below the table but in no partition that the catalog knows."""
+        table = self.snapshot.table
+        root = table.location.rstrip("/")
+        known = {
+            p.location.rstrip("/")[len(root) + 1 :]
+            for p in (*self.snapshot.partitions, *self._new_partitions())
+            if p.location.startswith(f"{root}/")
+        }
+        depth = len(table.partition_columns)
+        found: dict[str, list[str]] = {}
+        for file in self.storage.list_files(root):
+            parts = file.path.split("/")
+            place = "/".join(parts[: min(depth, len(parts) - 1)])
+            if place not in known:
+                found.setdefault(place, []).append("/".join(parts[depth:]))
+        for place, files in sorted(found.items()):
+            path = f"{root}/{place}" if place else root
+            kind = _beside(place, files, table.kind, latest, depth)
+            if kind is not None:
+                detail = "the catalog knows no such partition, so its rows are not read"
+                if kind is not ProblemKind.UNKNOWN_PARTITION:
+                    detail = "it lies in no partition, so nobody reads it"
+                yield Problem(path, kind, detail)
+
+    def _new_partitions(self) -> Sequence[PartitionLocation]:
+        """Those that were added since the snapshot was taken."""
+        found = self.store.partitions(self.snapshot.table.name)
+        return [PartitionLocation(p.name, p.location) for p in found]
+
+
+def _beside(
+    place: str, files: Sequence[str], kind: TableKind, latest: ValidWriteIdList, depth: int
+) -> ProblemKind | None:
+    """What a directory of files outside of every partition is; None for one not yet committed."""
+    parts = place.split("/") if place else []
+    if any(map(is_hidden, parts)):
+        return ProblemKind.LEFT_BEHIND
+    if len(parts) < depth or not all("=" in part for part in parts):
+        return ProblemKind.UNKNOWN_NAME
+    if kind is TableKind.PLAIN:
+        return ProblemKind.UNKNOWN_PARTITION
+    directories = [parse_directory(f.partition("/")[0]) for f in files]
+    if all(d is not None and not _is_committed(d, latest) for d in directories):
+        return None
+    return ProblemKind.UNKNOWN_PARTITION
+
+
+def _is_committed(directory: BaseDir | DeltaDir, latest: ValidWriteIdList) -> bool:
+    match directory:
+        case BaseDir():
+            return latest.is_valid(directory.write_id)
+        case DeltaDir():
+            return latest.is_valid(directory.min_write_id) or latest.is_valid(
+                directory.max_write_id
+            )

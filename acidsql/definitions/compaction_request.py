@@ -1,0 +1,74 @@
+"""A compaction that a statement asks for: into the queue, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from acidsql.errors import PartitionNotFoundError
+from acidsql.execution.result import Result
+from acidsql.execution.snapshots import partition_directory
+from acidsql.model.ids import CompactionId
+from acidsql.plans.compact import CompactPlan
+from acidsql.ports.store import Store
+from acidsql.statements.fragment import TableRef
+from acidsql.txn.entities import Compaction, CompactionState, CompactionType
+from acidsql.txn.manager import TxnManager
+
+WAIT_S = 300.0
+"""hive.compactor.wait.timeout."""
+_UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
+
+
+def request_compaction(
+    plan: CompactPlan, target: TableRef, store: Store, host: str
+) -> CompactionId:
+    """Enqueue it. PartitionNotFoundError, at ``target``, if there is no such partition."""
+    if partition_directory(store, store.table(plan.table), plan.partition) is None:
+        raise PartitionNotFoundError(
+            f"table {plan.table} has no partition {plan.partition}",
+            code=10006,
+            line=target.line,
+            column=target.column,
+        )
+    kind = CompactionType.MAJOR if plan.type == "major" else CompactionType.MINOR
+    partition = str(plan.partition) if plan.partition else None
+    return store.compact(plan.table, partition, kind, host=host)
+
+
+def wait_for_compaction(
+    number: CompactionId, txns: TxnManager, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """Until it is done or has failed, by whatever worker, but no longer than `WAIT_S`.
+
+    One of acidsql may have taken it before; a Hive Metastore may give its queue to Hive's alone.
+    """
+    waited_s, pause_s = 0.0, 2.0
+    while waited_s < WAIT_S:
+        entry = _entry(number, txns)
+        if entry is None or entry.state not in _UNFINISHED:
+            return
+        sleep(pause_s)
+        waited_s += pause_s
+        pause_s = min(2 * pause_s, WAIT_S - waited_s)
+
+
+def _entry(number: CompactionId, txns: TxnManager) -> Compaction | None:
+    return next((c for c in txns.show_compactions() if c.compaction_id == number), None)
+
+
+def compaction_result(number: CompactionId, txns: TxnManager, *, finished: bool) -> Result:
+    """Hive's words; after waiting for it (``finished``) the state it is in."""
+    message = f"Compaction enqueued with id {number}"
+    if finished:
+        done = _entry(number, txns)
+        if done is None:
+            message += "\nIt is gone with its table or partition"
+            return Result("compact", message=message)
+        if done.state in _UNFINISHED:
+            message += f"\nCompaction with id {number} is still {done.state.word}"
+            return Result("compact", message=message)
+        message += f"\nCompaction with id {number} finished with status: {done.state.word}"
+        if done.error_message:
+            message += f"\n{done.error_message}"
+    return Result("compact", message=message)

@@ -1,0 +1,333 @@
+"""SHOW and DESCRIBE: what catalog and transaction manager know, as rows with Hive's columns."""
+
+from __future__ import annotations
+
+import fnmatch
+import time
+from collections.abc import Sequence
+
+from typing_extensions import assert_never
+
+from acidsql.errors import AnalysisError
+from acidsql.execution.result import Result, text_rows
+from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import partition_directory
+from acidsql.model.names import DEFAULT_PARTITION_VALUE
+from acidsql.model.names import quote_identifier as _quoted
+from acidsql.model.storage_classes import STORAGE_CLASSES
+from acidsql.model.table import Column, FileFormat, Table, TableKind
+from acidsql.planner.names import find_target
+from acidsql.planner.partition import whole_partition
+from acidsql.ports.catalog import Catalog, partition_not_found
+from acidsql.statements import (
+    Describe,
+    Show,
+    ShowCompactions,
+    ShowCreateTable,
+    ShowDatabases,
+    ShowLocks,
+    ShowPartitions,
+    ShowTables,
+    ShowTransactions,
+)
+from acidsql.txn.entities import Compaction, Lock, Txn
+from acidsql.txn.manager import TxnManager
+
+_MISSING = " --- "
+_TRANSACTION_COLUMNS = ("txnid", "state", "startedtime", "lastheartbeattime", "user", "host")
+_LOCK_COLUMNS = (
+    "lockid", "database", "table", "partition", "lock_state", "blocked_by", "lock_type",
+    "transaction_id", "last_heartbeat", "acquired_at", "user", "hostname", "agent_info",
+)  # fmt: skip
+_COMPACTION_COLUMNS = (
+    "compactionid", "dbname", "tabname", "partname", "type", "state", "workerhost", "workerid",
+    "enqueuetime", "starttime", "duration", "hadoopjobid", "errormessage", "initiatorhost",
+    "initiatorid", "poolname", "txnid", "nexttxnid", "committime", "hightestwriteid",
+)  # fmt: skip
+
+
+def show(statement: Show, scope: Scope) -> Result:
+    """The rows that the statement asks for."""
+    names, store = scope.names, scope.store
+    match statement:
+        case Describe():
+            table = find_target(statement.target, names)
+            if statement.partition:
+                return describe_partition(statement, table, scope)
+            return describe_formatted(table) if statement.formatted else describe(table)
+        case ShowTables():
+            database = statement.database.name.lower() if statement.database else names.database
+            return show_tables(store, database, statement.pattern)
+        case ShowDatabases():
+            return show_databases(store, statement.pattern)
+        case ShowPartitions():
+            return show_partitions(store, find_target(statement.target, names))
+        case ShowCreateTable():
+            return show_create_table(find_target(statement.target, names))
+        case ShowCompactions():
+            return show_compactions(store)
+        case ShowTransactions():
+            return show_transactions(store)
+        case ShowLocks():
+            return _show_locks(statement, scope)
+        case _:
+            assert_never(statement)
+
+
+def show_databases(catalog: Catalog, pattern: str | None) -> Result:
+    """The names of the databases."""
+    return text_rows("show", ["database_name"], [(n,) for n in _like(catalog.databases(), pattern)])
+
+
+def show_tables(catalog: Catalog, database: str, pattern: str | None) -> Result:
+    """The names of the tables of a database."""
+    return text_rows("show", ["tab_name"], [(n,) for n in _like(catalog.tables(database), pattern)])
+
+
+def show_partitions(catalog: Catalog, table: Table) -> Result:
+    """The names of a table's partitions. AnalysisError for a table without partition columns."""
+    if not table.partition_columns:
+        raise AnalysisError(f"table {table.name} is not a partitioned table", code=10241)
+    rows = [(str(name),) for name in catalog.partition_names(table.name)]
+    return text_rows("show", ["partition"], rows)
+
+
+def show_create_table(table: Table) -> Result:
+    """The CREATE TABLE that makes such a table, one row for each of its lines."""
+    external = "EXTERNAL " if table.external else ""
+    lines = [f"CREATE {external}TABLE {_quoted(table.name.database)}.{_quoted(table.name.table)}("]
+    lines += _definitions(table.columns)
+    if table.comment is not None:
+        lines.append(f"COMMENT {_literal(table.comment)}")
+    if table.partition_columns:
+        lines += ["PARTITIONED BY (", *_definitions(table.partition_columns)]
+    if table.bucketing is not None:
+        columns = ", ".join(map(_quoted, table.bucketing.columns))
+        lines.append(f"CLUSTERED BY ({columns}) INTO {table.bucketing.count} BUCKETS")
+    if table.format is FileFormat.TEXT:
+        lines.append(f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
+    lines += [f"STORED AS {table.format.value}", f"LOCATION {_literal(table.location)}"]
+    pairs = [
+        f"  {_literal(k)}={_literal(v)}"
+        for k, v in sorted(table.noted.items())
+        if k.lower() != "external"
+    ]
+    if pairs:
+        lines += ["TBLPROPERTIES (", *[f"{pair}," for pair in pairs[:-1]], f"{pairs[-1]})"]
+    return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
+
+
+def _delimiter(table: Table) -> str:
+    """As Hive takes it: a character by its number."""
+    return str(ord(table.field_delimiter))
+
+
+def _definitions(columns: Sequence[Column]) -> list[str]:
+    lines = [
+        f"  {_quoted(c.name)} {c.type}" + (f" COMMENT {_literal(c.comment)}" if c.comment else "")
+        for c in columns
+    ]
+    return [*[f"{line}," for line in lines[:-1]], f"{lines[-1]})"]
+
+
+def _literal(text: str) -> str:
+    r"""A text as a string literal.
+
+    >>> print(_literal("it's a \\"))
+    'it\'s a \\'
+    """
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def show_transactions(txns: TxnManager) -> Result:
+    """Open and aborted transactions."""
+    return text_rows("show", _TRANSACTION_COLUMNS, [_txn_row(t) for t in txns.show_txns()])
+
+
+def _show_locks(statement: ShowLocks, scope: Scope) -> Result:
+    """All locks, or those on a table itself or any partition of it, on one partition, or on a
+    database and everything in it (Hive filters by equal columns too).
+    """
+    database: str | None = None
+    table: str | None = None
+    partition: str | None = None
+    if statement.database is not None:
+        database = scope.store.database(statement.database.name).name
+    elif statement.target is not None:
+        found = find_target(statement.target, scope.names)
+        database, table = found.name.database, found.name.table
+        if statement.partition:
+            values = statement.partition
+            partition = str(whole_partition(values, found, statement.target, scope.arguments))
+    locks = [
+        lock
+        for lock in scope.store.show_locks()
+        if database in (None, lock.database)
+        and table in (None, lock.table)
+        and partition in (None, lock.partition)
+    ]
+    return text_rows("show", _LOCK_COLUMNS, [_lock_row(lock) for lock in locks])
+
+
+def show_compactions(txns: TxnManager) -> Result:
+    """The compaction queue and its history."""
+    rows = [_compaction_row(c) for c in txns.show_compactions()]
+    return text_rows("show", _COMPACTION_COLUMNS, rows)
+
+
+def describe(table: Table) -> Result:
+    """Columns, and partition columns once more under their own head."""
+    rows = [(c.name, str(c.type), c.comment or "") for c in table.all_columns]
+    if table.partition_columns:
+        rows += [
+            ("", "", ""),
+            ("# Partition Information", "", ""),
+            ("# col_name", "data_type", "comment"),
+        ]
+        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
+    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+
+
+def describe_partition(statement: Describe, table: Table, scope: Scope) -> Result:
+    """The columns a partition has, which are the table's; FORMATTED, also where it is.
+
+    Raises what `whole_partition` does, and PartitionNotFoundError.
+    """
+    target = statement.target
+    name = whole_partition(statement.partition, table, target, scope.arguments)
+    found = partition_directory(scope.store, table, name)
+    if found is None:
+        raise partition_not_found(table.name, name)
+    if not statement.formatted:
+        return describe(table)
+    values = [DEFAULT_PARTITION_VALUE if v is None else v for v in name.values]
+    rows = [
+        *_column_rows(table),
+        ("", "", ""),
+        ("# Detailed Partition Information", "", ""),
+        ("Partition Value:", f"[{', '.join(values)}]", ""),
+        ("Database:", table.name.database, ""),
+        ("Table:", table.name.table, ""),
+        ("Location:", found.location, ""),
+        ("", "", ""),
+        *_storage_rows(table),
+    ]
+    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+
+
+def describe_formatted(table: Table) -> Result:
+    """Everything, in the sections of Hive's DESCRIBE FORMATTED."""
+    created = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(table.created_s))
+    rows = [
+        *_column_rows(table),
+        ("", "", ""),
+        ("# Detailed Table Information", "", ""),
+        ("Database:", table.name.database, ""),
+        ("OwnerType:", "USER", ""),
+        ("Owner:", table.owner, ""),
+        ("CreateTime:", created, ""),
+        ("Location:", table.location, ""),
+        ("Table Type:", "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE", ""),
+        *([("Comment:", table.comment, "")] if table.comment else []),
+        ("Table Parameters:", "", ""),
+        *(("", key, value) for key, value in sorted(table.noted.items())),
+        ("", "", ""),
+        *_storage_rows(table),
+    ]
+    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+
+
+def _column_rows(table: Table) -> list[tuple[str, str, str]]:
+    head = ("# col_name", "data_type", "comment")
+    rows = [head, *((c.name, str(c.type), c.comment or "") for c in table.columns)]
+    if table.partition_columns:
+        rows += [("", "", ""), ("# Partition Information", "", ""), head]
+        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
+    return rows
+
+
+def _storage_rows(table: Table) -> list[tuple[str, str, str]]:
+    bucketing = table.bucketing
+    columns = ", ".join(bucketing.columns) if bucketing else ""
+    acid = table.kind is TableKind.FULL_ACID
+    classes = STORAGE_CLASSES[table.format]
+    return [
+        ("# Storage Information", "", ""),
+        ("SerDe Library:", classes.serde, ""),
+        ("InputFormat:", classes.reader, ""),
+        ("OutputFormat:", classes.writer, ""),
+        ("Compressed:", "No", ""),
+        ("Num Buckets:", str(bucketing.count if bucketing else (-1 if not acid else 0)), ""),
+        ("Bucket Columns:", f"[{columns}]", ""),
+        ("Sort Columns:", "[]", ""),
+    ]
+
+
+def _txn_row(txn: Txn) -> tuple[str, ...]:
+    times = (str(txn.started_ms), str(txn.last_heartbeat_ms))
+    return (str(txn.txn_id), txn.state.name, *times, txn.user, txn.host)
+
+
+def _lock_row(lock: Lock) -> tuple[str, ...]:
+    blocked = " " * 12
+    if lock.blocked_by_lock_id is not None:
+        blocked = f"{lock.blocked_by_lock_id}.{lock.blocked_by_internal_id}"
+    return (
+        f"{lock.lock_id}.{lock.internal_id}",
+        lock.database,
+        lock.table or "NULL",
+        lock.partition or "NULL",
+        lock.state.name,
+        blocked,
+        lock.type.name,
+        str(lock.txn_id) if lock.txn_id else "NULL",
+        str(lock.last_heartbeat_ms),
+        str(lock.acquired_at_ms) if lock.acquired_at_ms else "NULL",
+        lock.user,
+        lock.host,
+        lock.agent_info,
+    )
+
+
+def _compaction_row(entry: Compaction) -> tuple[str, ...]:
+    def text(value: object) -> str:
+        return _MISSING if value is None or value == "" else str(value)
+
+    duration = None
+    if entry.started_ms is not None and entry.ended_ms is not None:
+        duration = entry.ended_ms - entry.started_ms
+    host, _, worker = (entry.worker_id or "").rpartition("-")
+    return (
+        str(entry.compaction_id),
+        entry.database,
+        entry.table,
+        text(entry.partition),
+        entry.type.name,
+        entry.state.word,
+        text(host),
+        text(worker),
+        text(entry.enqueued_ms),
+        text(entry.started_ms),
+        text(duration),
+        _MISSING,
+        text(entry.error_message),
+        text(entry.initiator_host),
+        text(entry.initiator),
+        "default",
+        str(entry.txn_id or 0),
+        str(entry.next_txn_id or 0),
+        str(entry.commit_ms or 0),
+        text(entry.highest_write_id),
+    )
+
+
+def _like(names: Sequence[str], pattern: str | None) -> list[str]:
+    """Names that match Hive's pattern: * or % for any text, | between alternatives.
+
+    >>> _like(["orders", "lines", "order_log"], "order*")
+    ['orders', 'order_log']
+    """
+    if pattern is None:
+        return list(names)
+    alternatives = [p.lower().replace("%", "*") for p in pattern.split("|")]
+    return [n for n in names if any(fnmatch.fnmatchcase(n, p) for p in alternatives)]

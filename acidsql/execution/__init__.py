@@ -1,0 +1,1 @@
+"""One statement carried out: its names, snapshot, locks, job and commit."""

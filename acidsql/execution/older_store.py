@@ -1,0 +1,113 @@
+"""A store that is older than the directories: their names hold ids that it has not given out.
+
+So it is after a store was brought back from a backup beside newer directories. Its next write ids
+would be those of writes that are there already: the new rows would be mixed with old ones or hidden
+by them, and what an aborted write leaves is removed by its write id. An id that the store gave out
+says nothing: an aborted transaction may have left the directory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from acidsql.errors import StorageError
+from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import table_directories
+from acidsql.layout.dir_names import BaseDir, DeltaDir, impossible_number, parse_directory
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import PartitionName
+from acidsql.model.table import Table, TableKind
+from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
+from acidsql.plans.plan import WritePlan, partition_predicates
+from acidsql.ports.storage import Storage
+from acidsql.txn.manager import TxnManager
+
+_THREADS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownIds:
+    """A directory with an id above all that the store gave out, and what it gave out."""
+
+    path: str
+    write_id: WriteId
+    txn_id: TxnId
+
+
+def refuse_older_store(plan: WritePlan, target: Table, scope: Scope) -> None:
+    """StorageError if the store is older than the directories that the write may reach.
+
+    Before the write has its write id, since that would be one of theirs. A session looks once at
+    what writes of one table and the same partitions reach: while it is connected, its store does
+    not go back. So nothing is asked or listed twice.
+    """
+    if target.kind is TableKind.PLAIN:
+        return
+    columns = {c.name for c in target.partition_columns}
+    predicates = tuple(p for p in partition_predicates(plan, target) if p.column in columns)
+    reached = (target.name, target.location, predicates)
+    if reached in scope.compared:
+        return
+    known = table_directories(scope.store, target, predicates)
+    new = [f"{target.location}/{name}" for name in _named(plan, target)]
+    places = list(dict.fromkeys([*(p.location for p in known), *new]))
+    found = unknown_ids(target, places, scope.store, scope.storage)
+    if found is not None:
+        raise StorageError(
+            f"{found.path} is of a write that the transaction store does not know",
+            detail=f"The store has given out write ids up to {found.write_id} of {target.name} and"
+            f" transactions up to {found.txn_id}: it is older than the files, as one that was"
+            " brought back from a backup.",
+            hint="Bring back the newer store, or take in what lies there with MSCK REPAIR TABLE"
+            f" {target.name}.",
+        )
+    scope.compared.add(reached)
+
+
+def unknown_ids(
+    table: Table, places: Sequence[str], txns: TxnManager, storage: Storage
+) -> UnknownIds | None:
+    """The directory with the highest write id or txn id that the store has not given out, if any.
+
+    One that no store can have given out does not count: nobody reads it, nor comes up to it.
+    The store is asked after the listing: who made a directory had its ids before.
+    """
+    with ThreadPoolExecutor(_THREADS) as pool:
+        listed = list(pool.map(storage.list_directories, places))
+    names = [
+        (f"{place}/{name}", name) for place, ns in zip(places, listed, strict=True) for name in ns
+    ]
+    found = [
+        (path, directory)
+        for path, name in names
+        if (directory := parse_directory(name)) is not None and not impossible_number(directory)
+    ]
+    if not found:
+        return None
+    valid_txns = txns.valid_txns()
+    write_id = txns.valid_write_ids([table.name], valid_txns)[table.name].high_watermark
+    txn_id = valid_txns.high_watermark
+    unknown = [
+        (path, d) for path, d in found if _write_id(d) > write_id or d.visibility_id > txn_id
+    ]
+    if not unknown:
+        return None
+    path, _ = max(unknown, key=lambda pair: (_write_id(pair[1]), pair[1].visibility_id))
+    return UnknownIds(path, write_id, txn_id)
+
+
+def _write_id(directory: BaseDir | DeltaDir) -> WriteId:
+    return directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id
+
+
+def _named(plan: WritePlan, target: Table) -> Iterable[PartitionName]:
+    """The partitions that the plan names, which the catalog may not know."""
+    columns = [c.name for c in target.partition_columns]
+    if not isinstance(plan, InsertPlan) or not columns:
+        return ()
+    if isinstance(plan.rows, LiteralRows):
+        return literal_partitions(plan, plan.rows, columns)
+    whole = len(plan.static_partition) == len(columns)
+    return (PartitionName.of(plan.static_partition),) if whole else ()

@@ -1,0 +1,81 @@
+"""Writes whose write id came too early: bases hide what has a lower write id.
+
+Write ids are allocated before locks are granted, so a statement that waited may find a higher one
+committed. Its own rows could then be hidden by a base, or its base fail to hide the other's rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import chain
+
+from acidsql.errors import WriteConflictError
+from acidsql.layout.dir_names import parse_base
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.snapshot import Range, ValidWriteIdList
+from acidsql.model.table import TableKind
+from acidsql.plans.plan import WritePlan, replaces
+from acidsql.ports.engine import WriteContext
+from acidsql.ports.storage import Storage
+from acidsql.txn.manager import TxnManager
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaker:
+    """The write that came first; ``partition`` if it is known."""
+
+    write_id: WriteId
+    partition: PartitionName | None = None
+
+
+def overtaker(
+    plan: WritePlan, context: WriteContext, txns: TxnManager, storage: Storage
+) -> Overtaker | None:
+    """Why the statement, which has its locks, must start anew under a higher write id, if it must.
+
+    An overwrite must, if anything is committed that its snapshot does not see: its base would
+    hide it, or stand below it. Other writes must, if a base has a higher write id. The
+    statement's own snapshot does not tell: it never sees a later transaction.
+    """
+    snapshot, own = context.read.tables[plan.table], context.write_id
+    if snapshot.table.kind is TableKind.PLAIN:
+        return None
+    now = txns.valid_write_ids([plan.table], txns.valid_txns())[plan.table]
+    if replaces(plan):
+        unseen = _unseen(now, snapshot.write_ids)
+        return Overtaker(unseen) if unseen is not None else None
+    above = WriteId(own + 1), WriteId(max(own + 1, now.high_watermark))
+    if now.range_valid(*above) is Range.NONE:
+        return None
+    for partition in snapshot.partitions:
+        for name in storage.list_directories(partition.location):
+            base = parse_base(name)
+            if base is not None and base.write_id > own and now.is_valid(base.write_id):
+                return Overtaker(base.write_id, partition.name)
+    return None
+
+
+def _unseen(now: ValidWriteIdList, seen: ValidWriteIdList) -> WriteId | None:
+    """The first write id committed now that the snapshot counts as open or does not reach."""
+    later = map(WriteId, range(seen.high_watermark + 1, now.high_watermark + 1))
+    return next(filter(now.is_valid, chain(sorted(seen.open), later)), None)
+
+
+def overtaken(
+    table: TableName, txn_id: TxnId, by: Overtaker, txns: TxnManager
+) -> WriteConflictError:
+    """What a statement is told that was overtaken, in a transaction of its own too often."""
+    writer = txns.writer_of(table, by.write_id)
+    place = f"{table}/{by.partition}" if by.partition is not None else str(table)
+    who = f"Transaction {writer.txn_id} by {writer.user}@{writer.host}" if writer else "Another one"
+    return WriteConflictError(
+        f"transaction {txn_id} was overtaken by later writes of table {table}",
+        table=str(table),
+        partition=str(by.partition) if by.partition is not None else None,
+        txn_id=txn_id,
+        other_txn_id=writer.txn_id if writer else None,
+        other_user=writer.user if writer else None,
+        other_host=writer.host if writer else None,
+        detail=f"{who} committed write id {by.write_id} of {place} first.",
+    )

@@ -1,0 +1,277 @@
+"""Whose directories are where: what a user may point to, and what may be removed.
+
+Paths are compared as they are with symbolic links resolved. A directory that is, holds or lies in
+somebody else's is not taken, and not removed.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from acidsql.errors import AnalysisError, StorageError
+from acidsql.execution.scope import Bounds, Scope
+from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.table import TableKind
+from acidsql.ports.catalog import Catalog, Partition, Place
+from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
+
+_BEGINNING = re.compile(r"[^:/]+://[^/]*")
+"""Scheme and authority."""
+
+
+def chosen_path(text: str, scope: Scope) -> str:
+    """A LOCATION as it is written into the catalog: absolute, whatever the working directory is
+    later, without ``..`` and with the warehouse's scheme and authority. AnalysisError for one that
+    is no path or that is out of bounds, StorageError for one of another file system.
+    """
+    path = _absolute(text, scope.storage)
+    if not is_plain_path(path):
+        shown = without_login(text)
+        raise AnalysisError(f"{shown!r} is no path of a directory", hint="LOCATION '/full/path'")
+    refuse_files_outside(path, scope.storage, scope.bounds)
+    return _spelled_as_warehouse(path, scope)
+
+
+def _spelled_as_warehouse(path: str, scope: Scope) -> str:
+    """A path with the beginning that the warehouse's has: catalogs compare locations as texts, and
+    Spark gives a path without a scheme to a file system of its own choice.
+    """
+    resolved, root = scope.storage.resolve(path), scope.storage.resolve("/")
+    spelled = _BEGINNING.match(scope.warehouse)
+    if spelled is None or "://" not in root:
+        return path
+    return spelled[0] + resolved.removeprefix(root)
+
+
+def _absolute(text: str, storage: Storage) -> str:
+    local = local_path_of(text)
+    if not local:  # an empty one is not meant as the working directory
+        return text.rstrip("/")
+    if storage.local_path(local) is None or "\0" in text:
+        return text.rstrip("/")
+    # As a plain path: Spark does not decode what is encoded in a URI.
+    return os.path.abspath(local) if text.startswith("file:") or "://" not in text else text
+
+
+def refuse_outside(path: str, storage: Storage, bounds: Bounds) -> None:
+    """Raise AnalysisError if the path does not lie below one of the roots an operator allows."""
+    if bounds.roots and not is_below(path, bounds.roots, storage):
+        raise AnalysisError(
+            f"{without_login(path)} lies outside of what is allowed here",
+            detail="'acidsql.allowed.roots' says where paths may lead to.",
+            hint="Ask the operator of this session.",
+        )
+
+
+def refuse_files_outside(path: str, storage: Storage, bounds: Bounds) -> None:
+    """`refuse_outside` for a path and for every file below it, which a link may lead elsewhere."""
+    refuse_outside(path, storage, bounds)
+    home = _absolute(path, storage).rstrip("/")
+    parent, _, name = home.rpartition("/")
+    if not bounds.roots or name not in storage.list_directories(parent or "/"):
+        return  # a file, or nothing yet
+    for file in storage.list_files(home):
+        refuse_outside(f"{home}/{file.path}", storage, bounds)
+
+
+def is_below(path: str, roots: Sequence[str], storage: Storage) -> bool:
+    """Whether a path is, or lies in, one of some directories. Those of other file systems hold
+    nothing of this one.
+    """
+    wanted = _resolved(path, storage)
+    if wanted is None:
+        return False
+    outer = (_resolved(root, storage) for root in roots)
+    return any(root is not None and _holds(root, wanted) for root in outer)
+
+
+def _resolved(path: str, storage: Storage) -> str | None:
+    """As paths are compared; None for one that is not of this file system."""
+    try:
+        return storage.resolve(path)
+    except StorageError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A directory, or file, that belongs to somebody: a table, a database or all of them."""
+
+    path: str
+    owner: str
+    database: str | None = None
+    table: TableName | None = None
+    kind: TableKind | None = None
+    is_partition: bool = False
+
+
+class Neighbours:
+    """What the catalog, and the store itself, have where; asked for once by each statement.
+
+    ``without`` are partitions that do not count, since they are being dropped.
+    """
+
+    def __init__(self, scope: Scope, without: Sequence[Partition] = ()) -> None:
+        self._scope = scope
+        self._without = {p.location for p in without}
+        self._fixed: list[Holding] | None = None
+        self._tables: dict[str, list[Holding]] = {}
+
+    def around(self, location: str) -> Iterator[Holding]:
+        """What is, holds or lies in a directory, and perhaps more."""
+        if self._fixed is None:
+            self._fixed = [*self._reserved(), *self._databases(self._scope.store)]
+        yield from self._fixed
+        parent = location.rpartition("/")[0]
+        if parent not in self._tables:
+            self._tables[parent] = [
+                self.holding(p)
+                for p in self._scope.store.places(location)
+                if not (p.is_partition and p.location in self._without)
+            ]
+        yield from self._tables[parent]
+
+    def _reserved(self) -> Iterator[Holding]:
+        warehouse = self._scope.storage.resolve(self._scope.warehouse)
+        yield Holding(warehouse, "the warehouse", DEFAULT_DATABASE)
+        for path in self._scope.bounds.reserved:
+            yield Holding(os.path.realpath(path), "the store")
+
+    def _databases(self, catalog: Catalog) -> Iterator[Holding]:
+        for name in catalog.databases():
+            database = catalog.database(name)
+            for place in {database.location, database.managed_location or database.location}:
+                yield Holding(self.resolve(place), f"database {name}", name)
+
+    def holding(self, place: Place) -> Holding:
+        """Of a place of the catalog."""
+        path = self.resolve(place.location)
+        owner = f"table {place.table}"
+        return Holding(
+            path, owner, place.table.database, place.table, place.kind, place.is_partition
+        )
+
+    def resolve(self, location: str) -> str:
+        """As paths are compared; as it is, if it belongs to another file system."""
+        return _resolved(location, self._scope.storage) or posixpath.normpath(location)
+
+    def is_elsewhere(self, location: str) -> bool:
+        """Whether it belongs to another file system than the warehouse."""
+        return _resolved(location, self._scope.storage) is None
+
+
+def refuse_place(
+    location: str,
+    scope: Scope,
+    database: str,
+    owner: TableName | None = None,
+    beside: Sequence[Place] = (),
+    *,
+    with_plain: bool = False,
+) -> None:
+    """Raise AnalysisError if a directory of a table, partition or database would be somebody
+    else's, hold it, or lie in it.
+
+    Two numberings of writes in one directory destroy each other, and a managed table takes the
+    files of others with it when it is dropped. ``database`` is the one it is to belong to, or be;
+    ``owner`` the table whose new partition it is to be: inside the table's own directory there is
+    room for it. ``beside`` are places that the catalog does not have yet. ``with_plain`` lets plain
+    tables be there, since the directory is to be an external one.
+    """
+    neighbours = Neighbours(scope)
+    wanted = neighbours.resolve(location)
+    holdings = [*map(neighbours.holding, beside), *neighbours.around(location)]
+    _refuse_foreign_database(location, wanted, database, holdings)
+    for other in holdings:
+        if other.table is None:
+            bad = _holds(wanted, other.path) or (other.database is None and wanted == other.path)
+        else:
+            if with_plain and other.kind is TableKind.PLAIN:
+                continue
+            inside = _holds(other.path, wanted)
+            own = other.table == owner and not other.is_partition and wanted != other.path
+            bad = (inside and not own) or _holds(wanted, other.path)
+        if bad:
+            raise AnalysisError(
+                f"the directory {without_login(location)} belongs to {other.owner}",
+                detail=f"{without_login(other.path)} is in use.",
+                hint="Give each table and partition a directory of its own.",
+            )
+
+
+def _refuse_foreign_database(
+    location: str, wanted: str, database: str, holdings: Sequence[Holding]
+) -> None:
+    """The innermost database around a directory is its own, or the one that holds all others."""
+    around = [h for h in holdings if h.table is None and h.database and _holds(h.path, wanted)]
+    innermost = max((len(h.path) for h in around), default=0)
+    found = {h.database: h.path for h in around if len(h.path) == innermost}
+    if found and database not in found and DEFAULT_DATABASE not in found:
+        name, path = next(iter(found.items()))
+        raise AnalysisError(
+            f"the directory {without_login(location)} lies in that of database {name}",
+            detail=f"{without_login(path)} is for tables of {name}.",
+        )
+
+
+def refuse_source(path: str, scope: Scope, *, is_moved: bool) -> None:
+    """Raise AnalysisError if LOAD DATA may not take files from a path.
+
+    What is moved, and not only copied, may not be a table's. What is copied is named by LOCAL and
+    lies on this machine, wherever the warehouse does. StorageError for what is moved out of another
+    file system.
+    """
+    storage = scope.storage if is_moved else scope.storage.local
+    refuse_files_outside(path, storage, scope.bounds)
+    neighbours = Neighbours(scope)
+    wanted = storage.resolve(path)
+    for other in neighbours.around(path):
+        if other.database is None:
+            bad = _holds(other.path, wanted) or wanted == other.path
+        else:
+            bad = is_moved and other.table is not None and _holds(other.path, wanted)
+        if bad:
+            raise AnalysisError(
+                f"Invalid path '{without_login(path)}': it lies in {other.owner}",
+                hint="INSERT … SELECT copies rows from one table to another.",
+                code=10028,
+            )
+
+
+def reason_to_keep(
+    location: str,
+    neighbours: Neighbours,
+    doomed: Collection[TableName] = (),
+    *,
+    partition_of: TableName | None = None,
+    database: str | None = None,
+) -> str | None:
+    """Why a directory is not removed, as the end of a sentence; None if nobody else has a part.
+
+    It is that of a partition of a table, of a database, or of one of the tables ``doomed``.
+    """
+    if not is_plain_path(location):
+        return "it is no plain absolute path"
+    if neighbours.is_elsewhere(location):
+        return "it lies in another file system than the warehouse"
+    wanted = neighbours.resolve(location)
+    for other in neighbours.around(location):
+        if other.table is not None:
+            own = other.table in doomed or (other.table == partition_of and not other.is_partition)
+        else:
+            own = other.owner == f"database {database}"
+        if own:
+            continue
+        if _holds(wanted, other.path):
+            return f"it holds {other.path} of {other.owner}"
+        if other.table is not None and _holds(other.path, wanted):
+            return f"it lies in {other.path} of {other.owner}"
+    return None
+
+
+def _holds(outer: str, inner: str) -> bool:
+    return f"{inner}/".startswith(f"{outer.rstrip('/')}/")

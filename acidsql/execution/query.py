@@ -1,0 +1,58 @@
+"""One query: its plan, locks and snapshot, and the frame that is computed when it is asked for."""
+
+from __future__ import annotations
+
+from acidsql.execution.leases import Leases
+from acidsql.execution.reading import Reading
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
+from acidsql.execution.transaction_block import TransactionBlock
+from acidsql.execution.write import SNAPSHOT_RETRIES, altered
+from acidsql.planner.accesses import query_accesses
+from acidsql.planner.names import SeenNames
+from acidsql.planner.planner import make_plan
+from acidsql.plans.plan import tables_read
+from acidsql.plans.query import QueryPlan
+from acidsql.ports.engine import Engine
+from acidsql.statements import Query
+from acidsql.txn.transaction import TxnOpener
+
+
+def run_query(
+    statement: Query,
+    block: TransactionBlock | None,
+    open_txn: TxnOpener,
+    scope: Scope,
+    engine: Engine,
+    leases: Leases,
+) -> Result:
+    """The rows as a lazy frame, whose snapshot the ``leases`` keep as long as its Result lives.
+
+    A query whose tables are altered while it waits for its locks is planned anew.
+    """
+    plan, reading = _planned(statement, block, open_txn, scope)
+    names = tables_read(plan)
+    with reading.released_on_error():
+        tables = [scope.store.table(n) for n in names]
+        context = reading.context(tables, scope.arguments, plan, scope.names.database)
+        frame = engine.query(plan, context)
+    leases.keep(reading.pin, names)
+    result = Result(
+        "select", frame, txn_id=reading.txn.txn_id, release=lambda: leases.release(reading.pin)
+    )
+    leases.release_with(result, reading.pin)
+    return result
+
+
+def _planned(
+    statement: Query, block: TransactionBlock | None, open_txn: TxnOpener, scope: Scope
+) -> tuple[QueryPlan, Reading]:
+    for _ in range(SNAPSHOT_RETRIES):
+        seen = SeenNames(scope.names)
+        plan = make_plan(statement, seen, scope.arguments)
+        assert isinstance(plan, QueryPlan)
+        reading = Reading.begin(query_accesses(plan), scope.store, block, open_txn)
+        if seen.still_hold():
+            return plan, reading
+        reading.close()
+    raise altered()

@@ -1,0 +1,90 @@
+"""What a transaction sees of tables, put together for an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from acidsql.execution.commit import Uncommitted
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName
+from acidsql.model.predicate import Predicate, membership
+from acidsql.model.prune import prune_partitions
+from acidsql.model.table import Table
+from acidsql.plans.plan import ChangePlan, WritePlan, partition_predicates
+from acidsql.plans.query import QueryPlan
+from acidsql.ports.catalog import Catalog
+from acidsql.ports.engine import PartitionLocation, ReadContext, TableSnapshot
+from acidsql.txn.transaction import OpenTxn
+
+
+def read_context(
+    catalog: Catalog,
+    txn: OpenTxn,
+    tables: Sequence[Table],
+    arguments: Mapping[str, Any],
+    uncommitted: Uncommitted | None = None,
+    plan: WritePlan | QueryPlan | None = None,
+    database: str = DEFAULT_DATABASE,
+) -> ReadContext:
+    """The transaction's view of some tables, with the partitions that only it knows.
+
+    Given the plan it is for, partitions that this cannot touch may be missing.
+    ``database`` is the session's current one.
+    """
+    write_ids = txn.snapshot([t.name for t in tables])
+    snapshots = {}
+    for table in tables:
+        predicates = partition_predicates(plan, table) if plan else ()
+        places = table_directories(catalog, table, predicates)
+        if uncommitted is not None:
+            known = {place.name for place in places}
+            own = uncommitted.new_partitions(table.name)
+            places += [place for place in own if place.name not in known]
+        snapshots[table.name] = TableSnapshot(
+            table, tuple(places), write_ids[table.name], txn.require_open
+        )
+    return ReadContext(txn.valid_txns, snapshots, arguments, database)
+
+
+def table_directories(
+    catalog: Catalog, table: Table, predicates: Sequence[Predicate] = ()
+) -> list[PartitionLocation]:
+    """The directories of a table that may hold such rows: its partitions', or its own."""
+    if not table.partition_columns:
+        return [PartitionLocation(None, table.location)]
+    found = catalog.partitions_for(table, predicates)
+    return [PartitionLocation(p.name, p.location) for p in found]
+
+
+def changed_partition(
+    catalog: Catalog, plan: WritePlan, target: Table, uncommitted: Uncommitted | None = None
+) -> PartitionName | None:
+    """The one partition whose rows an UPDATE, DELETE or MERGE can change.
+
+    None if there are others, or none now, or if its text does not give one value for each of the
+    partition columns. The name is the catalog's: another writer may have spelled it otherwise
+    (``k=01``), and a value may be of no name at all.
+    """
+    if not isinstance(plan, ChangePlan):
+        return None
+    fixed = {p.column for p in plan.predicates if p.operator in ("=", "in") and len(p.values) == 1}
+    if not target.partition_columns or not fixed.issuperset(
+        c.name for c in target.partition_columns
+    ):
+        return None
+    own = uncommitted.new_partitions(target.name) if uncommitted is not None else []
+    places = [
+        *table_directories(catalog, target, plan.predicates),
+        *prune_partitions(target, own, plan.predicates),
+    ]
+    names = {place.name for place in places}
+    return names.pop() if len(names) == 1 else None
+
+
+def partition_directory(
+    catalog: Catalog, table: Table, partition: PartitionName | None
+) -> PartitionLocation | None:
+    """The directory of one partition, or with None that of a table without; if it is there."""
+    predicates = membership([partition]) if partition else ()
+    places = table_directories(catalog, table, predicates)
+    return next((place for place in places if place.name == partition), None)

@@ -1,0 +1,250 @@
+"""One write: its transaction or that of a block, plan, locks, job, commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import count
+
+from acidsql.errors import AcidSqlError, AnalysisError
+from acidsql.execution.commit import write, write_result
+from acidsql.execution.older_store import refuse_older_store
+from acidsql.execution.overtaking import overtaken, overtaker
+from acidsql.execution.places import refuse_source
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import changed_partition, read_context
+from acidsql.execution.transaction_block import TransactionBlock
+from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
+from acidsql.model.names import PartitionName
+from acidsql.model.prune import prune_partitions
+from acidsql.model.table import Table, TableKind
+from acidsql.planner.accesses import write_accesses
+from acidsql.planner.names import SeenNames
+from acidsql.planner.planner import make_plan
+from acidsql.plans.load import LoadPlan
+from acidsql.plans.plan import ChangePlan, WritePlan, tables_read
+from acidsql.plans.query import QueryPlan
+from acidsql.ports.engine import Engine, JobResult, ReadContext, WriteContext
+from acidsql.statements import WriteStatement
+from acidsql.txn.entities import LockComponent, LockType
+from acidsql.txn.locks import lock_components
+from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import TxnOpener
+
+SNAPSHOT_RETRIES = 5
+"""hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
+
+
+class OutdatedError(Exception):
+    """What the statement planned on was changed before its locks were granted.
+
+    ``lost``: the transaction's own snapshot is out of date, so a new one is needed. ``error`` is
+    for the user, if there is no other try.
+    """
+
+    def __init__(self, reason: str, error: AcidSqlError, *, lost: bool) -> None:
+        super().__init__(reason)
+        self.reason, self.error, self.lost = reason, error, lost
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A write as it was planned before it had its locks."""
+
+    plan: WritePlan
+    target: Table
+    seen: SeenNames
+    changed: PartitionName | None
+    """The one partition of the target that is locked, as a place of changes."""
+    locks: list[LockComponent]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A write that is done but not committed."""
+
+    plan: WritePlan
+    job: JobResult
+    write_id: WriteId
+
+
+def run_write(
+    statement: WriteStatement,
+    block: TransactionBlock | None,
+    open_txn: TxnOpener,
+    scope: Scope,
+    engine: Engine,
+) -> Result:
+    """Write what the statement says, and commit it unless it is part of a block.
+
+    A statement whose plan is outdated when it gets its locks begins anew. If it fails its files are
+    gone, or the whole block is lost.
+    """
+    for attempt in count(1):
+        planned = _plan(statement, scope, open_txn.policy, block)
+        own = block or _open(planned, open_txn, scope)
+        try:
+            written = _attempt(planned, own, scope, engine)
+            if block is None:
+                own.commit(scope.store, engine)
+            return write_result(written.plan, written.job, own.txn, written.write_id)
+        except OutdatedError as outdated:
+            if attempt == SNAPSHOT_RETRIES or (block is not None and outdated.lost):
+                own.lose(outdated.error, engine)
+                raise outdated.error from None
+            if block is None:
+                own.txn.abort(outdated.reason)
+        except BaseException as error:
+            if block is None:
+                own.lose(error, engine)
+            raise
+    raise AssertionError("the loop ends by returning or raising")
+
+
+def _plan(
+    statement: WriteStatement, scope: Scope, policy: TxnPolicy, block: TransactionBlock | None
+) -> _Planned:
+    seen = SeenNames(scope.names)
+    plan = make_plan(statement, seen, scope.arguments)
+    assert not isinstance(plan, QueryPlan)
+    target = seen.tables[plan.table]
+    assert target is not None
+    if isinstance(plan, LoadPlan):
+        refuse_source(plan.path, scope, is_moved=not plan.local)
+    refuse_older_store(plan, target, scope)
+    uncommitted = block.uncommitted if block is not None else None
+    changed = changed_partition(scope.store, plan, target, uncommitted)
+    locks = lock_components(write_accesses(plan, target, changed), policy)
+    return _Planned(plan, target, seen, changed, locks)
+
+
+def _open(planned: _Planned, open_txn: TxnOpener, scope: Scope) -> TransactionBlock:
+    """A transaction of the statement alone: its write id and locks are asked for as it opens."""
+    _release(planned, scope)
+    written = planned.target
+    tables = () if written.kind is TableKind.PLAIN else (written.name,)
+    txn = open_txn(tables=tables, components=planned.locks)
+    return TransactionBlock(txn, explicit=False)
+
+
+def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: Engine) -> Written:
+    """Write what the statement says. OutdatedError, before anything is written, to try again.
+
+    On any other error the statement's files are gone, or the whole block is lost.
+    """
+    plan, target, txn = planned.plan, planned.target, block.txn
+    block.admit(plan, target)
+    write_id = NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(target.name)
+    if block.explicit and _release(planned, scope):
+        block.let_go(target.name)
+    txn.lock(planned.locks)
+    _require_current(planned, write_id, block, scope)
+    tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
+    read = read_context(
+        scope.store,
+        txn,
+        tables,
+        scope.arguments,
+        block.uncommitted,
+        plan,
+        scope.names.database,
+    )
+    _require_locked(planned, read)
+    context = WriteContext(read, write_id, block.take_statement_ids(plan))
+    if not txn.was_first:
+        _require_ahead(plan, context, txn.txn_id, scope)
+    job = _write(plan, context, block, scope, engine)
+    block.wrote(plan, write_id)
+    return Written(plan, job, write_id)
+
+
+def _release(planned: _Planned, scope: Scope) -> bool:
+    """Let go of our own lazy frames if a lock shuts out readers, which would wait for them in vain.
+
+    They stay readable until the cleaner comes, so that one of them may even be what the table is
+    overwritten with.
+    """
+    is_due = any(c.type is LockType.EXCLUSIVE for c in planned.locks)
+    if is_due:
+        scope.release(lambda held: held == planned.target.name)
+    return is_due
+
+
+def _require_current(
+    planned: _Planned, write_id: WriteId, block: TransactionBlock, scope: Scope
+) -> None:
+    """Who waited for a lock may have been overtaken: its snapshot could never commit, or its plan
+    is one for columns that are others now.
+    """
+    txn, table = block.txn, planned.plan.table
+    is_new = txn.was_first
+    if not is_new and write_id != NO_WRITE_ID and not txn.still_has(table, write_id):
+        raise OutdatedError("the table was dropped and made again", altered(), lost=True)
+    if not planned.seen.still_hold():
+        raise OutdatedError("a table was altered", altered(), lost=False)
+    if is_new:
+        return
+    txn_id = txn.txn_id
+    winner = scope.store.latest_txn_in_conflict(txn_id)
+    if winner is not None:
+        reason = "snapshot was outdated when locks were acquired"
+        raise OutdatedError(reason, winner.error(txn_id, table), lost=True)
+
+
+def _require_locked(planned: _Planned, read: ReadContext) -> None:
+    """Meanwhile there may be another partition that the statement would change."""
+    plan, changed = planned.plan, planned.changed
+    if changed is None or not isinstance(plan, ChangePlan):
+        return
+    places = prune_partitions(planned.target, read.tables[plan.table].partitions, plan.predicates)
+    if any(place.name != changed for place in places):
+        raise OutdatedError("a partition came that is not locked", altered(), lost=False)
+
+
+def _require_ahead(plan: WritePlan, context: WriteContext, txn_id: TxnId, scope: Scope) -> None:
+    """Bases hide what has a lower write id than theirs."""
+    by = overtaker(plan, context, scope.store, scope.storage)
+    if by is not None:
+        reason = "a later write id was committed before locks were acquired"
+        raise OutdatedError(reason, overtaken(plan.table, txn_id, by, scope.store), lost=True)
+
+
+def _write(
+    plan: WritePlan, context: WriteContext, block: TransactionBlock, scope: Scope, engine: Engine
+) -> JobResult:
+    try:
+        return write(
+            plan,
+            context,
+            block.txn,
+            scope.store,
+            engine,
+            block.uncommitted,
+            is_last=not block.explicit,
+        )
+    except BaseException as error:
+        if block.explicit:
+            _undo(plan, context, block, engine, error)
+        raise
+
+
+def _undo(
+    plan: WritePlan,
+    context: WriteContext,
+    block: TransactionBlock,
+    engine: Engine,
+    error: BaseException,
+) -> None:
+    """The earlier statements of a block may be committed still: nothing of this one may stay."""
+    try:
+        engine.undo(plan, context)
+    except AcidSqlError:
+        block.lose(error, engine)
+
+
+def altered() -> AnalysisError:
+    """What a statement is told that met DDL again and again."""
+    return AnalysisError(
+        "a table of the statement was altered again and again while it waited",
+        hint="Run the statement again.",
+    )

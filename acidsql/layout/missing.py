@@ -1,0 +1,47 @@
+"""Committed writes of which no directory is left: a listing in, write ids out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
+from acidsql.layout.listing import ListedFile
+from acidsql.model.ids import NO_TXN, WriteId
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+
+
+def missing_writes(
+    files: Iterable[ListedFile],
+    directories: Iterable[str],
+    committed: Iterable[WriteId],
+    write_ids: ValidWriteIdList,
+    txns: ValidTxnList,
+) -> list[WriteId]:
+    """Of the write ids committed here those that no directory has, in their order.
+
+    A directory has them that is of the write itself, or of a compaction or overwrite that is not
+    aborted and takes the write id in. ``committed`` was asked for before the listing was made.
+    """
+    names = {*directories, *(f.path.partition("/")[0] for f in files if "/" in f.path)}
+    found = [d for d in map(parse_directory, names) if d is not None]
+    there = [d for d in found if not _is_aborted(d, write_ids, txns)]
+    return sorted(w for w in committed if not any(_takes_in(d, w) for d in there))
+
+
+def _is_aborted(
+    directory: BaseDir | DeltaDir, write_ids: ValidWriteIdList, txns: ValidTxnList
+) -> bool:
+    """Whether a compaction or an overwrite that was aborted has left it."""
+    if directory.visibility_id != NO_TXN:
+        return txns.is_aborted(directory.visibility_id)
+    return isinstance(directory, BaseDir) and directory.write_id in write_ids.aborted
+
+
+def _takes_in(directory: BaseDir | DeltaDir, write_id: WriteId) -> bool:
+    low = WriteId(0) if isinstance(directory, BaseDir) else directory.min_write_id
+    return low <= write_id <= highest_of(directory)
+
+
+def highest_of(directory: BaseDir | DeltaDir) -> WriteId:
+    """The highest write id that a directory takes in."""
+    return directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id

@@ -1,0 +1,31 @@
+"""The store of a session: both ports in one, so that catalog and commits cannot disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from acidsql.model.ids import TxnId
+from acidsql.ports.catalog import Catalog
+from acidsql.txn.entities import Reached, Written
+from acidsql.txn.manager import TxnManager
+
+
+class Store(TxnManager, Catalog, Protocol):
+    """Transactions and the catalog, kept together.
+
+    ``is_new``: opening it has made it, where there was none.
+    """
+
+    is_new: bool
+
+    def committing(
+        self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
+    ) -> AbstractContextManager[None]:
+        """One step of the store: the catalog's verbs inside the block, then `commit_txn`.
+
+        An error inside, or a transaction that is no longer open, leaves the store as it was.
+        Safe to retry: a repetition raises NoSuchTxnError, which says that it is ``committed``.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""This process: its threads, its forks, Ctrl-C."""

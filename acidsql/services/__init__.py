@@ -1,1 +1,0 @@
-"""Background verbs against the ports."""

@@ -1,0 +1,1 @@
+"""What a user holds: a session, its scripts and transactions."""

@@ -1,0 +1,202 @@
+"""A bare directory as a table under a snapshot that the caller gives in Hive's text forms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from acidsql.errors import AnalysisError, ConfigError, MissingFileError, StorageError
+from acidsql.grammar.create_table import parse_columns
+from acidsql.layout.dir_names import is_hidden, parse_directory
+from acidsql.layout.listing import ListedFile
+from acidsql.model.ids import TxnId, WriteId
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.snapshot import NONE_OPEN, ValidTxnList, ValidWriteIdList
+from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
+from acidsql.model.types import parse_type
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
+from acidsql.ports.storage import Storage, local_path_of
+
+_NAME = TableName("acidsql", "read_acid")
+_ROW_ID = "row__id"
+_List = TypeVar("_List", ValidTxnList, ValidWriteIdList)
+
+
+def directory_snapshot(
+    path: str | os.PathLike[str],
+    schema: str,
+    partitioned_by: str | None,
+    write_ids: str | None,
+    storage: Storage,
+    *,
+    row_id: bool,
+    stored_as: str | None = None,
+    field_delimiter: str = FIELD_DELIMITER,
+) -> TableSnapshot:
+    """The directory as a table of these columns, under a valid write id list or, None, all of it.
+
+    Partitions are found by the names of directories. Without ``row_id`` it may be that of an
+    insert-only table, which is told by its files' names; ``stored_as`` None finds their format by
+    their first bytes. AnalysisError for columns that do not fit together, ConfigError for a list, a
+    format or a delimiter that is none, StorageError for a directory that is missing or does not
+    look like its partition columns or its format.
+    """
+    given = _format(stored_as, field_delimiter, row_id=row_id)
+    location = directory_path(path, storage)
+    columns = _columns(_text("schema", schema), "column")
+    named = _text("partitioned_by", partitioned_by or "")
+    keys = _columns(named, "partition column") if named.strip() else ()
+    _refuse_same_names((*columns, *keys))
+    table = Table(_NAME, columns, location, keys, parameters={"transactional": "true"})
+    everything = ValidWriteIdList(str(_NAME), WriteId(NONE_OPEN))
+    seen = everything if write_ids is None else _parsed(ValidWriteIdList.parse, write_ids, 5)
+    if not storage.exists(location):
+        raise MissingFileError(f"the directory {path} does not exist")
+    partitions = tuple(_partitions(location, [k.name for k in keys], (), storage))
+    if not row_id:
+        files = [
+            f for f in storage.list_files(location) if not any(map(is_hidden, f.path.split("/")))
+        ]
+        if _is_insert_only(files) or given not in (None, FileFormat.ORC):
+            table = _insert_only(table, files, given, storage)
+            table = replace(table, field_delimiter=field_delimiter)
+    return TableSnapshot(table, partitions, seen)
+
+
+def directory_path(path: str | os.PathLike[str], storage: Storage) -> str:
+    """The directory as Spark will name its files: a local one by its whole path.
+
+    ConfigError for what is no text.
+    """
+    location = _text("path", os.fspath(path) if isinstance(path, os.PathLike) else path)
+    local = storage.local_path(location) if local_path_of(location) is not None else None
+    return location.rstrip("/") if local is None else os.path.abspath(local)
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str) or "\0" in value:
+        kind = "one with a NUL" if isinstance(value, str) else f"a {type(value).__name__}"
+        raise ConfigError(f"{name} of read_acid is a text, not {kind}")
+    return value
+
+
+def _format(stored_as: str | None, field_delimiter: str, *, row_id: bool) -> FileFormat | None:
+    _text("field_delimiter", field_delimiter)
+    if len(field_delimiter) != 1 or not field_delimiter.isascii() or field_delimiter in "\r\n":
+        raise ConfigError("field_delimiter is one ASCII character, and no line break")
+    if stored_as is None:
+        return None
+    _text("stored_as", stored_as)
+    given = next((f for f in FileFormat if f.value == stored_as.upper()), None)
+    if given is None:
+        names = ", ".join(f.value for f in FileFormat)
+        raise ConfigError(f"stored_as is not one of {names}: {stored_as[:100]!r}")
+    if row_id and given is not FileFormat.ORC:
+        raise ConfigError(f"rows stored as {given.value} have no row ids")
+    return given
+
+
+def _is_insert_only(files: Sequence[ListedFile]) -> bool:
+    """Whether all files lie in deltas and bases, and none of them is called as one of events.
+
+    A full-ACID table may look so, too, if it holds nothing but loaded files: its rows are the same.
+    """
+    data = [f.path.split("/") for f in files]
+    return bool(data) and all(
+        any(map(parse_directory, parts[:-1])) and not parts[-1].startswith("bucket_")
+        for parts in data
+    )
+
+
+def _insert_only(
+    table: Table, files: Sequence[ListedFile], given: FileFormat | None, storage: Storage
+) -> Table:
+    if files and not _is_insert_only(files):
+        raise StorageError(
+            f"{table.location} is no directory of an insert-only table",
+            detail="Some of its files lie in no base or delta, or are called like those of events.",
+        )
+    properties = {**table.parameters, "transactional_properties": "insert_only"}
+    paths = [f"{table.location}/{f.path}" for f in files if f.size]
+    # Each file is asked: lines of text would come of anything.
+    found = {} if given else {_file_format(path, storage): path for path in paths}
+    if len(found) > 1:
+        raise StorageError(
+            f"files in {table.location} differ in their format",
+            detail=" ".join(f"{path} is {f.value}." for f, path in found.items()),
+            hint="Read the partitions of each format apart. A text that begins like another format"
+            " needs stored_as.",
+        )
+    return replace(table, parameters=properties, format=given or next(iter(found), FileFormat.ORC))
+
+
+def _file_format(path: str, storage: Storage) -> FileFormat:
+    """By the file's first bytes: those of ORC and Parquet begin with signs, others are text."""
+    with storage.open_input(path) as source:
+        start = source.read(4)
+    if start == b"PAR1":
+        return FileFormat.PARQUET
+    return FileFormat.ORC if start.startswith(b"ORC") else FileFormat.TEXT
+
+
+def directory_txns(txns: str | None) -> ValidTxnList:
+    """The valid txn list, or, for None, one that sees everything. ConfigError if it is none."""
+    if txns is None:
+        return ValidTxnList(TxnId(NONE_OPEN))
+    return _parsed(ValidTxnList.parse, txns, 4)
+
+
+def _columns(text: str, what: str) -> tuple[Column, ...]:
+    definitions = parse_columns(text, what)
+    return tuple(Column(d.name.name.lower(), parse_type(d.type)) for d in definitions)
+
+
+def _refuse_same_names(columns: Sequence[Column]) -> None:
+    seen = {_ROW_ID}
+    for column in columns:
+        if column.name in seen:
+            what = "is reserved" if column.name == _ROW_ID else "is given twice"
+            raise AnalysisError(f'column "{column.name}" {what}')
+        seen.add(column.name)
+
+
+def _parsed(parse: Callable[[str], _List], text: str, parts: int) -> _List:
+    """Hive's text form, whose parts are separated by colons."""
+    _text("a snapshot", text)
+    try:
+        if text.count(":") != parts - 1:
+            raise ValueError(f"it has {text.count(':') + 1} parts, not {parts}")
+        return parse(text)
+    except ValueError as error:
+        what, form = {
+            4: ("txn list", "watermark:min open:open:aborted"),
+            5: ("write id list", "db.table:watermark:min open:open:aborted"),
+        }[parts]
+        raise ConfigError(
+            f"{text[:100]!r} is not a valid {what}",
+            detail=f"{str(error).capitalize()}.",
+            hint=f"Hive's form is {form}.",
+        ) from None
+
+
+def _partitions(
+    location: str, keys: Sequence[str], above: tuple[tuple[str, str | None], ...], storage: Storage
+) -> Iterator[PartitionLocation]:
+    """The directories that lie as deep as there are keys, each named ``key=value``."""
+    if not keys:
+        yield PartitionLocation(PartitionName(above) if above else None, location)
+        return
+    for name in storage.list_directories(location):
+        if is_hidden(name):
+            continue
+        found = PartitionName.parse(name).items if "=" in name else ()
+        if parse_directory(name) is not None or [key for key, _ in found] != [keys[0]]:
+            raise StorageError(
+                f'"{name}" is not a directory of partition column "{keys[0]}"',
+                detail=f"It lies in {location}.",
+                hint=f"Directories are named {keys[0]}=value. List in partitioned_by, in their"
+                " order, the columns that the directories are named after.",
+            )
+        yield from _partitions(f"{location}/{name}", keys[1:], (*above, *found), storage)

@@ -1,0 +1,431 @@
+"""One statement's life, from its text to its commit."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import weakref
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import TracebackType
+from typing import Any
+
+from acidsql.background.aborted_writes import forget_aborted_writes
+from acidsql.background.cleaner import run_cleaner
+from acidsql.background.housekeeper import run_housekeeper
+from acidsql.background.scope import BackgroundScope
+from acidsql.background.worker import run_worker
+from acidsql.check.table import check_table, problem_rows
+from acidsql.definitions import define
+from acidsql.definitions.abort_transactions import abort_transactions
+from acidsql.definitions.compaction_request import (
+    compaction_result,
+    request_compaction,
+    wait_for_compaction,
+)
+from acidsql.definitions.create_table_as import create_table_as
+from acidsql.definitions.shows import show
+from acidsql.errors import AnalysisError, ConfigError, SqlError, WriteConflictError
+from acidsql.execution.leases import Leases
+from acidsql.execution.names import SessionNames
+from acidsql.execution.places import refuse_files_outside
+from acidsql.execution.query import run_query
+from acidsql.execution.reading import Reading
+from acidsql.execution.result import Result
+from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
+from acidsql.execution.transaction_block import TransactionBlock
+from acidsql.execution.write import run_write
+from acidsql.grammar.parse import parse
+from acidsql.grammar.place import place_of_name
+from acidsql.model.access import Access, Operation
+from acidsql.model.names import TableName
+from acidsql.model.progress import UNWATCHED, Progress, Relay
+from acidsql.model.table import FIELD_DELIMITER
+from acidsql.planner.check import plan_check
+from acidsql.planner.compact import plan_compact
+from acidsql.ports.engine import Engine
+from acidsql.ports.storage import Storage
+from acidsql.ports.store import Store
+from acidsql.process.forks import Home
+from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
+from acidsql.session.explain import explain
+from acidsql.session.parameters import Args, named_arguments, require_count, require_text
+from acidsql.session.script import run_script
+from acidsql.session.transaction_control import TransactionControl
+from acidsql.statements import (
+    AbortTransactions,
+    Check,
+    Compact,
+    CreateTableAs,
+    Definition,
+    Delete,
+    Explain,
+    Insert,
+    Load,
+    Merge,
+    OtherStatement,
+    Query,
+    Show,
+    Statement,
+    TransactionStatement,
+    Truncate,
+    Update,
+    Use,
+)
+from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
+from acidsql.txn.policy import TxnPolicy, conflict_waits
+from acidsql.txn.transaction import TxnOpener, transaction
+
+_log = logging.getLogger(__name__)
+
+__all__ = ["Result", "Session"]
+
+
+class Session:
+    """A warehouse, its store and an engine; runs statements. A context manager.
+
+    Made by `acidsql.connect`. Statements may come from several threads.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        engine: Engine,
+        storage: Storage,
+        policy: TxnPolicy,
+        warehouse: str,
+        user: str,
+        host: str,
+        heartbeats: Heartbeats = HEARTBEATS,
+        is_new: bool = False,
+        progress: Relay | None = None,
+        reflection: bool = False,
+        bounds: Bounds = UNBOUNDED,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """``progress`` is what the engine tells its phases."""
+        self._sleep = sleep
+        self._store = store
+        self._engine = engine
+        self._storage = storage
+        self._policy = policy
+        self._warehouse = warehouse
+        self._user, self._host = user, host
+        self._is_new, self._bounds = is_new, bounds
+        self._reflection = reflection
+        self._names = SessionNames(store, engine)
+
+        # No method: what is held for the session's sake must not hold the session.
+        open_txn = TxnOpener(store, user, host, policy, heartbeats, progress or UNWATCHED)
+        self._progress = progress or Relay()
+        self._open_txn = open_txn
+        self._supervisor = heartbeats.supervisor
+        self._leases = Leases(self._supervisor)
+        self._transactions = TransactionControl(store, engine, open_txn, self._leases)
+        self._compared: set[Hashable] = set()
+        self._closed = False
+        self._home = Home("session", self)
+        weakref.finalize(self, _abandoned, self._transactions, self._leases)
+
+    @property
+    def new_warehouse(self) -> str | None:
+        """The warehouse, if there was no store for it until this session was made."""
+        return self._warehouse if self._is_new else None
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def execute(
+        self, sql: str, args: Args = None, *, retries: int = 0, line: int = 1, column: int = 1
+    ) -> Result:
+        """Run one statement.
+
+        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. A statement that loses
+        a write conflict runs again up to ``retries`` times, each time on a new snapshot; not inside
+        a transaction. ``line`` and ``column`` say where the statement begins in a script. Raises
+        AcidSqlError.
+        """
+        self._check_open()
+        require_text(sql, "the statement")
+        require_count(retries, "retries")
+        require_count(line, "line", 1)
+        require_count(column, "column", 1)
+        started_s = time.perf_counter()
+        try:
+            statement = parse(sql, line, column, reflection=self._reflection)
+            result = self._try(statement, named_arguments(args, sql), retries)
+        except SqlError as error:
+            if error.line is None:
+                parts = error.parts if isinstance(error, AnalysisError) else ()
+                error.line, error.column = place_of_name(sql, parts, line, column)
+            raise
+        result.statement, result.line, result.column = sql, line, column
+        result.elapsed_s = time.perf_counter() - started_s
+        return result
+
+    def execute_script(self, text: str, *, single_transaction: bool = False) -> Iterator[Result]:
+        """Run many statements, each when its result is asked for; the first error ends it.
+
+        With ``single_transaction`` all of them are committed at the end, or none.
+        """
+        require_text(text, "the script")
+        with self.transaction() if single_transaction else nullcontext():
+            yield from run_script(
+                text, lambda sql, line, column: self.execute(sql, line=line, column=column)
+            )
+
+    @contextmanager
+    def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
+        """A transaction over the statements of a block: leaving it commits, an error rolls back.
+
+        The same as BEGIN and COMMIT. TxnError if one is open.
+        """
+        self._check_open()
+        begun = self._transactions.begin(read_only=read_only or None)
+        try:
+            yield self
+            self._home.require()
+            self._transactions.commit_if(begun)
+        except BaseException:
+            if self._home.is_here:
+                self._transactions.rollback_if(begun)
+            raise
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction of several statements is open."""
+        return self._transactions.in_block
+
+    def table(self, name: str) -> Any:
+        """A table as a lazy Spark DataFrame under one snapshot: a transaction's, if one is open.
+
+        The snapshot is kept, and its files with it, until the session is closed.
+        """
+        self._check_open()
+        require_text(name, "the name of a table")
+        full_name = TableName.parse(name, self._names.database)
+        self._store.table(full_name)
+        with self._transactions.statement() as block:
+            reading = self._begin_reading([Access.of(full_name, Operation.SELECT)], block)
+            with reading.released_on_error():
+                context = reading.context([self._store.table(full_name)], {})
+                frame = self._engine.table(context.tables[full_name], context.txns).data_frame
+            self._leases.keep(reading.pin, [full_name])
+        return frame
+
+    def read_acid(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        schema: str,
+        partitioned_by: str | None = "",
+        valid_write_ids: str | None = None,
+        valid_txns: str | None = None,
+        row_id: bool = False,
+        stored_as: str | None = None,
+        field_delimiter: str = FIELD_DELIMITER,
+    ) -> Any:
+        """The rows of an ACID table's directory, which no catalog need know, as a DataFrame.
+
+        ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
+        Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
+        table); None sees everything. ``row_id`` puts ``row__id`` first. Files of an insert-only
+        table may be ORC, PARQUET or TEXTFILE, of which ``field_delimiter`` parts the fields; with
+        ``stored_as`` None their first bytes tell, else it must say which. Nothing keeps a cleaner
+        from the files. Raises AcidSqlError.
+        """
+        self._check_open()
+        location = directory_path(path, self._storage)
+        refuse_files_outside(location, self._storage, self._bounds)
+        snapshot = directory_snapshot(
+            path, schema, partitioned_by, valid_write_ids, self._storage,
+            row_id=row_id, stored_as=stored_as, field_delimiter=field_delimiter,
+        )  # fmt: skip
+        txns = directory_txns(valid_txns)
+        return self._engine.table(snapshot, txns, row_id=row_id).data_frame
+
+    def register(self, name: str, frame: Any) -> None:
+        """Make rows usable as a source under a name, before any table of that name.
+
+        They are a DataFrame of Spark or pandas, or an Arrow table, record batch or reader (or what
+        else gives an Arrow stream). Those of pandas and Arrow are copied now, which starts Spark;
+        pandas' index is no column, its NaN is NULL. AnalysisError for anything else.
+        """
+        self._check_open()
+        require_text(name, "the name of a frame")
+        self._engine.register(name, frame)
+
+    def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
+        """For a block, tell a watcher what statements and their results are at."""
+        return self._progress.watched_by(watcher)
+
+    def run_worker(self) -> int:
+        """Carry out the queued compactions; how many were done."""
+        self._check_open()
+        return run_worker(
+            self._store, self._store, self._engine, self._supervisor,
+            user=self._user, host=self._host, policy=self._policy,
+        )  # fmt: skip
+
+    def run_cleaner(self) -> int:
+        """Remove what no open reader can need any more; how many compactions were cleaned."""
+        self._check_open()
+        self._leases.settle()
+        scope = BackgroundScope(
+            self._store, self._store, self._storage, self._open_txn, self._supervisor
+        )
+        forget_aborted_writes(scope)
+        return run_cleaner(scope)
+
+    def run_housekeeper(self) -> list[int]:
+        """Abort transactions without a heartbeat, trim the transaction tables; the ids aborted."""
+        self._check_open()
+        return list(map(int, run_housekeeper(self._store)))
+
+    @property
+    def failures(self) -> Mapping[str, int]:
+        """How often work in the background has failed since the session began.
+
+        By its name: ``heartbeat``, ``lease``, ``worker``, ``cleaner``. The log has told each time;
+        ``log`` counts where it could not.
+        """
+        return self._supervisor.failures
+
+    def close(self) -> None:
+        """Let go of every snapshot, the engine and the store. Idempotent.
+
+        In a forked child nothing happens: all of it is the parent's.
+        """
+        if self._closed or not self._home.is_here:
+            return
+        self._closed = True
+        try:
+            self._transactions.close()
+            self._leases.close()
+        finally:
+            self._engine.close()
+            self._store.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def database(self) -> str:
+        """The current database."""
+        return self._names.database
+
+    # -- one match over statements -----------------------------------------------------------------
+
+    def _try(self, statement: Statement, arguments: dict[str, Any], retries: int) -> Result:
+        if retries and (self._transactions.in_block or not self._transactions.autocommit):
+            raise ConfigError(
+                "a single statement of a transaction cannot be retried",
+                hint="Run the whole transaction again, on a new snapshot.",
+            )
+        waits = conflict_waits()
+        for _ in range(retries):
+            try:
+                return self._run(statement, arguments)
+            except WriteConflictError as conflict:
+                _log.info("retrying after %s", conflict.message)
+                self._sleep(next(waits))
+        return self._run(statement, arguments)
+
+    def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
+        if isinstance(statement, TransactionStatement):
+            return self._transactions.run(statement)
+        with self._transactions.statement(statement) as block:
+            return self._dispatch(statement, arguments, block)
+
+    def _dispatch(
+        self, statement: OtherStatement, arguments: dict[str, Any], block: TransactionBlock | None
+    ) -> Result:
+        match statement:
+            case Query():
+                return run_query(
+                    statement, block, self._open_txn, self._scope(arguments), self._engine,
+                    self._leases,
+                )  # fmt: skip
+            case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
+                return run_write(
+                    statement, block, self._open_txn, self._scope(arguments), self._engine
+                )
+            case Explain():
+                return explain(statement, self._scope(arguments), self._policy)
+            case Compact():
+                return self._compact(statement, arguments)
+            case Check():
+                return self._check_table(statement, arguments, block)
+            case Use():
+                self._names.database = self._store.database(statement.name.name).name
+                return Result("use", message="OK")
+            case AbortTransactions():
+                return abort_transactions(statement, self._store)
+            case _ if isinstance(statement, Show):
+                return show(statement, self._scope(arguments))
+            case _:
+                return self._define(statement, self._scope(arguments))
+
+    def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
+        if isinstance(statement, CreateTableAs):
+            return create_table_as(statement, scope, self._engine)
+        result = define(statement, scope)
+        self._names.leave_dropped_database()
+        return result
+
+    def _check_table(
+        self, statement: Check, arguments: dict[str, Any], block: TransactionBlock | None
+    ) -> Result:
+        plan = plan_check(statement, self._names, arguments)
+        reading = self._begin_reading([Access.of(plan.table, Operation.SELECT)], block)
+        with reading.released_on_error():
+            table = self._store.table(plan.table)
+            snapshot = reading.context([table], {}).tables[plan.table]
+            found = check_table(plan, snapshot, reading.txn, self._store, self._storage)
+        reading.close()
+        return problem_rows(plan, found)
+
+    # -- compaction --------------------------------------------------------------------------------
+
+    def _compact(self, statement: Compact, arguments: dict[str, Any]) -> Result:
+        plan = plan_compact(statement, self._names, arguments)
+        number = request_compaction(plan, statement.target, self._store, self._host)
+        if statement.wait:
+            self.run_worker()
+            wait_for_compaction(number, self._store)
+        return compaction_result(number, self._store, finished=statement.wait)
+
+    def _scope(self, arguments: dict[str, Any]) -> Scope:
+        return Scope(
+            self._store, self._storage, self._names, self._warehouse, self._user,
+            self._transaction, self._leases.release_table, arguments, self._compared,
+            self._bounds,
+        )  # fmt: skip
+
+    # -- transactions ------------------------------------------------------------------------------
+
+    def _transaction(self) -> Any:
+        return transaction(self._open_txn())
+
+    def _begin_reading(self, accesses: Sequence[Access], block: TransactionBlock | None) -> Reading:
+        return Reading.begin(accesses, self._store, block, self._open_txn)
+
+    def _check_open(self) -> None:
+        self._home.require()
+        if self._closed:
+            raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _abandoned(transactions: TransactionControl, leases: Leases) -> None:
+    """What a session that nobody closed leaves to its leases' thread."""
+    leases.soon(transactions.close)
+    leases.soon(leases.close)

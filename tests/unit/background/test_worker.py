@@ -1,0 +1,105 @@
+"""The queue goes on whatever becomes of one compaction in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from acidsql.backends.filesystems import LocalStorage
+from acidsql.engines.local.compact import compact
+from acidsql.errors import StorageError
+from acidsql.session.session import Session
+from acidsql.txn.policy import TxnPolicy
+from tests.property.hooked_store import HookedStore
+from tests.python_engine import PythonEngine
+
+
+class Foreign(BaseException):
+    """Descends from no Exception."""
+
+
+UNEXPECTED = [
+    StorageError("disk full"), OSError("no space"), RuntimeError("odd"), MemoryError("all of it"),
+    Foreign("cancelled"),
+]  # fmt: skip
+
+
+class Engine(PythonEngine):
+    """Compacting one table fails."""
+
+    error: BaseException = StorageError("")
+
+    def compact(self, plan, snapshot, txns, txn_id):
+        if plan.table.table == "bad":
+            raise self.error
+        return compact(plan, snapshot, txns, LocalStorage(), txn_id)
+
+
+@pytest.fixture
+def engine():
+    return Engine(LocalStorage(), None, {})
+
+
+@pytest.fixture
+def store(tmp_path):
+    return HookedStore(f"{tmp_path}/store.db", warehouse=str(tmp_path / "w"), policy=TxnPolicy())
+
+
+@pytest.fixture
+def session(tmp_path, engine, store):
+    with Session(
+        store=store, engine=engine, storage=LocalStorage(), policy=TxnPolicy(),
+        warehouse=str(tmp_path / "w"), user="ann", host="host1",
+    ) as session:  # fmt: skip
+        for table in ("bad", "good"):
+            session.execute(
+                f"CREATE TABLE {table} (k int) TBLPROPERTIES ('transactional' = 'true')"
+            )
+            for number in (1, 2):
+                session.execute(f"INSERT INTO {table} VALUES ({number})")
+        yield session
+
+
+def states(store):
+    return [(c.table, c.state.word) for c in store.show_compactions()]
+
+
+@pytest.mark.parametrize("error", UNEXPECTED, ids=lambda e: type(e).__name__)
+def test_a_table_that_fails_again_and_again_does_not_starve_the_others(
+    session, engine, store, error, tmp_path
+):
+    engine.error = error
+    for _ in range(3):
+        session.execute("ALTER TABLE bad COMPACT 'major'")
+        session.execute("INSERT INTO good VALUES (3)")
+        session.execute("ALTER TABLE good COMPACT 'major'")
+        before = session.failures.get("worker", 0)
+        assert session.run_worker() == 1
+        assert session.failures["worker"] == before + 1
+        failed = [c for c in store.show_compactions() if c.table == "bad"]
+        assert {c.state.word for c in failed} == {"failed"}
+        assert all(str(error) in c.error_message for c in failed)
+        assert session.run_cleaner() == 1
+    assert not any(row[1] == "OPEN" for row in session.execute("SHOW TRANSACTIONS").fetchall())
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(1)])
+def test_who_ends_the_process_leaves_a_failed_entry(session, engine, store, error):
+    engine.error = error
+    for table in ("bad", "good"):
+        session.execute(f"ALTER TABLE {table} COMPACT 'major'")
+    with pytest.raises(type(error)):
+        session.run_worker()
+    assert sorted(states(store)) == [("bad", "failed"), ("good", "initiated")]
+
+
+def test_a_worker_that_cannot_open_its_transaction_goes_on(session, store):
+    for table in ("bad", "good"):
+        session.execute(f"ALTER TABLE {table} COMPACT 'major'")
+
+    def once():
+        store.before = None
+        raise StorageError("the store is busy")
+
+    store.before = (("open_txn",), once)
+    assert session.run_worker() == 1
+    assert sorted(states(store)) == [("bad", "failed"), ("good", "ready for cleaning")]

@@ -1,0 +1,124 @@
+"""What DESCRIBE FORMATTED says of partitions, and of tables that are not full-ACID."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import acidsql
+from acidsql.definitions.shows import describe_formatted
+from acidsql.errors import AnalysisError, PartitionNotFoundError
+from acidsql.model.names import TableName
+from acidsql.model.table import Column, FileFormat, Table
+from acidsql.model.types import PrimitiveType
+
+
+@pytest.mark.parametrize(
+    ("format", "classes"),
+    [
+        (FileFormat.ORC, ["OrcSerde", "OrcInputFormat", "OrcOutputFormat"]),
+        (
+            FileFormat.PARQUET,
+            ["ParquetHiveSerDe", "MapredParquetInputFormat", "MapredParquetOutputFormat"],
+        ),
+        (
+            FileFormat.TEXT,
+            ["LazySimpleSerDe", "TextInputFormat", "HiveIgnoreKeyTextOutputFormat"],
+        ),
+    ],
+)
+def test_the_classes_of_hive_are_named(format: FileFormat, classes: list[str]) -> None:
+    columns = (Column("id", PrimitiveType("int")),)
+    table = Table(TableName("default", "t"), columns, "/t", format=format)
+    said = {row[0]: row[1] for row in describe_formatted(table).fetchall()}
+    found = [
+        said[key].rpartition(".")[2] for key in ("SerDe Library:", "InputFormat:", "OutputFormat:")
+    ]
+    assert found == classes
+    assert said["Table Type:"] == "MANAGED_TABLE"
+
+
+def test_an_external_table_is_called_so() -> None:
+    columns = (Column("id", PrimitiveType("int")),)
+    table = Table(TableName("default", "t"), columns, "/t", parameters={"EXTERNAL": "TRUE"})
+    said = {row[0]: row[1] for row in describe_formatted(table).fetchall()}
+    assert said["Table Type:"] == "EXTERNAL_TABLE"
+
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+@pytest.fixture
+def partitioned(tmp_path: Path) -> Iterator[acidsql.Session]:
+    with acidsql.connect(tmp_path / "w", metastore="memory:") as session:
+        session.execute(
+            "CREATE TABLE p (id int COMMENT 'key', s string)"
+            f" PARTITIONED BY (d date, k int COMMENT 'kk') CLUSTERED BY (id) INTO 2 BUCKETS {ACID}"
+        )
+        session.execute("INSERT INTO p VALUES (1, 'a', '2024-01-02', 3)")
+        session.execute("INSERT INTO p VALUES (2, 'b', '2024-01-03', NULL)")
+        session.execute(f"CREATE TABLE t (id int) {ACID}")
+        yield session
+
+
+def test_a_partition_is_described_as_by_hive(partitioned: acidsql.Session, tmp_path: Path) -> None:
+    """Rows of Hive 4.0.1 and 3.1.3, but for CreateTime, LastAccessTime and statistics."""
+    plain = partitioned.execute("DESCRIBE p").fetchall()
+    assert partitioned.execute("DESCRIBE p PARTITION (k = '03', d = '2024-01-02')").fetchall() == (
+        plain
+    )
+    io = "org.apache.hadoop.hive.ql.io.orc."
+    rows = partitioned.execute("DESC FORMATTED p PARTITION (d = '2024-01-02', k = 3)").fetchall()
+    assert rows == [
+        ("# col_name", "data_type", "comment"),
+        ("id", "int", "key"),
+        ("s", "string", ""),
+        ("", "", ""),
+        ("# Partition Information", "", ""),
+        ("# col_name", "data_type", "comment"),
+        ("d", "date", ""),
+        ("k", "int", "kk"),
+        ("", "", ""),
+        ("# Detailed Partition Information", "", ""),
+        ("Partition Value:", "[2024-01-02, 3]", ""),
+        ("Database:", "default", ""),
+        ("Table:", "p", ""),
+        ("Location:", f"{tmp_path}/w/p/d=2024-01-02/k=3", ""),
+        ("", "", ""),
+        ("# Storage Information", "", ""),
+        ("SerDe Library:", f"{io}OrcSerde", ""),
+        ("InputFormat:", f"{io}OrcInputFormat", ""),
+        ("OutputFormat:", f"{io}OrcOutputFormat", ""),
+        ("Compressed:", "No", ""),
+        ("Num Buckets:", "2", ""),
+        ("Bucket Columns:", "[id]", ""),
+        ("Sort Columns:", "[]", ""),
+    ]
+
+
+def test_the_partition_of_null_is_described(partitioned: acidsql.Session) -> None:
+    for value in ("NULL", "'__HIVE_DEFAULT_PARTITION__'"):
+        result = partitioned.execute(
+            f"DESCRIBE FORMATTED p PARTITION (d = :d, k = {value})", {"d": "2024-01-03"}
+        )
+        said = {row[0]: row[1] for row in result.fetchall()}
+        assert said["Partition Value:"] == "[2024-01-03, __HIVE_DEFAULT_PARTITION__]"
+
+
+@pytest.mark.parametrize(
+    ("sql", "error", "code"),
+    [
+        ("DESCRIBE p PARTITION (d = '2024-01-09', k = 3)", PartitionNotFoundError, 10006),
+        ("DESCRIBE p PARTITION (d = '2024-01-02')", AnalysisError, 10283),
+        ("DESCRIBE p PARTITION (d = '2024-01-02', id = 3)", AnalysisError, 10098),
+        ("DESCRIBE t PARTITION (k = 3)", AnalysisError, 10241),
+    ],
+)
+def test_what_is_no_partition_is_an_error(
+    partitioned: acidsql.Session, sql: str, error: type[Exception], code: int
+) -> None:
+    with pytest.raises(error) as caught:
+        partitioned.execute(sql)
+    assert caught.value.code == code

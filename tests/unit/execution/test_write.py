@@ -1,0 +1,185 @@
+"""What a statement is told whose transaction has lost before it could write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.memory import MemoryStore
+from acidsql.errors import LockTimeoutError, WriteConflictError
+from acidsql.model.names import PartitionName, TableName
+from acidsql.ports.catalog import Partition
+from acidsql.session.session import Session
+from acidsql.settings import Settings
+from acidsql.txn.entities import Opened
+from tests.python_engine import PythonEngine
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+class Stage:
+    """Two sessions over one store, as its settings have it; an UPDATE changes the row of 1."""
+
+    def __init__(self, directory: Path, config: Mapping[str, str], exits: ExitStack) -> None:
+        self.policy = Settings.of(str(directory), config=config).policy
+        self.store = MemoryStore(lambda: 1_000_000, self.policy, str(directory))
+        self.directory, self.exits = directory, exits
+        self.waits_s: list[float] = []
+        self.ann, self.bob = self.connect("ann"), self.connect("bob")
+        for sql in (
+            f"CREATE TABLE t (k int, v int) {ACID}",
+            f"CREATE TABLE p (k int, v int) PARTITIONED BY (d int) {ACID}",
+            "INSERT INTO t VALUES (1, 10)",
+            "INSERT INTO p VALUES (1, 10, 5)",
+        ):
+            self.ann.execute(sql)
+
+    def connect(self, user: str) -> Session:
+        engine = PythonEngine(LocalStorage(), None, {})
+        engine.key, engine.change = 1, lambda value: value + 1
+        session = Session(
+            store=self.store, engine=engine, storage=LocalStorage(), policy=self.policy,
+            warehouse=str(self.directory), user=user, host=f"{user}s",
+            sleep=self.waits_s.append,
+        )  # fmt: skip
+        return self.exits.enter_context(session)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stage]:
+    with ExitStack() as exits:
+        yield Stage(tmp_path, {"hive.lock.numretries": "0", **getattr(request, "param", {})}, exits)
+
+
+@pytest.mark.parametrize(("table", "partition"), [("t", None), ("p", "d=5")])
+def test_who_has_lost_is_told_to_whom_and_where(
+    stage: Stage, table: str, partition: str | None
+) -> None:
+    begun = stage.ann.execute("BEGIN")
+    winner = stage.bob.execute(f"UPDATE {table} SET v = v + 1 WHERE k = 1")
+    with pytest.raises(WriteConflictError) as caught:
+        stage.ann.execute(f"UPDATE {table} SET v = v + 1 WHERE k = 1")
+    error = caught.value
+    assert (error.table, error.partition) == (f"default.{table}", partition)
+    assert (error.txn_id, error.other_txn_id) == (begun.txn_id, winner.txn_id)
+    assert (error.other_user, error.other_host) == ("bob", "bobs")
+    place = f"default.{table}" + (f"/{partition}" if partition else "")
+    assert (
+        error.detail
+        == f"Transaction {winner.txn_id} by bob@bobs committed a change of {place} first."
+    )
+
+
+@pytest.mark.parametrize("table", ["t", "p"])
+def test_who_would_hide_rows_is_told_whose(stage: Stage, table: str) -> None:
+    begun = stage.ann.execute("BEGIN")
+    row = "(2, 20)" if table == "t" else "(2, 20, 6)"
+    winner = stage.bob.execute(f"INSERT INTO {table} VALUES {row}")
+    with pytest.raises(WriteConflictError, match="overtaken by later writes") as caught:
+        stage.ann.execute(f"TRUNCATE TABLE {table}")
+    error = caught.value
+    assert (error.table, error.partition) == (f"default.{table}", None)
+    assert (error.txn_id, error.other_txn_id) == (begun.txn_id, winner.txn_id)
+    assert (error.other_user, error.other_host) == ("bob", "bobs")
+    assert error.detail == (
+        f"Transaction {winner.txn_id} by bob@bobs committed write id 2 of default.{table} first."
+    )
+
+
+@pytest.mark.parametrize("stage", [{"hive.txn.write.xlock": "false"}], indirect=True)
+def test_the_table_of_an_earlier_statement_is_the_one_named(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    stage.bob.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    with pytest.raises(WriteConflictError, match=r"cannot write to table default\.p") as caught:
+        stage.ann.execute("INSERT INTO p VALUES (2, 20, 6)")
+    assert (caught.value.table, caught.value.partition) == ("default.t", None)
+
+
+def test_a_partition_is_locked_by_its_name_however_its_value_is_written(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("UPDATE p SET v = v + 1 WHERE k = 1 AND d = 05")
+    for statement in (
+        "UPDATE p SET v = v + 1 WHERE k = 1 AND d = 5",
+        "ALTER TABLE p DROP PARTITION (d = 5)",
+    ):
+        with pytest.raises(LockTimeoutError):
+            stage.bob.execute(statement)
+    stage.bob.execute("INSERT INTO p VALUES (2, 20, 6)")
+    stage.bob.execute("UPDATE p SET v = v + 1 WHERE k = 1 AND d = 6")
+    stage.ann.execute("COMMIT")
+    assert sorted(stage.ann.execute("SELECT * FROM p").fetchall()) == [(1, 11, "5"), (2, 20, "6")]
+
+
+def test_a_partition_that_comes_before_the_lock_is_locked_too(stage: Stage) -> None:
+    """Of two names of one value: d=05, which an older Hive has left, and d=5."""
+    table, locks = TableName("default", "p"), []
+    place = Path(stage.store.table(table).location) / "d=05"
+    place.mkdir()
+    again = Partition(PartitionName.of({"d": "05"}), str(place))
+    asked = stage.store.open_locked
+
+    def open_locked(*args: Any, **kwargs: Any) -> Opened:
+        stage.store.add_partitions(table, [again])
+        return asked(*args, **kwargs)
+
+    def change(value: int) -> int:
+        locks.extend(lock.partition for lock in stage.store.show_locks())
+        return value + 1
+
+    stage.store.open_locked = open_locked  # type: ignore[method-assign]
+    stage.ann._engine.change = change  # type: ignore[attr-defined]
+    stage.ann.execute("UPDATE p SET v = v + 1 WHERE k = 1 AND d = 5")
+    assert locks == [None]
+
+
+def test_an_aborted_base_is_in_nobodys_way(stage: Stage) -> None:
+    table = TableName("default", "p")
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("INSERT INTO p VALUES (2, 20, 5)")
+    dead = stage.store.open_txn("dan", "there")
+    write_id = stage.store.allocate_write_id(dead, table)
+    (Path(stage.store.table(table).location) / "d=5" / f"base_{write_id:07d}").mkdir()
+    stage.store.abort_txn(dead)
+    stage.bob.execute("INSERT INTO p VALUES (3, 30, 7)")
+    stage.ann.execute("INSERT INTO p VALUES (4, 40, 5)")
+    stage.ann.execute("COMMIT")
+    assert len(stage.ann.execute("SELECT * FROM p").fetchall()) == 4
+
+
+def test_who_waited_in_vain_wins_over_nobody(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.bob.execute("BEGIN")
+    stage.ann.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    with pytest.raises(LockTimeoutError):
+        stage.bob.execute("UPDATE t SET v = v + 1 WHERE k = 1")
+    stage.bob.execute("INSERT INTO p VALUES (3, 30, 7)")
+    stage.bob.execute("COMMIT")
+    stage.ann.execute("INSERT INTO p VALUES (4, 40, 8)")
+    stage.ann.execute("COMMIT")
+    assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 11)]
+
+
+@pytest.mark.parametrize("stage", [{"hive.txn.write.xlock": "false"}], indirect=True)
+def test_who_loses_is_run_again_as_often_as_said(stage: Stage) -> None:
+    update, losses = "UPDATE t SET v = v + 1 WHERE k = 1", [1, 2, 3]
+
+    def change(value: int) -> int:
+        """While ann is at work bob commits a change."""
+        if losses:
+            losses.pop()
+            stage.bob.execute(update)
+        return value + 1
+
+    stage.ann._engine.change = change
+    with pytest.raises(WriteConflictError):
+        stage.ann.execute(update, retries=1)
+    assert (len(losses), len(stage.waits_s)) == (1, 1)
+    stage.ann.execute(update, retries=1)
+    assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 14)]
+    assert len(stage.waits_s) == 2
