@@ -35,8 +35,10 @@ def until(condition: Callable[[], object], *, patience_s: float = PATIENCE_S) ->
 
 
 @contextmanager
-def interrupted_at_work(spark: Any, times: int = 1) -> Iterator[None]:
-    """Ctrl-C for the block, as soon as one of Spark's tasks is at work."""
+def interrupted_at_work(
+    spark: Any, times: int = 1, is_time: Callable[[], object] | None = None
+) -> Iterator[None]:
+    """Ctrl-C for the block, as soon as one of Spark's tasks is at work, or else it is time."""
     from pyspark import inheritable_thread_target
 
     tracker = spark.sparkContext.statusTracker()
@@ -47,7 +49,7 @@ def interrupted_at_work(spark: Any, times: int = 1) -> Iterator[None]:
 
     @inheritable_thread_target(spark)
     def interrupt() -> None:
-        until(at_work)
+        until(is_time or at_work)
         for _ in range(times):
             os.kill(os.getpid(), signal.SIGINT)
 
@@ -126,6 +128,61 @@ def test_jobs_of_others_go_on(table, spark):
         table.execute(ENDLESS).fetchall()
     other.join()
     assert len(found) == 1
+
+
+# -- while Python workers write --------------------------------------------------------------------
+
+
+WRITERS = "SELECT id FROM range(0, 1000000000000000, 1, 4)"
+MANY_FILES = "SELECT id, id % 1000 AS p FROM range(0, 400000, 1, 2)"
+
+
+@pytest.fixture
+def tables(session, monkeypatch):
+    """Tables of one file, of many buckets and of many partitions, which tasks write."""
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
+    acid = "TBLPROPERTIES ('transactional' = 'true')"
+    session.execute(f"CREATE TABLE one (id bigint) {acid}")
+    session.execute(f"CREATE TABLE p (id bigint) PARTITIONED BY (p bigint) {acid}")
+    session.execute(f"CREATE TABLE b (id bigint, v int) CLUSTERED BY (id) INTO 200 BUCKETS {acid}")
+    session.execute("INSERT INTO one VALUES (1), (2)")
+    session.execute("INSERT INTO p VALUES (1, 1), (2, 2)")
+    session.execute("INSERT INTO b SELECT id, 0 FROM range(0, 40000)")
+    return session
+
+
+@pytest.mark.parametrize(
+    ("table", "statement", "files"),
+    [
+        ("one", f"INSERT INTO one {WRITERS}", 1),
+        ("p", f"INSERT INTO p {MANY_FILES}", 20),
+        ("b", "UPDATE b SET v = v + 1", 20),
+    ],
+    ids=["insert", "partitions", "update"],
+)
+def test_nothing_is_seen_of_what_tasks_were_writing(
+    tables, warehouse, spark, table, statement, files
+):
+    """What a task leaves that learns of its end too late has a hidden name."""
+
+    def shown() -> list[str]:
+        paths = [p for p in (warehouse / table).rglob("*") if p.is_file()]
+        return sorted(str(p) for p in paths if not p.name.startswith(("_attempt_", "._attempt_")))
+
+    def is_writing() -> bool:
+        return len(list((warehouse / table).rglob("_attempt_*"))) >= files
+
+    before, rows = shown(), sorted(tables.execute(f"SELECT * FROM {table}").fetchall())
+    with interrupted_at_work(spark, is_time=is_writing):
+        tables.execute(statement)
+    until(lambda: not spark.sparkContext.statusTracker().getActiveJobsIds())
+    assert shown() == before
+    assert sorted(tables.execute(f"SELECT * FROM {table}").fetchall()) == rows
+    assert "OPEN" not in [row[1] for row in tables.execute("SHOW TRANSACTIONS")]
+    tables.execute("UPDATE one SET id = 7 WHERE id = 1")
+    assert sorted(tables.execute("SELECT * FROM one").fetchall()) == [(2,), (7,)]
+    assert tables.execute("CHECK TABLE one").fetchall() == []
 
 
 # -- at the command line ---------------------------------------------------------------------------
