@@ -52,7 +52,7 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
 def _path(statement: Load) -> str:
     """As the storage takes it; a local one without a scheme, which ``open`` does not know."""
     path = statement.path
-    local = local_path_of(path) if statement.local or path.startswith("file:") else None
+    local = local_path_of(path) if statement.local else None
     if statement.local and local is None:
         raise AnalysisError(
             f"Invalid path '{path}': LOCAL means the file system of this machine",

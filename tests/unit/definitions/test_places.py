@@ -359,6 +359,21 @@ def test_a_link_to_what_is_nobodys_is_a_partition(home: Session, tmp_path: Path)
     assert home.execute("SHOW PARTITIONS p").fetchall() == [("d=1",), ("d=2",)]
 
 
+@pytest.mark.parametrize("how", ["", "LOCAL "])
+@pytest.mark.parametrize("uri", ["{}", "file://{}", "file:{}"])
+def test_a_file_is_loaded_by_its_path_and_by_its_uri(
+    session: Session, tmp_path: Path, how: str, uri: str
+) -> None:
+    place = tmp_path / "a b"
+    place.mkdir()
+    (place / "f").write_text("1\n")
+    session.execute(f"CREATE TABLE plain (k int) {TEXT}")
+    path = str(place / "f") if uri == "{}" else str(place / "f").replace(" ", "%20")
+    session.execute(f"LOAD DATA {how}INPATH '{uri.format(path)}' INTO TABLE plain")
+    assert [p.read_text() for p in (tmp_path / "w" / "plain").iterdir()] == ["1\n"]
+    assert (place / "f").exists() == bool(how)
+
+
 # -- allowed roots ---------------------------------------------------------------------------------
 
 
