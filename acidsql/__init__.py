@@ -53,7 +53,9 @@ from acidsql.errors import (
 )
 
 if TYPE_CHECKING:
-    from acidsql.session.session import Result, Session
+    from acidsql.execution.result import Result
+    from acidsql.model.progress import Progress
+    from acidsql.session.session import Session
 
 __version__ = "0.1.0"
 
@@ -81,6 +83,7 @@ __all__ = [
     "PartitionExistsError",
     "PartitionNotFoundError",
     "PathExistsError",
+    "Progress",
     "Result",
     "Session",
     "SnapshotExpiredError",
@@ -101,6 +104,13 @@ __all__ = [
     "execute",
     "load_ipython_extension",
 ]
+
+_LATER = {
+    "Progress": "acidsql.model.progress",
+    "Result": "acidsql.execution.result",
+    "Session": "acidsql.session.session",
+}
+"""Where the public names are that are imported on first use."""
 
 _default: Session | None = None
 _default_lock = threading.Lock()
@@ -160,8 +170,8 @@ def load_ipython_extension(ipython: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"Result", "Session"}:
-        return getattr(importlib.import_module("acidsql.session.session"), name)
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -35,7 +35,8 @@ from acidsql.model.value_text import cell_text
 from acidsql.session.script import run_script
 
 if TYPE_CHECKING:
-    from acidsql.session.session import Result, Session
+    from acidsql.execution.result import Result
+    from acidsql.session.session import Session
 
 ROWS_SHOWN = 1000
 

@@ -16,7 +16,7 @@ from acidsql.execution.result import count_text, summary
 from acidsql.model.value_text import cell_text, json_object
 
 if TYPE_CHECKING:
-    from acidsql.session.session import Result
+    from acidsql.execution.result import Result
 
 Format = Literal["table", "json", "jsonl", "csv", "tsv"]
 FORMATS: tuple[str, ...] = get_args(Format)

@@ -25,7 +25,8 @@ from acidsql.errors import AcidSqlError, TxnError
 from acidsql.session.script import run_script
 
 if TYPE_CHECKING:
-    from acidsql.session.session import Result, Session
+    from acidsql.execution.result import Result
+    from acidsql.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)

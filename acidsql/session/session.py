@@ -79,8 +79,6 @@ from acidsql.txn.transaction import TxnOpener, transaction
 
 _log = logging.getLogger(__name__)
 
-__all__ = ["Result", "Session"]
-
 
 class Session:
     """A warehouse, its store and an engine; runs statements. A context manager.

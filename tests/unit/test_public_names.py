@@ -15,6 +15,7 @@ from acidsql import errors
 from tests.unit.fakes import FakeResult, FakeSession
 
 NOT_ERRORS = {
+    "Progress",
     "Result",
     "Session",
     "__version__",
