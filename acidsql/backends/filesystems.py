@@ -196,7 +196,7 @@ def _path_exists(source: str, target: str) -> PathExistsError:
     )
 
 
-def _despite_others(remove: Callable[[str], None], path: str) -> None:
+def _until_gone(remove: Callable[[str], None], path: str) -> None:
     """Remove what may go away meanwhile, as two cleaners remove the same."""
     while True:
         with contextlib.suppress(FileNotFoundError):
@@ -300,7 +300,7 @@ class LocalStorage:
         _refuse_strange("remove", own.location, str(own))
         with _clear_errors("remove", str(own)):
             self._refuse_link(own)
-            _despite_others(self._remove, str(own))
+            _until_gone(self._remove, str(own))
 
     def _refuse_link(self, own: OwnPath) -> None:
         """What lies behind a link in the middle of a path is not below the location."""
@@ -315,7 +315,7 @@ class LocalStorage:
     def remove_location(self, location: str) -> None:
         _refuse_strange("remove", location)
         with _clear_errors("remove", location):
-            _despite_others(self._remove, location)
+            _until_gone(self._remove, location)
 
     def _remove(self, path: str) -> None:
         target = self._path(path)
@@ -506,7 +506,7 @@ class ArrowStorage:
         if self._home.path(location) == "/":
             raise StorageError(f"cannot remove {without_login(location)}: it is a root")
         with _clear_errors("remove", location):
-            _despite_others(self._remove, location)
+            _until_gone(self._remove, location)
 
     def _remove(self, path: str) -> None:
         info = self._filesystem.get_file_info(self._path(path))

@@ -92,7 +92,7 @@ def write(
     try:
         txn.check()
         if snapshot.table.kind is TableKind.PLAIN:
-            # Its rows are others already.
+            # A plain table's rows have already changed.
             _forget_statistics({plan.table: _partitions_of(job)}, store)
         elif snapshot.table.partition_columns:
             reached = _reached(plan, context, job)

@@ -54,7 +54,7 @@ class Leases:
             if self._closed or (self._thread is not None and self._thread.is_alive()):
                 return
             # Not a method: the thread must not hold what may have to be collected.
-            work_off = partial(_work_off, self._queue, self._supervisor)
+            work_off = partial(_run_queue, self._queue, self._supervisor)
             self._thread = start_thread("leases", work_off)
 
     def release_with(self, owner: object, txn: OpenTxn) -> None:
@@ -105,6 +105,6 @@ class Leases:
             self._thread.join()  # a transaction it is about to end still needs the store
 
 
-def _work_off(queue: SimpleQueue[Work | None], supervisor: Supervisor) -> None:
+def _run_queue(queue: SimpleQueue[Work | None], supervisor: Supervisor) -> None:
     while (work := queue.get()) is not None:
         supervisor.attempt(_NAME, work, None)

@@ -32,7 +32,7 @@ class Overtaker:
 def overtaker(
     plan: WritePlan, context: WriteContext, txns: TxnManager, storage: Storage
 ) -> Overtaker | None:
-    """Why the statement, which has its locks, must start anew under a higher write id, if it must.
+    """The later write that forces a retry of the statement, which has its locks, or None.
 
     An overwrite must, if anything is committed that its snapshot does not see: its base would
     hide it, or stand below it. Other writes must, if a base has a higher write id. The
@@ -65,7 +65,7 @@ def _unseen(now: ValidWriteIdList, seen: ValidWriteIdList) -> WriteId | None:
 def overtaken(
     table: TableName, txn_id: TxnId, by: Overtaker, txns: TxnManager
 ) -> WriteConflictError:
-    """What a statement is told that was overtaken, in a transaction of its own too often."""
+    """The error of a statement that later writes have overtaken as often as it may retry."""
     writer = txns.writer_of(table, by.write_id)
     place = f"{table}/{by.partition}" if by.partition is not None else str(table)
     who = f"Transaction {writer.txn_id} by {writer.user}@{writer.host}" if writer else "Another one"

@@ -151,7 +151,7 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     )
     _require_locked(planned, read)
     context = WriteContext(read, write_id, block.take_statement_ids(plan))
-    if not txn.was_first:
+    if not txn.granted_on_open:
         _require_ahead(plan, context, txn.txn_id, scope)
     job = _write(plan, context, block, scope, engine)
     block.wrote(plan, write_id)
@@ -177,7 +177,7 @@ def _require_current(
     is one for columns that are others now.
     """
     txn, table = block.txn, planned.plan.table
-    is_new = txn.was_first
+    is_new = txn.granted_on_open
     if not is_new and write_id != NO_WRITE_ID and not txn.still_has(table, write_id):
         raise OutdatedError("the table was dropped and made again", altered(), lost=True)
     if not planned.seen.still_hold():

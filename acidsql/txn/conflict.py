@@ -135,7 +135,7 @@ def latest_conflict(
         place
         for c in own
         if c.operation in CHANGES
-        for place in _reachable((c.database, c.table, c.partition), locked)
+        for place in _touched_places((c.database, c.table, c.partition), locked)
     }
     winners = [
         entry
@@ -156,7 +156,7 @@ def latest_conflict(
     return Winner(latest, TableName(entry.database, entry.table), entry.partition)
 
 
-def _reachable(place: Place, locked: Collection[Place]) -> Collection[Place]:
+def _touched_places(place: Place, locked: Collection[Place]) -> Collection[Place]:
     """Where a change may be that is recorded for a place."""
     database, table, partition = place
     if partition is not None:

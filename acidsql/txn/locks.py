@@ -166,10 +166,10 @@ def waits_for(requested: LockType) -> list[LockType]:
     return [kind for kind in LockType if kind in _WAITS_FOR[requested]]
 
 
-def as_strong(held: LockType, wanted: LockType) -> bool:
+def covers(held: LockType, wanted: LockType) -> bool:
     """Whether who has the one needs not ask for the other on the same resource.
 
-    >>> as_strong(LockType.EXCL_WRITE, LockType.SHARED_READ)
+    >>> covers(LockType.EXCL_WRITE, LockType.SHARED_READ)
     True
     """
     return _WAITS_FOR[wanted] <= _WAITS_FOR[held]

@@ -78,7 +78,7 @@ class OpenTxn:
         self._txns: ValidTxnList | None = None
         self._write_ids: dict[TableName, WriteId] = {}
         self._first: tuple[Sequence[LockComponent], LockResponse] | None = None
-        self.was_first = False
+        self.granted_on_open = False
         """Whether it had its locks and write ids at once, with its id: nobody has overtaken it."""
         self.txn_id: TxnId = self._open(tables, components)
         try:
@@ -95,7 +95,7 @@ class OpenTxn:
             self._user, self._host, self.type, tables, components, self._agent_info
         )
         self._first = components, opened.response
-        self.was_first = opened.in_one_step and opened.response.state is LockState.ACQUIRED
+        self.granted_on_open = opened.in_one_step and opened.response.state is LockState.ACQUIRED
         self._write_ids.update(opened.write_ids)
         return opened.txn_id
 

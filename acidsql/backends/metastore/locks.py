@@ -27,7 +27,7 @@ from acidsql.txn.entities import (
     TxnType,
     WriteOperation,
 )
-from acidsql.txn.locks import as_strong, describe_lock
+from acidsql.txn.locks import covers, describe_lock
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import require_request
 
@@ -206,7 +206,7 @@ def _covers(held: LockComponent, wanted: LockComponent) -> bool:
     """Whether asking would change nothing: neither who is kept out nor what is recorded."""
     if held.database != wanted.database or held.table not in (None, wanted.table):
         return False
-    if held.partition not in (None, wanted.partition) or not as_strong(held.type, wanted.type):
+    if held.partition not in (None, wanted.partition) or not covers(held.type, wanted.type):
         return False
     if not wanted.transactional or wanted.operation not in (*CHANGES, WriteOperation.INSERT):
         return True

@@ -21,7 +21,7 @@ class Mode(Enum):
     READING = auto()
     """All queries see the same state, that of one moment; nothing is changed."""
     GLANCING = auto()
-    """Like READING, of what a loss of power may undo: another verb will ask again."""
+    """Like READING, for a hint: what was read may be lost on power failure; a second verb checks."""
     WRITING = auto()
     """Rows that decide something are locked by the queries that say so in their names."""
     EARLY = auto()
@@ -121,7 +121,7 @@ def reading(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P],
 
 
 def glancing(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb that changes nothing, and on whose answer nothing rests but a look of another one."""
+    """A verb that changes nothing and whose answer is a hint: a second verb checks it again."""
     return _one_transaction(verb, Mode.GLANCING, repeatable=True)
 
 
@@ -136,7 +136,7 @@ def early(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T
 
 
 def unsynced(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb like those of `writing`, of which no file bears a trace."""
+    """A verb like those of `writing` whose effect may be lost on power failure."""
     return _one_transaction(verb, Mode.UNSYNCED, repeatable=True)
 
 

@@ -21,7 +21,7 @@ from acidsql.engines.spark.read import (
     seen_value,
 )
 from acidsql.engines.spark.row_numbers import NumberedRows
-from acidsql.engines.spark.timestamps import has_days, native_reader_bends, storage_type
+from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
 from acidsql.model.ids import WriteId
 from acidsql.model.names import quote_identifier as quote
@@ -68,7 +68,7 @@ def scan_rows(
 def _is_bent(spark: SparkSession, table: Table, selection: Selection, storage: Storage) -> bool:
     """Whether Spark's ORC reader would make other values of some."""
     kinds = [c.type for c in table.columns]
-    if native_reader_bends(spark, kinds):
+    if shifts_times(spark, kinds):
         return True
     if not has_days(kinds):
         return False

@@ -15,7 +15,7 @@ from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.sql import literal
-from acidsql.engines.spark.timestamps import has_days, native_reader_bends
+from acidsql.engines.spark.timestamps import has_days, shifts_times
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
@@ -69,8 +69,8 @@ def scan_table(
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
     kinds = [c.type for c in table.columns]
-    bends = native_reader_bends(spark, kinds)
-    tails = bends or has_days(kinds) or not table.is_unchanged
+    shifted = shifts_times(spark, kinds)
+    tails = shifted or has_days(kinds) or not table.is_unchanged
     selection = select_files(snapshot, partitions, txns, storage, tails=tails)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
@@ -78,7 +78,7 @@ def scan_table(
     convert = seen_columns(spark, [c.type for c in table.columns])
     scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, partitioned)
     match_by_position = table.matches_by_position(by_position)
-    if bends:
+    if shifted:
         numbered = NumberedRows(table.columns, snapshot.write_ids, storage, match_by_position)
         events = numbered.scan(spark, selection.inserts)
     else:

@@ -68,7 +68,7 @@ def has_days(kinds: Sequence[ColumnType]) -> bool:
     return any(kind in _DAYS for column in kinds for kind in walk_types(column))
 
 
-def native_reader_bends(spark: SparkSession, kinds: Sequence[ColumnType]) -> bool:
+def shifts_times(spark: SparkSession, kinds: Sequence[ColumnType]) -> bool:
     """Whether Spark's ORC reader may make other times of those in columns of these types.
 
     In a JVM outside UTC it moves a time that the JVM's zone skips in spring by an hour, and the

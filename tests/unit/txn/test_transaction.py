@@ -315,7 +315,7 @@ def test_the_first_locks_come_with_the_txn(store):
     txn = OpenTxn(store, **WHO, tables=[T], components=UPDATE_T)
     txn.lock(UPDATE_T)
     assert [(k.txn_id, k.lock_id) for k in store.show_locks()] == [(txn.txn_id, 1)]
-    assert (txn.was_first, txn.write_id(T)) == (True, 1)
+    assert (txn.granted_on_open, txn.write_id(T)) == (True, 1)
     txn.lock(READ_T)
     assert len(store.show_locks()) == 2
     txn.commit()
@@ -329,7 +329,7 @@ def test_the_first_locks_are_waited_for(store):
     assert [k.txn_id for k in store.show_locks()] == [holder, txn.txn_id]
     txn.lock(UPDATE_T)
     assert [k.state.name for k in store.show_locks()] == ["ACQUIRED"]
-    assert not txn.was_first
+    assert not txn.granted_on_open
     txn.commit()
 
 

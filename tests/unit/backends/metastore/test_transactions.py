@@ -279,7 +279,7 @@ def test_the_first_calls_of_a_statement_are_several_steps(metastore: Open) -> No
         store, user="ann", host="here", heartbeats=heartbeats, tables=[TABLE], components=[UPDATE]
     )
     # Somebody may have come in between: it has to look whether it was overtaken.
-    assert not txn.was_first
+    assert not txn.granted_on_open
     txn.abort()
 
 

@@ -9,7 +9,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from acidsql.engines.spark import timestamps
-from acidsql.engines.spark.timestamps import native_reader_bends
+from acidsql.engines.spark.timestamps import shifts_times
 from acidsql.model.types import parse_type
 
 TIMES = [parse_type("array<timestamp>")]
@@ -77,36 +77,36 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_every_zone_counts_and_is_asked_for_once(spark: Any, bends: bool, jobs: int) -> None:
-    assert [native_reader_bends(spark, TIMES) for _ in range(3)] == [bends] * 3
+    assert [shifts_times(spark, TIMES) for _ in range(3)] == [bends] * 3
     assert len(spark.jobs) == jobs
 
 
 def test_columns_without_times_ask_nobody() -> None:
     spark: Any = Spark("Europe/Berlin")
-    assert not native_reader_bends(spark, [parse_type("array<date>")])
+    assert not shifts_times(spark, [parse_type("array<date>")])
     assert not spark.jobs
 
 
 def test_new_executors_are_asked_and_those_that_went_are_not_missed() -> None:
     spark: Any = Gateway("UTC", "UTC", "UTC")
-    assert not native_reader_bends(spark, TIMES)
+    assert not shifts_times(spark, TIMES)
     spark.zones.append("Europe/Berlin")
-    assert native_reader_bends(spark, TIMES)
+    assert shifts_times(spark, TIMES)
     del spark.zones[0]
-    assert native_reader_bends(spark, TIMES)
+    assert shifts_times(spark, TIMES)
     assert spark.jobs == [6, 8]
 
 
 def test_each_application_is_asked() -> None:
     for zone in ("UTC", "Europe/Berlin"):
         spark: Any = Spark(zone)
-        assert native_reader_bends(spark, TIMES) == (zone != "UTC")
+        assert shifts_times(spark, TIMES) == (zone != "UTC")
 
 
 def test_executors_that_do_not_tell_are_asked_again(caplog: pytest.LogCaptureFixture) -> None:
     spark: Any = Spark()
     spark.zones = None
-    assert native_reader_bends(spark, TIMES)
+    assert shifts_times(spark, TIMES)
     assert "do not tell their time zones" in caplog.text
     spark.zones = ["UTC"]
-    assert not native_reader_bends(spark, TIMES)
+    assert not shifts_times(spark, TIMES)
