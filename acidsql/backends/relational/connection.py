@@ -21,7 +21,7 @@ class Mode(Enum):
     READING = auto()
     """All queries see the same state, that of one moment; nothing is changed."""
     GLANCING = auto()
-    """Like READING, for a hint: what was read may be lost on power failure; a second verb checks."""
+    """Like READING, for a hint: what is read may be lost on power failure; a second verb checks."""
     WRITING = auto()
     """Rows that decide something are locked by the queries that say so in their names."""
     EARLY = auto()
