@@ -38,13 +38,17 @@ class LayoutWatch:
         self._seen = self._listing()
 
     def changes(self) -> Iterator[str]:
-        """The lines that show each changed table; a line that it is gone for a dropped one."""
+        """The lines that show each changed table; a line that it is gone for a dropped one.
+
+        A directory with new files is marked with a plus and shown with its rows, one that is gone
+        with a minus; of the others there is the name alone.
+        """
         before, self._seen = self._seen, self._listing()
         for table in sorted(before.keys() | self._seen.keys()):
             if table not in self._seen:
                 yield f"{table}/ is gone"
             elif self._seen[table] != before.get(table):
-                yield from self._show(table, self._seen[table])
+                yield from self._show(table, self._seen[table], before.get(table, {}))
 
     def _listing(self) -> dict[str, Files]:
         return {
@@ -52,20 +56,35 @@ class LayoutWatch:
             for path in _table_directories(self._warehouse)
         }
 
-    def _show(self, table: str, files: Files) -> Iterator[str]:
+    def _show(self, table: str, files: Files, before: Files) -> Iterator[str]:
         yield f"{table}/"
-        shown: tuple[str, ...] = ()
-        for name in sorted(files):
-            *directories, file = name.split("/")
-            for depth, directory in enumerate(directories, start=1):
-                if tuple(directories[:depth]) != shown[:depth]:
-                    yield "  " * depth + directory + "/"
-            shown = tuple(directories)
-            indent = "  " * (len(directories) + 1)
-            yield indent + file
-            if is_data_name(Path(name)):
-                rows = dump_file(self._warehouse / table / name)
-                yield from (f"{indent}  {row}" for row in rows)
+        new, old = _by_directory(files), _by_directory(before)
+        for directory in sorted(new.keys() | old.keys()):
+            name = f"{directory}/" if directory else ""
+            if directory not in new:
+                yield f"- {name or '(files)'}"
+            elif new[directory] == old.get(directory):
+                yield f"  {name}" if name else "  (files)"
+            else:
+                yield from self._show_files(table, name, new[directory])
+
+    def _show_files(self, table: str, directory: str, files: Files) -> Iterator[str]:
+        if directory:
+            yield f"+ {directory}"
+        for file in sorted(files):
+            yield f"    {file}"
+            if is_data_name(Path(file)):
+                rows = dump_file(self._warehouse / table / directory / file)
+                yield from (f"      {row}" for row in rows)
+
+
+def _by_directory(files: Files) -> dict[str, Files]:
+    """The files of each directory that has some; "" for those beside the directories."""
+    found: dict[str, dict[str, tuple[int, int]]] = {}
+    for path, status in files.items():
+        directory, _, name = path.rpartition("/")
+        found.setdefault(directory, {})[name] = status
+    return dict(found)
 
 
 def _table_directories(warehouse: Path) -> Iterator[Path]:

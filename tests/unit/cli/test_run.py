@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pty
+import shutil
 import subprocess
 import sys
 
@@ -201,29 +202,53 @@ def test_show_layout(acidsql, session, tmp_path):
         (delta / ".bucket_00000.crc").write_text("")
         return FakeResult(rows_inserted=2, txn_id=1, write_ids={"sales.t": 1})
 
-    def drop() -> FakeResult:
-        for file in delta.iterdir():
-            file.unlink()
-        for directory in (delta, delta.parent, delta.parent.parent):
-            directory.rmdir()
+    def more() -> FakeResult:
+        (delta.parent / "delta_0000002_0000002_0000").mkdir()
+        (delta.parent / "delta_0000002_0000002_0000" / "bucket_00000").write_text('{"row":3}\n')
+        return FakeResult(rows_inserted=1, txn_id=2, write_ids={"sales.t": 2})
+
+    def compact() -> FakeResult:
+        shutil.rmtree(delta)
         return FakeResult()
 
-    session.answers = {"insert\n  all": insert, "a": FakeResult(["n"], [(1,)]), "drop": drop}
-    done = acidsql(
-        "run", "--show-layout", "--warehouse", str(tmp_path), "-e", "insert\n  all; a; drop"
-    )
+    def drop() -> FakeResult:
+        shutil.rmtree(tmp_path / "sales.db" / "t")
+        return FakeResult()
+
+    session.answers = {
+        "insert\n  all": insert,
+        "more": more,
+        "compact": compact,
+        "a": FakeResult(["n"], [(1,)]),
+        "drop": drop,
+    }
+    script = "insert\n  all; more; compact; a; drop"
+    done = acidsql("run", "--show-layout", "--warehouse", str(tmp_path), "-e", script)
     assert done.exit_code == 0, done.output
     assert done.stdout == (
         "> insert\n"
         ">   all\n"
         "2 rows inserted (txn 1, write id 1)\n"
         "sales.db/t/\n"
-        "  d=1/\n"
-        "    delta_0000001_0000001_0000/\n"
-        "      _orc_acid_version\n"
-        "      bucket_00000\n"
-        '        {"row":1}\n'
-        '        {"row":2}\n'
+        "+ d=1/delta_0000001_0000001_0000/\n"
+        "    _orc_acid_version\n"
+        "    bucket_00000\n"
+        '      {"row":1}\n'
+        '      {"row":2}\n'
+        "\n"
+        "> more\n"
+        "1 row inserted (txn 2, write id 2)\n"
+        "sales.db/t/\n"
+        "  d=1/delta_0000001_0000001_0000/\n"
+        "+ d=1/delta_0000002_0000002_0000/\n"
+        "    bucket_00000\n"
+        '      {"row":3}\n'
+        "\n"
+        "> compact\n"
+        "OK\n"
+        "sales.db/t/\n"
+        "- d=1/delta_0000001_0000001_0000/\n"
+        "  d=1/delta_0000002_0000002_0000/\n"
         "\n"
         "> a\n"
         "+---+\n"
