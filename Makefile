@@ -22,6 +22,10 @@ demo: java .venv/.installed ## Run examples/employee.sql and show the directorie
 	@echo '> The cleaner removes what no reader needs any more.'
 	$(BIN)/acidsql service --once --warehouse '$(WAREHOUSE)'
 	@ls -1 '$(WAREHOUSE)/employee'
+	@echo
+	@echo 'Each write made new directories (+) and left the old ones as they were.'
+	@echo 'An UPDATE or MERGE wrote which rows are deleted, and the new rows beside them.'
+	@echo 'A compaction joined the directories, and the cleaner removed those that no reader needs.'
 
 demo-tpch: java .venv/.installed ## Load TPC-H lineitem, change 1 % of it, compare the answers with DuckDB's
 	$(BIN)/python examples/tpch.py

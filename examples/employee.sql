@@ -2,9 +2,9 @@
 --
 --   acidsql run --show-layout --warehouse demo examples/employee.sql
 --
--- Every write makes new directories and touches no old file. The first two numbers in their names
--- are write ids, the table's own count of the transactions that wrote to it; the last one numbers the
--- statement inside its transaction.
+-- Every write makes new directories, marked with a plus, and touches no old file. The first two
+-- numbers in their names are write ids, the table's own count of the transactions that wrote to it;
+-- the last one numbers the statement inside its transaction.
 
 -- 1. An INSERT leaves one delta.
 
