@@ -380,6 +380,15 @@ def discard(paths: Sequence[OwnPath], storage: Storage) -> None:
             _log.warning("could not remove %s, which nobody reads", own, exc_info=True)
 
 
+def discard_moved(paths: Sequence[str], storage: Storage) -> None:
+    """Remove files that were copied into a table; one that cannot be removed stays there too."""
+    for path in paths:
+        try:
+            storage.remove_location(path)
+        except AcidSqlError:  # the rows are committed
+            _log.warning("could not remove %s, which was loaded", path, exc_info=True)
+
+
 def partition_name(text: str) -> PartitionName | None:
     """The partition behind a text, None for the table itself."""
     return None if text == TABLE_ITSELF else PartitionName.parse(text)

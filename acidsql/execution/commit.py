@@ -43,7 +43,7 @@ class Uncommitted:
     changed: dict[TableName, set[PartitionName]] = field(default_factory=dict)
     partitions: dict[TableName, dict[PartitionName, Partition]] = field(default_factory=dict)
     paths: list[OwnPath] = field(default_factory=list)
-    moved: list[OwnPath] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
     own_deletes: dict[TableName, dict[str, PartitionLocation]] = field(default_factory=dict)
 
     def new_partitions(self, table: TableName) -> list[PartitionLocation]:
@@ -170,7 +170,7 @@ def commit(
         roll_back(txn, error, uncommitted, engine)
         raise
     if uncommitted.moved:
-        engine.discard(uncommitted.moved)
+        engine.discard_moved(uncommitted.moved)
 
 
 def _fold_own_deletes(

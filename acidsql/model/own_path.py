@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class OwnPath:
-    """A relative ``path`` below ``location``, which the catalog gave out, or the user for a LOAD.
+    """A relative ``path`` below ``location``, which the catalog gave out.
 
     >>> str(OwnPath("/w/t", "delta_0000001_0000001"))
     '/w/t/delta_0000001_0000001'

@@ -86,7 +86,7 @@ class JobResult:
     rows_deleted: int = 0
     touched: tuple[Touched, ...] = ()
     paths: tuple[OwnPath, ...] = ()
-    moved: tuple[OwnPath, ...] = ()
+    moved: tuple[str, ...] = ()
     own_deletes: tuple[PartitionLocation, ...] = ()
 
 
@@ -197,6 +197,10 @@ class Engine(Protocol):
 
     def discard(self, paths: Sequence[OwnPath]) -> None:
         """Remove what an aborted write left. Never raises."""
+        ...
+
+    def discard_moved(self, paths: Sequence[str]) -> None:
+        """Remove the files that LOAD DATA has taken, where the user named them. Never raises."""
         ...
 
     def register(self, name: str, frame: Any) -> None:

@@ -96,7 +96,9 @@ class Storage(Protocol):
         ...
 
     def remove_location(self, location: str) -> None:
-        """Remove the directory of a table, partition or database that is dropped, as `remove`."""
+        """Remove the directory of a table, partition or database that is dropped, or a file that the
+        user named to be moved; as `remove`.
+        """
         ...
 
     def resolve(self, path: str) -> str:

@@ -18,6 +18,7 @@ from acidsql.engines.output import (
     OutputFile,
     Target,
     discard,
+    discard_moved,
     partition_name,
     publish,
     remove_attempts,
@@ -142,7 +143,7 @@ class SparkEngine:
             remove_attempts(target)
         result = _result(plan, files, published, target)
         if isinstance(plan, LoadPlan) and not plan.local:
-            return replace(result, moved=tuple(_moved(plan, f.source) for f in files))
+            return replace(result, moved=tuple(f.source for f in files))
         return result
 
     def _discard(self, plan: WritePlan, context: WriteContext, target: Target) -> None:
@@ -221,6 +222,9 @@ class SparkEngine:
     def discard(self, paths: Sequence[OwnPath]) -> None:
         discard(paths, self._storage)
 
+    def discard_moved(self, paths: Sequence[str]) -> None:
+        discard_moved(paths, self._storage)
+
     # -- names -------------------------------------------------------------------------------------
 
     def register(self, name: str, frame: Any) -> None:
@@ -255,12 +259,6 @@ def _require_open(plan: WritePlan, context: WriteContext) -> None:
     require_open = context.read.tables[plan.table].require_open
     if require_open is not None:
         require_open()
-
-
-def _moved(plan: LoadPlan, source: str) -> OwnPath:
-    """A file that LOAD DATA has taken: the one the user named, or one in the directory named."""
-    home = plan.path.rstrip("/")
-    return OwnPath.of(home if source != plan.path else home.rpartition("/")[0], source)
 
 
 def _statement_ids(plan: WritePlan, context: WriteContext) -> range:

@@ -8,10 +8,12 @@ from pathlib import Path
 import hypothesis.strategies as st
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs as pafs
 import pytest
 from hypothesis import given
 
-from acidsql.engines.output import Output, OutputFile, Target, discard, publish
+from acidsql.backends.filesystems import ArrowStorage
+from acidsql.engines.output import Output, OutputFile, Target, discard, discard_moved, publish
 from acidsql.engines.rows import Placement, stretches, write_rows
 from acidsql.errors import InvalidValueError, StorageError
 from acidsql.model.ids import StatementId
@@ -92,6 +94,14 @@ def test_a_second_attempt_cannot_take_the_first_one_s_name(tmp_path: Path) -> No
     publish(first, target(of, 1))
     with pytest.raises(StorageError):
         publish(second, target(of, 1))
+
+
+def test_what_was_moved_is_gone_wherever_it_was(tmp_path: Path) -> None:
+    """Directly below the root, too; what is not there any more is passed over."""
+    (tmp_path / "f").touch()
+    storage = ArrowStorage(pafs.SubTreeFileSystem(str(tmp_path), pafs.LocalFileSystem()))
+    discard_moved(["/f", "/f", "/.."], storage)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_discarded_is_gone_and_what_cannot_be_is_passed_over(tmp_path: Path) -> None:
