@@ -96,8 +96,8 @@ class Storage(Protocol):
         ...
 
     def remove_location(self, location: str) -> None:
-        """Remove the directory of a table, partition or database that is dropped, or a file that the
-        user named to be moved; as `remove`.
+        """Remove the directory of a table, partition or database that is dropped, or a file that is
+        moved from where the user named it; as `remove`.
         """
         ...
 
