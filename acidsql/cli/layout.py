@@ -78,13 +78,13 @@ class LayoutWatch:
                 yield from (f"      {row}" for row in rows)
 
 
-def _by_directory(files: Files) -> dict[str, Files]:
+def _by_directory(files: Files) -> Mapping[str, Files]:
     """The files of each directory that has some; "" for those beside the directories."""
     found: dict[str, dict[str, tuple[int, int]]] = {}
     for path, status in files.items():
         directory, _, name = path.rpartition("/")
         found.setdefault(directory, {})[name] = status
-    return dict(found)
+    return found
 
 
 def _table_directories(warehouse: Path) -> Iterator[Path]:

@@ -218,14 +218,14 @@ def _refuse_foreign_database(
         )
 
 
-def refuse_source(path: str, scope: Scope, *, is_moved: bool) -> None:
+def refuse_source(path: str, scope: Scope, *, local: bool) -> None:
     """Raise AnalysisError if LOAD DATA may not take files from a path.
 
-    What is moved, and not only copied, may not be a table's. What is copied is named by LOCAL and
-    lies on this machine, wherever the warehouse does. StorageError for what is moved out of another
+    Files named by LOCAL lie on this machine, wherever the warehouse does, and are copied. Other
+    files are moved, so they may not be a table's. StorageError for files to be moved out of another
     file system.
     """
-    storage = scope.storage if is_moved else scope.storage.local
+    storage = scope.storage.local if local else scope.storage
     refuse_files_outside(path, storage, scope.bounds)
     neighbours = Neighbours(scope)
     wanted = storage.resolve(path)
@@ -233,7 +233,7 @@ def refuse_source(path: str, scope: Scope, *, is_moved: bool) -> None:
         if other.database is None:
             bad = _holds(other.path, wanted) or wanted == other.path
         else:
-            bad = is_moved and other.table is not None and _holds(other.path, wanted)
+            bad = not local and other.table is not None and _holds(other.path, wanted)
         if bad:
             raise AnalysisError(
                 f"Invalid path '{without_login(path)}': it lies in {other.owner}",

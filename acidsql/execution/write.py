@@ -110,7 +110,7 @@ def _plan(
     target = seen.tables[plan.table]
     assert target is not None
     if isinstance(plan, LoadPlan):
-        refuse_source(plan.path, scope, is_moved=not plan.local)
+        refuse_source(plan.path, scope, local=plan.local)
     refuse_older_store(plan, target, scope)
     uncommitted = block.uncommitted if block is not None else None
     changed = changed_partition(scope.store, plan, target, uncommitted)
