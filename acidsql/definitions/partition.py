@@ -74,6 +74,8 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
             beside = [_place(p, table) for p in own if p.name != partition.name]
             database = table.name.database
             refuse_place(partition.location, scope, database, table.name, beside)
+        own_places = [p for p in added if p not in placed]
+        _refuse_linked(table, own_places, scope.store.partitions(table.name), scope)
         _add(table, added, scope, txn)
     return Result("alter", message="OK")
 

@@ -40,7 +40,7 @@ from acidsql.orc.keys import longs
 from acidsql.orc.schema import ORIGINAL_TRANSACTION
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.ports.engine import TableSnapshot
-from acidsql.ports.storage import Storage, missing_directory
+from acidsql.ports.storage import Storage, missing_directory, require_inside
 
 _log = logging.getLogger(__name__)
 
@@ -132,6 +132,8 @@ class Target:
         home = self.locations.get(partition, self.location)
         if self.must_exist and self.storage.is_missing(home):
             raise missing_directory(home, self.name)
+        if partition not in self.locations:
+            require_inside(self.location, self.directory(partition), self.storage)
         self.storage.make_directory(directory)
 
     def attempt_name(self, name: str) -> str:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import BinaryIO, Protocol
 from urllib.parse import unquote
 
-from acidsql.errors import MissingFileError
+from acidsql.errors import MissingFileError, StorageError
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.listing import ListedFile
 from acidsql.model.credentials import HIDDEN
@@ -141,6 +141,18 @@ def require_present(directory: str, table: object, storage: Storage) -> None:
     """
     if storage.has_directories and storage.is_missing(directory):
         raise missing_directory(directory, table)
+
+
+def require_inside(location: str, path: str, storage: Storage) -> None:
+    """StorageError if a link leads from a path below a location to elsewhere."""
+    outer, inner = storage.resolve(location).rstrip("/"), storage.resolve(path)
+    if inner != outer and not inner.startswith(f"{outer}/"):
+        raise StorageError(
+            f"a link leads from {path} out of {location}",
+            detail=f"It leads to {inner}, which may be somebody else's.",
+            hint="MSCK REPAIR TABLE takes in a partition whose directory is a link, unless the link"
+            " leads to what is somebody else's.",
+        )
 
 
 def local_path_of(location: str) -> str | None:

@@ -350,6 +350,22 @@ def test_a_link_is_no_partition_if_it_leads_into_anothers(
     assert everything(tmp_path) == before
 
 
+@pytest.mark.parametrize(
+    "text", ["INSERT INTO p VALUES (5, 2)", "ALTER TABLE p ADD PARTITION (d = 2)"]
+)
+def test_no_new_partition_is_made_through_a_link(home: Session, tmp_path: Path, text: str) -> None:
+    """Where a new partition will be, somebody has put a link to another table."""
+    home.execute(f"CREATE TABLE p (k int) PARTITIONED BY (d int) {ACID}")
+    (tmp_path / "w" / "p" / "d=2").symlink_to(tmp_path / "w" / "plain")
+    before = everything(tmp_path)
+    with pytest.raises(AcidSqlError, match=r"a link leads from|belongs to"):
+        home.execute(text)
+    assert everything(tmp_path) == before
+    assert home.execute("SHOW PARTITIONS p").fetchall() == []
+    home.execute("INSERT INTO p VALUES (5, 3)")
+    assert home.execute("SHOW PARTITIONS p").fetchall() == [("d=3",)]
+
+
 def test_a_link_to_what_is_nobodys_is_a_partition(home: Session, tmp_path: Path) -> None:
     home.execute(f"CREATE TABLE p (k int) PARTITIONED BY (d int) {ACID}")
     home.execute("INSERT INTO p VALUES (1, 1)")
