@@ -6,17 +6,15 @@ import contextlib
 import ctypes
 import errno
 import os
-import posixpath
-import re
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from acidsql.backends.file_system_uri import PLAIN_PATHS, URI, FileSystemUri
 from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
 from acidsql.layout.listing import ListedFile
 from acidsql.model.own_path import OwnPath
@@ -37,14 +35,14 @@ def storage_for(location: str, *, missing_is_empty: bool = False) -> Storage:
     return ArrowStorage(filesystem, home, missing_is_empty=missing_is_empty)
 
 
-def _connected(location: str) -> tuple[pafs.FileSystem, Home]:
+def _connected(location: str) -> tuple[pafs.FileSystem, FileSystemUri]:
     """The file system of a URI, asked for by its scheme and authority alone.
 
     pyarrow decodes what is encoded in the path and takes ``?`` for options of its own, where Hadoop
     takes all that is behind the authority as the path.
     """
     shown = without_login(location)
-    match = _URI.fullmatch(location)
+    match = URI.fullmatch(location)
     if match is None or "?" in location or "#" in location:
         raise ConfigError(
             f"{shown} is no URI of a warehouse",
@@ -52,117 +50,12 @@ def _connected(location: str) -> tuple[pafs.FileSystem, Home]:
         )
     try:
         filesystem, root = pafs.FileSystem.from_uri(f"{match[1]}://{match[2] or ''}/")
-        return filesystem, Home.of(location, root)
+        return filesystem, FileSystemUri.of(location, root)
     except (pa.ArrowInvalid, OSError, ImportError) as error:
         if shown == location:
             raise ConfigError(f"no file system for {location}", detail=str(error)) from error
     # Not inside of the block, whose error may quote a part of a key.
     raise ConfigError(f"no file system for {shown}")
-
-
-_URI = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):(?=/))?(?://([^/]*))?(/.*)?", re.DOTALL)
-"""As Hadoop's Path reads one: all behind the authority is the path, and nothing is decoded."""
-_ALIASES = {"s3a": "s3", "s3n": "s3", "gcs": "gs", "abfss": "abfs"}
-_PORTS = {"hdfs": "8020"}
-"""The port that is meant where there is none."""
-_OF_BUCKETS = ("s3", "gs")
-_OF_CONTAINERS = ("abfs",)
-
-
-@dataclass(frozen=True, slots=True)
-class Home:
-    """The one file system that a storage is over: its scheme and authority, in their usual form.
-
-    ``root`` is where, in pyarrow's file system, the paths begin: the bucket of an object store.
-    Without a scheme, plain paths are all there are.
-    """
-
-    scheme: str = ""
-    authority: str = ""
-    root: str = "/"
-
-    @classmethod
-    def of(cls, location: str, root: str) -> Home:
-        """That of a URI.
-
-        >>> Home.of("s3a://key:secret@bucket/w", "bucket")
-        Home(scheme='s3', authority='bucket', root='bucket')
-        """
-        match = _URI.fullmatch(location)
-        assert match is not None
-        scheme = _usual_scheme(match[1] or "")
-        return cls(scheme, _usual_authority(scheme, match[2] or ""), root)
-
-    def __str__(self) -> str:
-        return f"{self.scheme}://{self.authority}" if self.scheme else "/"
-
-    def path(self, location: str) -> str:
-        """The absolute path of a URI or plain path, without ``..`` and the like.
-
-        StorageError for what is of another file system. What has no scheme or no authority has this
-        one's, as Hadoop's default file system gives it.
-
-        >>> Home("hdfs", "nn").path("hdfs://NN:8020/w//t/"), Home("hdfs", "nn").path("/w/../t")
-        ('/w/t', '/t')
-        """
-        match = _URI.fullmatch(location)
-        if match is None or not location:
-            raise StorageError(f"{without_login(location)!r} is no absolute path")
-        scheme = self.scheme if match[1] is None else _usual_scheme(match[1])
-        authority = _usual_authority(scheme, match[2] or "") or self.authority
-        if (scheme, authority) != (self.scheme, self.authority):
-            raise StorageError(
-                f"{without_login(location)} lies in another file system than the warehouse, {self}",
-                detail="All that a session reads and writes lies in the file system of its"
-                " warehouse.",
-                hint="Name that one in the location as the warehouse does, or open a session whose"
-                " warehouse lies in the other.",
-            )
-        return "/" + posixpath.normpath(match[3] or "/").lstrip("/")
-
-    def uri(self, location: str) -> str:
-        """The one text for a place.
-
-        >>> Home("s3", "bucket").uri("s3n://bucket/w/t/"), Home().uri("/w/t/")
-        ('s3://bucket/w/t', '/w/t')
-        """
-        path = self.path(location)
-        if not self.scheme:
-            return path
-        return str(self) if path == "/" else f"{self}{path}"
-
-    def arrow_path(self, location: str) -> str:
-        """What pyarrow calls a place.
-
-        >>> Home("s3", "bucket", "bucket").arrow_path("/w"), Home("hdfs", "nn").arrow_path("/w")
-        ('bucket/w', '/w')
-        """
-        path = self.path(location)
-        below = f"{self.root.rstrip('/')}{path}" if self.root else path[1:]
-        return below.rstrip("/") or self.root
-
-
-def _usual_scheme(scheme: str) -> str:
-    return _ALIASES.get(scheme.lower(), scheme.lower())
-
-
-def _usual_authority(scheme: str, authority: str) -> str:
-    """Without login and usual port. A bucket's name keeps its case, a host's has none.
-
-    >>> _usual_authority("hdfs", "ann@NN:8020"), _usual_authority("s3", "key:secret@Bucket:9000")
-    ('nn', 'Bucket')
-    >>> _usual_authority("abfs", "container:key@Account.dfs.core.windows.net")
-    'container@account.dfs.core.windows.net'
-    """
-    login, _, host = authority.rpartition("@")
-    name, colon, port = host.rpartition(":")
-    if scheme in _OF_BUCKETS:
-        return name if colon else host
-    if colon and port in ("", _PORTS.get(scheme)):
-        host = name
-    # In front of Azure's account stands the container.
-    user = login.partition(":")[0] if scheme in _OF_CONTAINERS else ""
-    return f"{user}@{host.lower()}" if user else host.lower()
 
 
 @contextlib.contextmanager
@@ -424,7 +317,7 @@ class ArrowStorage:
     def __init__(
         self,
         filesystem: pafs.FileSystem,
-        home: Home = Home(),
+        home: FileSystemUri = PLAIN_PATHS,
         *,
         missing_is_empty: bool = False,
     ) -> None:

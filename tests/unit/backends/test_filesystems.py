@@ -12,9 +12,9 @@ from threading import Barrier
 import pyarrow.fs as pafs
 import pytest
 
+from acidsql.backends.file_system_uri import FileSystemUri
 from acidsql.backends.filesystems import (
     ArrowStorage,
-    Home,
     LocalStorage,
     rename_by_link,
     rename_exclusively,
@@ -283,7 +283,7 @@ def test_a_path_with_a_nul_is_an_error_of_the_storage() -> None:
 def standing_in(directory: Path, warehouse: str, root: str = "") -> ArrowStorage:
     """A storage over the warehouse's file system, whose files lie in a directory here."""
     files = pafs.SubTreeFileSystem(str(directory), pafs.LocalFileSystem())
-    return ArrowStorage(files, Home.of(warehouse, root))
+    return ArrowStorage(files, FileSystemUri.of(warehouse, root))
 
 
 BUCKET, NODE = "s3://bucket/w", "hdfs://nn1:8020/w"
@@ -342,7 +342,7 @@ def test_a_path_of_another_file_system_is_refused(
     storage = standing_in(tmp_path, warehouse)
     with pytest.raises(StorageError, match="lies in another file system than the ware") as caught:
         VERBS[verb](storage, path)
-    assert str(Home.of(warehouse, "")) in caught.value.message
+    assert str(FileSystemUri.of(warehouse, "")) in caught.value.message
     assert path.rpartition("@")[2] in caught.value.message
     assert caught.value.hint
     assert {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")} == {"w", "w/t", "w/t/f"}

@@ -11,7 +11,8 @@ import pyarrow.fs as pafs
 import pytest
 
 import acidsql
-from acidsql.backends.filesystems import ArrowStorage, Home
+from acidsql.backends.file_system_uri import FileSystemUri
+from acidsql.backends.filesystems import ArrowStorage
 from acidsql.backends.memory.store import MemoryStore
 from acidsql.errors import AcidSqlError, AnalysisError, ConfigError, StorageError
 from acidsql.execution.places import is_below
@@ -505,7 +506,7 @@ def bucket(tmp_path: Path) -> Path:
 
 def remote_storage(tmp_path: Path, warehouse: str = WAREHOUSE) -> ArrowStorage:
     files = pafs.SubTreeFileSystem(str(tmp_path), pafs.LocalFileSystem())
-    return ArrowStorage(files, Home.of(warehouse, "bucket"))
+    return ArrowStorage(files, FileSystemUri.of(warehouse, "bucket"))
 
 
 def over_a_bucket(tmp_path: Path, bounds: Bounds) -> Session:
