@@ -73,7 +73,7 @@ build/trino/.built: $(HIVE)/runner/trino.sh
 	$(HIVE)/runner/trino.sh '$(CURDIR)/build/trino' '$(CURDIR)/$(BIN)/python'
 	@touch $@
 
-$(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive3/*)
+$(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive*/*)
 	@command -v mvn >/dev/null && command -v javac >/dev/null || { \
 	  echo "Maven and a JDK are needed: install maven and openjdk-17-jdk-headless." >&2; \
 	  exit 1; }

@@ -12,6 +12,7 @@ from typing import Any
 RUNNER = Path(__file__).parent / "runner"
 SCHEMAS = {3: "hive-schema-3.1.0.derby.sql", 4: "hive-schema-4.0.0.derby.sql"}
 ENGINES = {3: "mr", 4: "tez"}
+TXN_STORES = {3: "CompactionTxnHandler", 4: "DerbyTxnHandler"}
 _OPENED = (
     "java.lang", "java.lang.invoke", "java.lang.ref", "java.lang.reflect", "java.io", "java.math",
     "java.net", "java.nio", "java.text", "java.time", "java.util", "java.util.concurrent",
@@ -125,6 +126,7 @@ def _command(version: int, build: Path, home: Path, metastore_port: int | None) 
         "runner.path": f"{conf}:{build / 'classes'}:{build / 'lib'}",
         "runner.schema": next((build / "sql").rglob(SCHEMAS[version])),
         "runner.template": build / "metastore_db",
+        "runner.txn.store": f"org.apache.hadoop.hive.metastore.txn.{TXN_STORES[version]}",
     }
     return [
         "java", *opened, "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",

@@ -60,6 +60,7 @@ class Metastore {
     // Hive 4's own would make an external table elsewhere of a plain one, and ask what a client can do.
     site.put("metastore.metadata.transformer.class", " ");
     // ACID; the compactor's threads run when a test says so.
+    site.put("metastore.txn.store.impl", System.getProperty("runner.txn.store"));
     site.put("hive.txn.manager", "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager");
     site.put("hive.support.concurrency", "true");
     site.put("hive.compactor.cleaner.on", "false");
