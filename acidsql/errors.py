@@ -33,12 +33,19 @@
 
 from __future__ import annotations
 
+import re
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""Characters that would change what a terminal does or in which order it shows a text."""
+
 
 class AcidSqlError(Exception):
     """The root: a fact, with an optional detail, a hint and where the fact was met.
 
     ``message`` is one line. ``detail`` and ``hint`` are sentences or None. ``code`` is Hive's error
     code where Hive has one. ``line`` and ``column`` count from 1 inside the statement or script.
+    The attributes keep the texts as they are. ``str`` escapes their control characters: a name from
+    a statement or a store must not command the terminal that shows the error.
     """
 
     def __init__(
@@ -62,12 +69,17 @@ class AcidSqlError(Exception):
     def __str__(self) -> str:
         place = f"{self.line}:{self.column}: " if self.line is not None else ""
         code = f" [Hive error {self.code}]" if self.code is not None else ""
-        lines = [f"{place}{self.message}{code}"]
+        message = self.message.replace("\n", "\\n")
+        lines = [f"{place}{message}{code}"]
         if self.detail:
             lines.append(self.detail)
         if self.hint:
             lines.append(f"Hint: {self.hint}")
-        return "\n".join(lines)
+        return _CONTROL.sub(_escaped, "\n".join(lines))
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 class SqlError(AcidSqlError):
