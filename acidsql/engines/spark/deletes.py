@@ -214,7 +214,7 @@ def _joined_on_columns(
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     deleted = F.broadcast(local_frame(spark, pa.table(columns)))
-    condition = _expression(_column_condition(partitioned=partitioned))
+    condition = _expression(same_row_id(partitioned=partitioned))
     return events.join(deleted, condition, "left_anti")
 
 
@@ -236,9 +236,7 @@ def _joined(
     deleted = frames[0]
     for frame in frames[1:]:
         deleted = deleted.unionAll(frame)
-    return events.join(
-        deleted, _expression(_column_condition(partitioned=partitioned)), "left_anti"
-    )
+    return events.join(deleted, _expression(same_row_id(partitioned=partitioned)), "left_anti")
 
 
 def _delete_events(
@@ -259,7 +257,8 @@ def _delete_events(
     )
 
 
-def _column_condition(*, partitioned: bool) -> str:
+def same_row_id(*, partitioned: bool) -> str:
+    """True of a row and a delete event of it, where both are in columns. SQL."""
     names = [*ROW_ID_COLUMNS]
     condition = " and ".join(f"{name} = __d_{name}" for name in names)
     return f"{condition} and {PARTITION} = __d{PARTITION}" if partitioned else condition

@@ -144,7 +144,7 @@ class _Merge:
         table = collect_if_small(changes, width, scan.selection)
         if table is not None:
             hits = table.column(_NUMBER).to_numpy()
-            acting = _acting_once(table, self)
+            acting = acting_once(table, self.legs, self.plan)
             files = write_collected(acting, scan, self.target, self.legs) if acting.num_rows else []
             return files, hits
         with evaluated(changes) as once:
@@ -195,7 +195,7 @@ class _Merge:
         if self.updates:
             sample = to_arrow(ambiguous.limit(_SAMPLES))
             if sample.num_rows:
-                raise _ambiguous(sample, sample.column("hits").to_pylist(), self, None)
+                raise _ambiguous(sample, sample.column("hits").to_pylist(), self.plan, None)
         acting = acting.dropDuplicates(ids)
         wanted = [*ids, LEG, *([c.name for c in self.table.columns] if self.updates else [])]
         return write_changed_rows(
@@ -345,7 +345,7 @@ def _bounded(column: Column, kind: pa.DataType) -> bool:
     return False
 
 
-def _acting_once(changes: pa.Table, merge: _Merge) -> pa.Table:
+def acting_once(changes: pa.Table, legs: Sequence[ChangeLeg], plan: MergePlan) -> pa.Table:
     """The rows some leg acts on, each once. CardinalityError where it is not clear what to write.
 
     A row that every one of its matches deletes is deleted, whichever of them does it.
@@ -355,15 +355,15 @@ def _acting_once(changes: pa.Table, merge: _Merge) -> pa.Table:
     bounds = list(_same_row(acting))
     if len(bounds) == acting.num_rows:
         return acting
-    legs = acting.column(LEG).to_numpy()
+    which = acting.column(LEG).to_numpy()
     ambiguous = [
         (start, end)
         for start, end in bounds
-        if end - start > 1 and any(merge.legs[leg].is_update for leg in legs[start:end])
+        if end - start > 1 and any(legs[leg].is_update for leg in which[start:end])
     ]
     if ambiguous:
         first = acting.take([start for start, _ in ambiguous[:_SAMPLES]])
-        raise _ambiguous(first, [end - start for start, end in ambiguous], merge, len(ambiguous))
+        raise _ambiguous(first, [end - start for start, end in ambiguous], plan, len(ambiguous))
     return acting.take([start for start, _ in bounds])
 
 
@@ -372,9 +372,9 @@ def _same_row(rows: pa.Table) -> Iterator[tuple[int, int]]:
 
 
 def _ambiguous(
-    sample: pa.Table, hits: Sequence[Any], merge: _Merge, count: int | None
+    sample: pa.Table, hits: Sequence[Any], plan: MergePlan, count: int | None
 ) -> CardinalityError:
-    keys = merge.plan.keys
+    keys = plan.keys
     rows = []
     for row, matches in zip(sample.to_pylist(), hits, strict=False):
         if keys:
@@ -386,10 +386,10 @@ def _ambiguous(
     columns = ", ".join(k.source for k in keys) or "…"
     total = f"{count} " if count is not None else ""
     return CardinalityError(
-        f"Cardinality Violation in Merge statement: {total}rows of {merge.plan.table} are to be"
+        f"Cardinality Violation in Merge statement: {total}rows of {plan.table} are to be"
         " updated by more than one source row",
         detail=f"For example {'; '.join(rows)}.",
-        hint=_DEDUPLICATE.format(columns=columns, source=merge.plan.source_alias),
+        hint=_DEDUPLICATE.format(columns=columns, source=plan.source_alias),
     )
 
 

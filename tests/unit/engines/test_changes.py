@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 
 from acidsql.engines.changes import ChangeLeg, bucket_ids, write_changes, writing_order
-from acidsql.engines.output import Output, publish
+from acidsql.engines.output import TABLE_ITSELF, Output, publish
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import decode_bucket, encode_bucket
 from tests.checks import read_events
@@ -64,6 +64,31 @@ def test_every_change_is_written_once(
                 inserted.append(event.row["a"])
     assert sorted(deleted) == sorted(rows.items())
     assert sorted(inserted) == [at for at, (_, leg) in enumerate(items) if leg == 0]
+
+
+def test_each_leg_writes_under_its_statement_id(tmp_path: Path) -> None:
+    """Of a MERGE: an UPDATE deletes and inserts under one id, into the bucket of the old row."""
+    legs = [ChangeLeg(StatementId(0), is_update=False), ChangeLeg(StatementId(2), is_update=True)]
+    bucket = [encode_bucket(BucketId(b), StatementId(0)) for b in (0, 1)]
+    given_rows = changes(
+        [(0, 1, bucket[0], 0, 0), (0, 1, bucket[0], 1, 1), (0, 1, bucket[1], 0, 1)],
+        {"a": pa.array([10, 11, 12], pa.int32())},
+    )
+    with Output(target(table(tmp_path, "a int"), 9)) as output:
+        write_changes(output, writing_order(given_rows), [TABLE_ITSELF], legs)
+    publish(output.files, output.target)
+    found = {
+        str(p.relative_to(tmp_path)): [(e.row_id, e.row and e.row["a"]) for e in read_events(p)]
+        for p in tmp_path.rglob("bucket_*")
+    }
+    new = [encode_bucket(BucketId(b), StatementId(2)) for b in (0, 1)]
+    assert found == {
+        "delete_delta_0000009_0000009_0000/bucket_00000": [((1, bucket[0], 0), None)],
+        "delete_delta_0000009_0000009_0002/bucket_00000": [((1, bucket[0], 1), None)],
+        "delete_delta_0000009_0000009_0002/bucket_00001": [((1, bucket[1], 0), None)],
+        "delta_0000009_0000009_0002/bucket_00000": [((9, new[0], 0), 11)],
+        "delta_0000009_0000009_0002/bucket_00001": [((9, new[1], 0), 12)],
+    }
 
 
 @given(st.lists(st.one_of(st.integers(0, 4095), row_ids.map(lambda r: r[2])), max_size=9))

@@ -91,6 +91,44 @@ def test_who_would_hide_rows_is_told_whose(stage: Stage, table: str) -> None:
     )
 
 
+def test_who_would_hide_rows_of_a_later_write_id_is_told_so(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("INSERT INTO p PARTITION (d = 6) VALUES (2, 20)")
+    stage.bob.execute("INSERT INTO p PARTITION (d = 5) VALUES (3, 30)")
+    with pytest.raises(WriteConflictError, match="overtaken by later writes"):
+        stage.ann.execute("TRUNCATE TABLE p PARTITION (d = 5)")
+    stage.ann.execute("ROLLBACK")
+    assert sorted(stage.ann.execute("SELECT * FROM p").fetchall()) == [(1, 10, "5"), (3, 30, "5")]
+
+
+def test_whose_rows_a_base_would_hide_is_told_so(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("INSERT INTO p PARTITION (d = 6) VALUES (2, 20)")
+    stage.bob.execute("TRUNCATE TABLE p PARTITION (d = 5)")
+    with pytest.raises(WriteConflictError, match="overtaken by later writes") as caught:
+        stage.ann.execute("INSERT INTO p PARTITION (d = 5) VALUES (3, 30)")
+    assert (caught.value.partition, caught.value.other_user) == ("d=5", "bob")
+
+
+def test_each_leg_of_a_merge_takes_a_statement_id_of_its_block(stage: Stage) -> None:
+    stage.ann._engine.merged = (2, 20)
+    stage.ann.execute("BEGIN")
+    stage.ann.execute(
+        "MERGE INTO t USING (SELECT 2 AS k) AS s ON t.k = s.k"
+        " WHEN MATCHED THEN UPDATE SET v = 0 WHEN NOT MATCHED THEN INSERT VALUES (s.k, 20)"
+    )
+    stage.ann.execute("INSERT INTO t VALUES (3, 30)")
+    stage.ann.execute("COMMIT")
+    table = Path(stage.store.table(TableName("default", "t")).location)
+    assert sorted(p.name for p in table.iterdir()) == [
+        "delete_delta_0000002_0000002_0001",
+        "delta_0000001_0000001_0000",
+        "delta_0000002_0000002_0000",
+        "delta_0000002_0000002_0001",
+        "delta_0000002_0000002_0002",
+    ]
+
+
 @pytest.mark.parametrize("stage", [{"hive.txn.write.xlock": "false"}], indirect=True)
 def test_the_table_of_an_earlier_statement_is_the_one_named(stage: Stage) -> None:
     stage.ann.execute("BEGIN")
