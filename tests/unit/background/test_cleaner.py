@@ -12,9 +12,10 @@ from acidsql.background.scope import BackgroundScope
 from acidsql.engines.local.compact import compact
 from acidsql.errors import StorageError
 from acidsql.execution.snapshots import table_directories
-from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
+from acidsql.layout.dir_names import METADATA_FILE, compaction_attempt, parse_compaction_attempt
 from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
+from acidsql.model.table import HIVE4_NAMES
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import TableSnapshot
 from acidsql.process.supervisor import Supervisor
@@ -69,7 +70,11 @@ def test_only_hidden_directories_of_ended_compactors_go(session, tmp_path):
     assert session.execute("SHOW TRANSACTIONS").fetchall() != []
 
 
-def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(tmp_path):
+@pytest.mark.parametrize("hive4_names", ["false", "true"])
+@pytest.mark.parametrize("type", [TxnType.DEFAULT, TxnType.READ_ONLY])
+def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(
+    tmp_path, type, hive4_names
+):
     """The one before it is due for cleaning, and covers the same write ids."""
     warehouse, storage = tmp_path / "w", LocalStorage()
     store = HookedStore(f"{tmp_path}/store.db", warehouse=str(warehouse), policy=TxnPolicy())
@@ -77,21 +82,32 @@ def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(tm
         store=store, engine=PythonEngine(storage, None, {}), storage=storage, policy=TxnPolicy(),
         warehouse=str(warehouse), user="ann", host="host1",
     ) as session:  # fmt: skip
-        session.execute("CREATE TABLE t (k int, v int) TBLPROPERTIES ('transactional' = 'true')")
+        session.execute(
+            "CREATE TABLE t (k int, v int) TBLPROPERTIES"
+            f" ('transactional' = 'true', '{HIVE4_NAMES}' = '{hive4_names}')"
+        )
         for number in (0, 1):
             session.execute(f"INSERT INTO t VALUES ({number}, 9)")
         session.execute("DELETE FROM t WHERE k = 0")
         session.execute("ALTER TABLE t COMPACT 'minor' AND WAIT")
-        compacted = {"delete_delta_0000001_0000003", "delta_0000001_0000003"}
+        compacted = {p.name for p in (warehouse / "t").glob("*delta_0000001_0000003*")}
+        assert len(compacted) == 2
         readers = []
-        store.before = (("mark_compacted",), lambda: readers.append(store.open_txn("bob", "host2")))
+        store.before = (
+            ("mark_compacted",),
+            lambda: readers.append(store.open_txn("bob", "host2", type)),
+        )
         session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+        [base] = [p.name for p in (warehouse / "t").glob("base_0000003*")]
+        if hive4_names == "true":
+            # Hive's own compactor leaves no such file beside these names.
+            (warehouse / "t" / base / METADATA_FILE).unlink()
         assert session.run_cleaner() == 1
-        assert {p.name for p in (warehouse / "t").iterdir()} == {"base_0000003", *compacted}
+        assert {p.name for p in (warehouse / "t").iterdir()} == {base, *compacted}
         for reader in readers:
             store.commit_txn(reader)
         assert session.run_cleaner() == 1
-        assert {p.name for p in (warehouse / "t").iterdir()} == {"base_0000003"}
+        assert {p.name for p in (warehouse / "t").iterdir()} == {base}
 
 
 @pytest.fixture
