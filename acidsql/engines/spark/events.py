@@ -17,7 +17,7 @@ from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
-from acidsql.model.table import Column
+from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, ColumnType, PrimitiveType, spark_type
 from acidsql.orc.schema import INSERT
 from acidsql.ports.engine import TableSnapshot
@@ -92,23 +92,10 @@ class EventScan:
         return Events(frame.selectExpr(*ids, *_numbered(values)), _names(values))
 
     def _reader(self, group: FileGroup, schema: str) -> DataFrame:
-        options = {**_OPTIONS, **self._search_argument(group.schema.columns)}
+        table, predicates = in_files(self.snapshot.table, self.predicates, group.schema.columns)
+        options = {**_OPTIONS, **search_argument(self.spark, table, predicates)}
         reader = self.spark.read.schema(schema).options(**options)
         return reader.orc(literal_paths(f.path for f in group.files))
-
-    def _search_argument(self, found: Sequence[FileColumn | None]) -> dict[str, str]:
-        """The predicates in the files' own names."""
-        table = self.snapshot.table
-        pairs = zip(table.columns, found, strict=True)
-        names = {c.name: f.name for c, f in pairs if f is not None and not f.converted}
-        own = all(name == there for name, there in names.items()) and len(names) == len(found)
-        if own:
-            return search_argument(self.spark, table, self.predicates)
-        columns = tuple(replace(c, name=names[c.name]) for c in table.columns if c.name in names)
-        predicates = [
-            replace(p, column=names[p.column]) for p in self.predicates if p.column in names
-        ]
-        return search_argument(self.spark, replace(table, columns=columns), predicates)
 
     def _value(self, column: Column, found: FileColumn | None, prefix: str) -> str:
         if found is None:
@@ -152,6 +139,23 @@ class EventScan:
         hidden = ", ".join(map(str, write_ids.exceptions))
         mark = f"coalesce(currentTransaction, -1) <= {write_ids.high_watermark}"
         return f"{mark} and coalesce(currentTransaction, -1) not in ({hidden})" if hidden else mark
+
+
+def in_files(
+    table: Table, predicates: Sequence[Predicate], found: Sequence[FileColumn | None]
+) -> tuple[Table, Sequence[Predicate]]:
+    """The table with those columns, and by their names, that files can be searched for.
+
+    With the predicates about them. Statistics of a column that is converted when it is read are
+    about other values.
+    """
+    pairs = zip(table.columns, found, strict=True)
+    names = {c.name: f.name for c, f in pairs if f is not None and not f.converted}
+    if len(names) == len(found) and all(name == there for name, there in names.items()):
+        return table, predicates
+    columns = tuple(replace(c, name=names[c.name]) for c in table.columns if c.name in names)
+    known = [replace(p, column=names[p.column]) for p in predicates if p.column in names]
+    return replace(table, columns=columns), known
 
 
 def union(scans: Sequence[Events], *, partitioned: bool) -> Events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,11 +13,12 @@ import pytest
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.errors import LockTimeoutError, WriteConflictError
+from acidsql.model.ids import LockId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.ports.catalog import Partition
 from acidsql.session.session import Session
 from acidsql.settings import Settings
-from acidsql.txn.entities import Opened
+from acidsql.txn.entities import LockComponent, LockResponse, LockType, Opened
 from tests.python_engine import PythonEngine
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -188,6 +190,30 @@ def test_an_aborted_base_is_in_nobodys_way(stage: Stage) -> None:
     stage.ann.execute("INSERT INTO p VALUES (4, 40, 5)")
     stage.ann.execute("COMMIT")
     assert len(stage.ann.execute("SELECT * FROM p").fetchall()) == 4
+
+
+@pytest.mark.parametrize("stage", [{"hive.lock.numretries": "1"}], indirect=True)
+def test_a_table_made_again_meanwhile_is_written_under_its_own_write_id(stage: Stage) -> None:
+    """A write id of the former table would be beyond every snapshot of the new one."""
+    name = TableName("default", "t")
+    table = stage.store.table(name)
+    holder = stage.store.open_txn("dan", "there")
+    exclusive = LockComponent(LockType.EXCLUSIVE, "default", "t")
+    stage.store.lock(holder, [exclusive], "dan", "there")
+
+    look = stage.store.check_lock
+
+    def check_lock(lock_id: LockId) -> LockResponse:
+        shutil.rmtree(table.location)
+        stage.store.drop_table(name)
+        stage.store.create_table(table)
+        Path(table.location).mkdir()
+        stage.store.commit_txn(holder)
+        return look(lock_id)
+
+    stage.store.check_lock = check_lock  # type: ignore[method-assign]
+    stage.ann.execute("INSERT INTO t VALUES (2, 20)")
+    assert stage.ann.execute("SELECT * FROM t").fetchall() == [(2, 20)]
 
 
 def test_who_waited_in_vain_wins_over_nobody(stage: Stage) -> None:
