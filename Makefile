@@ -16,16 +16,26 @@ unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-demo: java .venv/.installed ## Run examples/employee.sql and show the directories and rows it leaves
-	rm -rf '$(WAREHOUSE)'
-	$(BIN)/acidsql run --show-layout --warehouse '$(WAREHOUSE)' examples/employee.sql
-	@echo '> The cleaner removes what no reader needs any more.'
-	$(BIN)/acidsql service --once --warehouse '$(WAREHOUSE)'
-	@ls -1 '$(WAREHOUSE)/employee'
+demo: java .venv/.installed ## Change a small table step by step, and see what each statement does on disk
+	@rm -rf '$(WAREHOUSE)' && mkdir -p '$(WAREHOUSE)'
+	@# What Java and Spark say while they start goes to a file; after a failure it is shown.
+	@$(BIN)/acidsql run --show-layout --warehouse '$(WAREHOUSE)' examples/employee.sql \
+	  2>'$(WAREHOUSE)/_stderr' || { status=$$?; cat '$(WAREHOUSE)/_stderr' >&2; exit $$status; }
+	@echo 'Nobody needs the old directories any more. The cleaner removes them:'
 	@echo
-	@echo 'Each write made new directories (+) and left the old ones as they were.'
-	@echo 'An UPDATE or MERGE wrote which rows are deleted, and the new rows beside them.'
-	@echo 'A compaction joined the directories, and the cleaner removed those that no reader needs.'
+	@echo "> acidsql service --once --warehouse $(WAREHOUSE)"
+	@$(BIN)/acidsql service --once --warehouse '$(WAREHOUSE)'
+	@echo
+	@echo 'One directory is left. Its file holds each row as JSON would show it, with the row id in front'
+	@echo '(operation 0 is an insert; originalTransaction and currentTransaction are write ids):'
+	@echo
+	@echo "> acidsql dump --names $(WAREHOUSE)/employee"
+	@$(BIN)/acidsql dump --names '$(WAREHOUSE)/employee'
+	@echo
+	@echo 'What you saw:'
+	@echo '- Each write added directories (+) and left the files that were there as they were.'
+	@echo '- An UPDATE or MERGE wrote which rows are deleted, and the new rows beside them.'
+	@echo '- A compaction joined the directories, and the cleaner removed those that no reader needs.'
 
 demo-tpch: java .venv/.installed ## Load TPC-H lineitem, change 1 % of it, compare the answers with DuckDB's
 	$(BIN)/python examples/tpch.py

@@ -81,7 +81,8 @@ class Script:
 @click.option(
     "--show-layout",
     is_flag=True,
-    help="Print each statement, and the directories and rows of the tables whose files it changed.",
+    help="Print each statement, the comments before it, and what it changed on disk: new"
+    " directories (+) with their rows, and directories that are gone (-).",
 )
 def run_command(
     sources: tuple[str | Inline, ...],
@@ -155,11 +156,26 @@ def _show(result: Result, printer: Printer, watch: LayoutWatch | None) -> None:
         printer.print(result)
         return
     stream = printer.out if printer.format == "table" else printer.err
-    stream.write("".join(f"> {line}\n" for line in result.statement.strip().splitlines()))
+    stream.writelines(f"{line}\n" for line in _told(result.statement))
     printer.print(result)
     stream.writelines(f"{line}\n" for line in watch.changes())
     stream.write("\n")
     stream.flush()
+
+
+def _told(statement: str) -> Iterator[str]:
+    r"""A statement's lines behind ``>``; the comments in front of it as the text that they are.
+
+    >>> list(_told("-- It is one row.\n\nVALUES (1) -- really"))
+    ['It is one row.', '', '> VALUES (1) -- really']
+    """
+    lines = iter(statement.strip().splitlines())
+    for line in lines:
+        if line.strip() and not line.startswith("--"):
+            yield f"> {line}"
+            break
+        yield line.removeprefix("--").removeprefix(" ")
+    yield from (f"> {line}" for line in lines)
 
 
 def _scripts(sources: tuple[str | Inline, ...]) -> Iterator[Script]:

@@ -191,6 +191,12 @@ def test_a_byte_order_mark_is_no_text(acidsql, session, tmp_path):
     assert acidsql("run", str(file)).exit_code == 0
 
 
+EVENT = (
+    '{"operation":2,"originalTransaction":1,"bucket":536936449,"rowId":7,'
+    '"currentTransaction":2,"row":null}\n'
+)
+
+
 @pytest.mark.usefixtures("dumps")
 def test_show_layout(acidsql, session, tmp_path):
     delta = tmp_path / "sales.db" / "t" / "d=1" / "delta_0000001_0000001_0000"
@@ -202,10 +208,11 @@ def test_show_layout(acidsql, session, tmp_path):
         (delta / ".bucket_00000.crc").write_text("")
         return FakeResult(rows_inserted=2, txn_id=1, write_ids={"sales.t": 1})
 
-    def more() -> FakeResult:
-        (delta.parent / "delta_0000002_0000002_0000").mkdir()
-        (delta.parent / "delta_0000002_0000002_0000" / "bucket_00000").write_text('{"row":3}\n')
-        return FakeResult(rows_inserted=1, txn_id=2, write_ids={"sales.t": 2})
+    def delete() -> FakeResult:
+        deleted = delta.parent / "delete_delta_0000002_0000002_0000"
+        deleted.mkdir()
+        (deleted / "bucket_00001").write_text(EVENT)
+        return FakeResult(rows_deleted=1, txn_id=2, write_ids={"sales.t": 2})
 
     def compact() -> FakeResult:
         shutil.rmtree(delta)
@@ -216,39 +223,49 @@ def test_show_layout(acidsql, session, tmp_path):
         return FakeResult()
 
     session.answers = {
-        "insert\n  all": insert,
-        "more": more,
+        "-- It adds\n--  two.\n\ninsert\n  all -- of them": insert,
+        "delete": delete,
         "compact": compact,
         "a": FakeResult(["n"], [(1,)]),
         "drop": drop,
     }
-    script = "insert\n  all; more; compact; a; drop"
+    script = "-- It adds\n--  two.\n\ninsert\n  all -- of them\n; delete; compact; a; drop"
     done = acidsql("run", "--show-layout", "--warehouse", str(tmp_path), "-e", script)
     assert done.exit_code == 0, done.output
     assert done.stdout == (
-        "> insert\n"
-        ">   all\n"
-        "2 rows inserted (txn 1, write id 1)\n"
-        "sales.db/t/\n"
-        "+ d=1/delta_0000001_0000001_0000/\n"
-        "    _orc_acid_version\n"
-        "    bucket_00000\n"
-        '      {"row":1}\n'
-        '      {"row":2}\n'
+        "It adds\n"
+        " two.\n"
         "\n"
-        "> more\n"
-        "1 row inserted (txn 2, write id 2)\n"
-        "sales.db/t/\n"
-        "  d=1/delta_0000001_0000001_0000/\n"
-        "+ d=1/delta_0000002_0000002_0000/\n"
+        "> insert\n"
+        ">   all -- of them\n"
+        "2 rows inserted (txn 1, write id 1)\n"
+        "sales.db/t/ is new\n"
+        "+ d=1/delta_0000001_0000001_0000/\n"
         "    bucket_00000\n"
-        '      {"row":3}\n'
+        "      +-----+\n"
+        "      | row |\n"
+        "      +-----+\n"
+        "      |   1 |\n"
+        "      |   2 |\n"
+        "      +-----+\n"
+        "\n"
+        "> delete\n"
+        "1 row deleted (txn 2, write id 2)\n"
+        "sales.db/t/\n"
+        "+ d=1/delete_delta_0000002_0000002_0000/\n"
+        "    bucket_00001\n"
+        "      +--------+----------+--------+-----------+-----+\n"
+        "      | event  | write id | bucket | statement | row |\n"
+        "      +--------+----------+--------+-----------+-----+\n"
+        "      | delete |        1 |      1 |         1 |   7 |\n"
+        "      +--------+----------+--------+-----------+-----+\n"
+        "  1 directory as before\n"
         "\n"
         "> compact\n"
         "OK\n"
         "sales.db/t/\n"
         "- d=1/delta_0000001_0000001_0000/\n"
-        "  d=1/delta_0000002_0000002_0000/\n"
+        "  1 directory as before\n"
         "\n"
         "> a\n"
         "+---+\n"
@@ -263,6 +280,44 @@ def test_show_layout(acidsql, session, tmp_path):
         "sales.db/t/ is gone\n"
         "\n"
     )
+
+
+@pytest.mark.usefixtures("dumps")
+def test_show_layout_shows_the_first_rows_of_a_long_file(acidsql, session, tmp_path):
+    table = tmp_path / "t"
+
+    def insert() -> FakeResult:
+        table.mkdir()
+        (table / "000000_0").write_text("".join(f'{{"n":{n}}}\n' for n in range(23)))
+        (table / "000000_0_copy_1").write_text("")
+        return FakeResult()
+
+    session.answers = {"insert": insert}
+    done = acidsql("run", "--show-layout", "--warehouse", str(tmp_path), "-e", "insert")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert "      | 19 |" in lines
+    assert "      | 20 |" not in lines
+    assert lines[-4:] == [
+        f"      3 rows more: acidsql dump {table / '000000_0'}",
+        "    000000_0_copy_1",
+        "      (no rows)",
+        "",
+    ]
+
+
+@pytest.mark.usefixtures("dumps")
+def test_show_layout_goes_on_after_a_file_that_is_no_orc(acidsql, session, tmp_path):
+    def insert() -> FakeResult:
+        (tmp_path / "t").mkdir()
+        (tmp_path / "t" / "000000_0").write_text("corrupt")
+        return FakeResult()
+
+    session.answers = {"insert": insert, "next": FakeResult()}
+    done = acidsql("run", "--show-layout", "--warehouse", str(tmp_path), "-e", "insert; next")
+    assert done.exit_code == 0, done.output
+    assert "    000000_0\n      (its rows cannot be shown: it is no ORC file)\n" in done.stdout
+    assert executed(session) == ["insert", "next"]
 
 
 def test_show_layout_needs_local_files(acidsql, session):
