@@ -47,7 +47,12 @@ def connection_options(command: F) -> F:
 def property_option(command: F) -> F:
     """Adds ``-D KEY=VALUE``, as ``properties``, to a command."""
     option = click.option(
-        "-D", "--config", "properties", multiple=True, metavar="KEY=VALUE", help="A Hive property."
+        "-D",
+        "--config",
+        "properties",
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="A property of Hive, acidsql or Spark.",
     )
     return option(command)
 

@@ -97,7 +97,7 @@ def run_command(
 ) -> None:
     """Run SQL from files, standard input (-) and -e, in the order given.
 
-    With none of them, SQL that is piped in is run.
+    Without any of them, it runs the SQL that is piped in.
 
     Stops at the first error with exit status 3.
     """
