@@ -2,7 +2,8 @@
 """TPC-H lineitem through its life as a Hive ACID table, with DuckDB beside it as the judge.
 
 Load, delete, update, merge, compact: after each step q1, q6 and the totals must equal those of
-DuckDB after the same statements. `make demo-tpch` runs it; the exit status is 1 if an answer differs.
+DuckDB after the same statements. `make demo-tpch` runs it; the exit status is 1 if an answer
+differs.
 """
 
 from __future__ import annotations
