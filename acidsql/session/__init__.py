@@ -1,1 +1,1 @@
-"""What a user holds: a session, its scripts and transactions."""
+"""The session that a user holds, its scripts and its transactions."""

@@ -1,4 +1,4 @@
-"""A bare directory as a table under a snapshot that the caller gives in Hive's text forms."""
+"""A bare directory as a table. The caller gives the snapshot in Hive's text forms."""
 
 from __future__ import annotations
 
@@ -35,13 +35,15 @@ def directory_snapshot(
     stored_as: str | None = None,
     field_delimiter: str = FIELD_DELIMITER,
 ) -> TableSnapshot:
-    """The directory as a table of these columns, under a valid write id list or, None, all of it.
+    """The directory as a table with the columns of ``schema``, under a valid write id list.
 
-    Partitions are found by the names of directories. Without ``row_id`` it may be that of an
-    insert-only table, which is told by its files' names; ``stored_as`` None finds their format by
-    their first bytes. AnalysisError for columns that do not fit together, ConfigError for a list, a
-    format or a delimiter that is none, StorageError for a directory that is missing or does not
-    look like its partition columns or its format.
+    ``write_ids`` None stands for a list that sees everything. Partitions are found by the names of
+    directories. Without ``row_id`` the directory may belong to an insert-only table; the names of
+    its files show that. With ``stored_as`` None the first bytes of the files show their format.
+
+    Raises AnalysisError for columns that do not fit together; ConfigError for an invalid list,
+    format or delimiter; StorageError for a directory that is missing, or that does not match the
+    partition columns or the format.
     """
     given = _format(stored_as, field_delimiter, row_id=row_id)
     location = directory_path(path, storage)
@@ -66,9 +68,9 @@ def directory_snapshot(
 
 
 def directory_path(path: str | os.PathLike[str], storage: Storage) -> str:
-    """The directory as Spark will name its files: a local one by its whole path.
+    """The directory as it begins the paths that Spark reports: a local one is an absolute path.
 
-    ConfigError for what is no text.
+    ConfigError for a path that is not a string.
     """
     location = _text("path", os.fspath(path) if isinstance(path, os.PathLike) else path)
     local = storage.local_path(location) if local_path_of(location) is not None else None
@@ -77,31 +79,37 @@ def directory_path(path: str | os.PathLike[str], storage: Storage) -> str:
 
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str) or "\0" in value:
-        kind = "one with a NUL" if isinstance(value, str) else f"a {type(value).__name__}"
-        raise ConfigError(f"{name} of read_acid is a text, not {kind}")
+        if isinstance(value, str):
+            raise ConfigError(f"{name} of read_acid must not contain a NUL character")
+        kind = type(value).__name__
+        raise ConfigError(f"{name} of read_acid must be a string, not a {kind}")
     return value
 
 
 def _format(stored_as: str | None, field_delimiter: str, *, row_id: bool) -> FileFormat | None:
     _text("field_delimiter", field_delimiter)
     if len(field_delimiter) != 1 or not field_delimiter.isascii() or field_delimiter in "\r\n":
-        raise ConfigError("field_delimiter is one ASCII character, and no line break")
+        raise ConfigError("field_delimiter must be one ASCII character other than a line break")
     if stored_as is None:
         return None
     _text("stored_as", stored_as)
     given = next((f for f in FileFormat if f.value == stored_as.upper()), None)
     if given is None:
         names = ", ".join(f.value for f in FileFormat)
-        raise ConfigError(f"stored_as is not one of {names}: {stored_as[:100]!r}")
+        raise ConfigError(f"stored_as must be one of {names}, not {stored_as[:100]!r}")
     if row_id and given is not FileFormat.ORC:
-        raise ConfigError(f"rows stored as {given.value} have no row ids")
+        raise ConfigError(
+            f"rows stored as {given.value} have no row ids",
+            hint="Leave out row_id=True.",
+        )
     return given
 
 
 def _is_insert_only(files: Sequence[ListedFile]) -> bool:
-    """Whether all files lie in deltas and bases, and none of them is called as one of events.
+    """Whether all files lie in deltas and bases, and none has the name of an event file.
 
-    A full-ACID table may look so, too, if it holds nothing but loaded files: its rows are the same.
+    A full-ACID table that holds only files of LOAD DATA looks the same. Reading it as insert-only
+    gives the same rows.
     """
     data = [f.path.split("/") for f in files]
     return bool(data) and all(
@@ -115,25 +123,26 @@ def _insert_only(
 ) -> Table:
     if files and not _is_insert_only(files):
         raise StorageError(
-            f"{table.location} is no directory of an insert-only table",
-            detail="Some of its files lie in no base or delta, or are called like those of events.",
+            f"{table.location} is not the directory of an insert-only table",
+            detail="Some of its files lie outside of bases and deltas, or have names of event"
+            " files (bucket_N).",
         )
     properties = {**table.parameters, "transactional_properties": "insert_only"}
     paths = [f"{table.location}/{f.path}" for f in files if f.size]
-    # Each file is asked: lines of text would come of anything.
+    # Every file is looked at: any bytes at all can be read as lines of text.
     found = {} if given else {_file_format(path, storage): path for path in paths}
     if len(found) > 1:
         raise StorageError(
             f"files in {table.location} differ in their format",
             detail=" ".join(f"{path} is {f.value}." for f, path in found.items()),
-            hint="Read the partitions of each format apart. A text that begins like another format"
-            " needs stored_as.",
+            hint="Read the partitions of each format separately. Text files whose first bytes look"
+            " like another format need stored_as.",
         )
     return replace(table, parameters=properties, format=given or next(iter(found), FileFormat.ORC))
 
 
 def _file_format(path: str, storage: Storage) -> FileFormat:
-    """By the file's first bytes: those of ORC and Parquet begin with signs, others are text."""
+    """The format by the first bytes: ORC and Parquet have magic numbers, any other file is text."""
     with storage.open_input(path) as source:
         start = source.read(4)
     if start == b"PAR1":
@@ -142,7 +151,7 @@ def _file_format(path: str, storage: Storage) -> FileFormat:
 
 
 def directory_txns(txns: str | None) -> ValidTxnList:
-    """The valid txn list, or, for None, one that sees everything. ConfigError if it is none."""
+    """The valid txn list; None gives one that sees everything. ConfigError for an invalid text."""
     if txns is None:
         return ValidTxnList(TxnId(NONE_OPEN))
     return _parsed(ValidTxnList.parse, txns, 4)
@@ -163,11 +172,11 @@ def _refuse_same_names(columns: Sequence[Column]) -> None:
 
 
 def _parsed(parse: Callable[[str], _List], text: str, parts: int) -> _List:
-    """Hive's text form, whose parts are separated by colons."""
+    """A list from Hive's text form of ``parts`` parts with colons between them."""
     _text("a snapshot", text)
     try:
         if text.count(":") != parts - 1:
-            raise ValueError(f"it has {text.count(':') + 1} parts, not {parts}")
+            raise ValueError(f"the text has {text.count(':') + 1} parts, not {parts}")
         return parse(text)
     except ValueError as error:
         what, form = {
@@ -184,7 +193,7 @@ def _parsed(parse: Callable[[str], _List], text: str, parts: int) -> _List:
 def _partitions(
     location: str, keys: Sequence[str], above: tuple[tuple[str, str | None], ...], storage: Storage
 ) -> Iterator[PartitionLocation]:
-    """The directories that lie as deep as there are keys, each named ``key=value``."""
+    """The partition directories: one level ``key=value`` for each key, in the order of the keys."""
     if not keys:
         yield PartitionLocation(PartitionName(above) if above else None, location)
         return
@@ -196,7 +205,7 @@ def _partitions(
             raise StorageError(
                 f'"{name}" is not a directory of partition column "{keys[0]}"',
                 detail=f"It lies in {location}.",
-                hint=f"Directories are named {keys[0]}=value. List in partitioned_by, in their"
-                " order, the columns that the directories are named after.",
+                hint=f"Directories of this level must be named {keys[0]}=value. List the partition"
+                " columns in partitioned_by, in the order of the levels.",
             )
         yield from _partitions(f"{location}/{name}", keys[1:], (*above, *found), storage)

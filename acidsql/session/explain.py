@@ -1,4 +1,4 @@
-"""EXPLAIN and EXPLAIN LOCKS: what a statement would do, and what it would lock first."""
+"""EXPLAIN and EXPLAIN LOCKS: what a statement would do, and which locks it would ask for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from acidsql.txn.policy import TxnPolicy
 
 
 def explain(statement: Explain, scope: Scope, policy: TxnPolicy) -> Result:
-    """The plan as a tree, or one row per lock, as Hive writes them: ``db.t.p=1 -> SHARED_READ``."""
+    """The plan as a tree, or one row for each lock in Hive's form: ``db.t.p=1 -> SHARED_READ``."""
     explained = statement.statement
     if not isinstance(explained, Planned):
         return _lock_rows(_unplanned_locks(explained, scope))
@@ -40,7 +40,7 @@ def _unplanned_locks(
 ) -> Sequence[LockComponent]:
     if isinstance(statement, Compact):
         plan_compact(statement, scope.names, scope.arguments)
-        return []  # its worker asks for locks
+        return []  # the worker that carries the compaction out asks for the locks
     return definition_locks(statement, scope)
 
 

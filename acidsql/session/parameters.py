@@ -1,4 +1,4 @@
-"""What a caller gives: the values of parameters, and arguments that are what they should be."""
+"""The arguments of a caller: the values of parameters, and checks of types."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from acidsql.errors import AnalysisError, ConfigError
 from acidsql.grammar.lexer import Source
 
 Args = Mapping[str, Any] | Sequence[Any] | None
-"""Values for ``:name``, by name, or for each ``?``, in order."""
+"""Values for parameters: a mapping for ``:name``, a sequence for each ``?`` in order."""
 
 
 def named_arguments(args: Args, sql: str) -> dict[str, Any]:
-    """Parameters by name; the n-th ``?`` is called ``_n``.
+    """The values of the parameters by name; the n-th ``?`` is called ``_n``.
 
-    AnalysisError for anything but a mapping of names, a sequence or an array, for a text that is
-    no Unicode, and for a list that has not one value for each ``?`` of the statement.
+    Raises AnalysisError for anything but a mapping of names, a sequence or an array; for a string
+    that is not valid Unicode; and for a list that does not have one value for each ``?``.
 
     >>> named_arguments([7], "SELECT '?', ?")
     {'_1': 7}
@@ -24,18 +24,21 @@ def named_arguments(args: Args, sql: str) -> dict[str, Any]:
     if args is None:
         return {}
     if isinstance(args, str | bytes):
-        raise AnalysisError("args is a list or a dict, not a text", hint="Write [value].")
+        raise AnalysisError(
+            "args must be a list or a dict, not a string", hint="Write [value] for one value."
+        )
     if isinstance(args, Mapping):
         named = dict(args)
         for name in named:
             if not isinstance(name, str):
                 raise AnalysisError(
-                    f"a name in args is {_kind(name)}, not a text",
-                    hint="Values for ? come in a list.",
+                    f"a name in args must be a string, not {_kind(name)}",
+                    hint="Pass values for ? in a list.",
                 )
     elif not isinstance(args, Sequence) and not hasattr(args, "__array__"):
         raise AnalysisError(
-            f"args is {_kind(args)}, not a list or a dict", hint="Write list(args), in its order."
+            f"args must be a list or a dict, not {_kind(args)}",
+            hint="Pass list(args), with the values in the order of the parameters.",
         )
     else:
         named = {f"_{number}": value for number, value in enumerate(args, 1)}
@@ -43,7 +46,7 @@ def named_arguments(args: Args, sql: str) -> dict[str, Any]:
         if len(named) != marks:
             raise AnalysisError(
                 f"{len(named)} values for {marks} parameters",
-                hint="A list has one value for each ?; values for :name come in a dict.",
+                hint="Pass a list with one value for each ?, or a dict of the values for :name.",
             )
     for name, value in named.items():
         if isinstance(value, str):
@@ -52,37 +55,37 @@ def named_arguments(args: Args, sql: str) -> dict[str, Any]:
 
 
 def require_text(value: object, what: str) -> None:
-    """ConfigError for what is no text, AnalysisError for one that cannot be stored."""
+    """ConfigError for a value that is not a string, AnalysisError for one that cannot be stored."""
     if not isinstance(value, str):
-        raise ConfigError(f"{what} is a text, not {_kind(value)}")
+        raise ConfigError(f"{what} must be a string, not {_kind(value)}")
     check_text(value, what)
 
 
 def require_count(value: object, what: str, least: int = 0) -> None:
-    """ConfigError unless it is a whole number, and not below ``least``."""
+    """ConfigError unless the value is a whole number of at least ``least``."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         given = value if isinstance(value, int) else _kind(value)
-        raise ConfigError(f"{what} is a whole number from {least} on, not {given}")
+        raise ConfigError(f"{what} must be a whole number of at least {least}, not {given}")
 
 
 def require_mapping(value: object, what: str) -> None:
-    """ConfigError unless its keys are texts, and its values texts, numbers, True or False."""
+    """ConfigError unless the value is a mapping from strings to strings, numbers or booleans."""
     if not isinstance(value, Mapping):
-        raise ConfigError(f"{what} is a dict, not {_kind(value)}")
+        raise ConfigError(f"{what} must be a dict, not {_kind(value)}")
     for key, item in value.items():
         require_text(key, f"a key of {what}")
         if not isinstance(item, str | int | float):
-            raise ConfigError(f'"{key}" of {what} is a text, not {_kind(item)}')
+            raise ConfigError(f'"{key}" of {what} must be a string, not {_kind(item)}')
 
 
 def _kind(value: object) -> str:
-    """What a value is, without asking it."""
-    return "None" if value is None else f"of type {type(value).__name__}"
+    """The kind of a value for a message. Calls none of the value's methods: they may be hostile."""
+    return "None" if value is None else f"a value of type {type(value).__name__}"
 
 
 def check_text(text: str, what: str) -> None:
-    """AnalysisError for a text that cannot be stored."""
+    """AnalysisError for a text that cannot be stored: one with a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise AnalysisError(f"{what} is no Unicode text", detail=str(error)) from None
+        raise AnalysisError(f"{what} is not valid Unicode", detail=str(error)) from None

@@ -1,4 +1,4 @@
-"""Many statements: run them one by one, stop at the first error, stream the results."""
+"""Scripts: their statements run one by one and stop at the first error; results are streamed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ T = TypeVar("T")
 
 
 def run_script(text: str, execute: Callable[[str, int, int], T]) -> Iterator[T]:
-    """The result of each statement, each executed only when it is asked for.
+    """The result of each statement. A statement runs when its result is asked for.
 
-    ``execute`` takes a statement and the line and column at which it starts. Its first error ends
-    the script, and so does text that cannot be split; what ran before stays done.
+    ``execute`` takes a statement and the line and column at which that statement starts. The first
+    error ends the script, and so does text that cannot be split. Statements that ran before the
+    error stay done.
     """
     for statement in split(text):
         yield execute(statement.text, statement.line, statement.column)

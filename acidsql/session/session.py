@@ -1,4 +1,4 @@
-"""One statement's life, from its text to its commit."""
+"""The session: it takes a statement from its text to its commit."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ _log = logging.getLogger(__name__)
 
 
 class Session:
-    """A warehouse, its store and an engine; runs statements. A context manager.
+    """Runs statements on a warehouse with its store and an engine. A context manager.
 
-    Made by `acidsql.connect`. Statements may come from several threads.
+    Made by `acidsql.connect`. Several threads may run statements at the same time.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Session:
         bounds: Bounds = UNBOUNDED,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``progress`` is what the engine tells its phases."""
+        """``progress`` receives the phases of the engine's work."""
         self._sleep = sleep
         self._store = store
         self._engine = engine
@@ -115,7 +115,8 @@ class Session:
         self._reflection = reflection
         self._names = SessionNames(store, engine)
 
-        # No method: what is held for the session's sake must not hold the session.
+        # An object of its own, not a bound method: transactions and leases keep it, and they must
+        # not keep the session alive.
         open_txn = TxnOpener(store, user, host, policy, heartbeats, progress or UNWATCHED)
         self._progress = progress or Relay()
         self._open_txn = open_txn
@@ -129,7 +130,7 @@ class Session:
 
     @property
     def new_warehouse(self) -> str | None:
-        """The warehouse, if there was no store for it until this session was made."""
+        """The warehouse, if this session made its store; None if the store was there before."""
         return self._warehouse if self._is_new else None
 
     # -- statements --------------------------------------------------------------------------------
@@ -139,10 +140,10 @@ class Session:
     ) -> Result:
         """Run one statement.
 
-        ``args`` binds ``:name`` (a mapping) or ``?`` (a sequence) as values. A statement that loses
-        a write conflict runs again up to ``retries`` times, each time on a new snapshot; not inside
-        a transaction. ``line`` and ``column`` say where the statement begins in a script. Raises
-        AcidSqlError.
+        ``args`` gives the values of the parameters: a mapping for ``:name``, a sequence for ``?``.
+        A statement that loses a write conflict runs again up to ``retries`` times, each time on a
+        new snapshot. Inside a transaction ``retries`` must be 0. ``line`` and ``column`` are the
+        place of the statement in a script, for errors. Raises AcidSqlError.
         """
         self._check_open()
         require_text(sql, "the statement")
@@ -163,9 +164,10 @@ class Session:
         return result
 
     def execute_script(self, text: str, *, single_transaction: bool = False) -> Iterator[Result]:
-        """Run many statements, each when its result is asked for; the first error ends it.
+        """Run many statements; each runs when its result is asked for.
 
-        With ``single_transaction`` all of them are committed at the end, or none.
+        The first error ends the script. With ``single_transaction`` all statements are committed
+        together at the end, or none of them.
         """
         require_text(text, "the script")
         with self.transaction() if single_transaction else nullcontext():
@@ -175,9 +177,9 @@ class Session:
 
     @contextmanager
     def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
-        """A transaction over the statements of a block: leaving it commits, an error rolls back.
+        """A transaction over the statements of a ``with`` block; the same as BEGIN and COMMIT.
 
-        The same as BEGIN and COMMIT. TxnError if one is open.
+        Leaving the block commits, an error rolls back. TxnError if a transaction is open already.
         """
         self._check_open()
         begun = self._transactions.begin(read_only=read_only or None)
@@ -196,9 +198,10 @@ class Session:
         return self._transactions.in_block
 
     def table(self, name: str) -> Any:
-        """A table as a lazy Spark DataFrame under one snapshot: a transaction's, if one is open.
+        """A table as a lazy Spark DataFrame under one snapshot.
 
-        The snapshot is kept, and its files with it, until the session is closed.
+        The snapshot is that of the open transaction, if there is one, else a new one. The snapshot
+        and its files are kept until the session is closed.
         """
         self._check_open()
         require_text(name, "the name of a table")
@@ -224,14 +227,16 @@ class Session:
         stored_as: str | None = None,
         field_delimiter: str = FIELD_DELIMITER,
     ) -> Any:
-        """The rows of an ACID table's directory, which no catalog need know, as a DataFrame.
+        """The rows of an ACID table's directory as a DataFrame. No catalog need know the table.
 
-        ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. The snapshot comes in
-        Hive's text forms (``db.table:watermark:min open:open:aborted`` and the same without the
-        table); None sees everything. ``row_id`` puts ``row__id`` first. Files of an insert-only
-        table may be ORC, PARQUET or TEXTFILE, of which ``field_delimiter`` parts the fields; with
-        ``stored_as`` None their first bytes tell, else it must say which. Nothing keeps a cleaner
-        from the files. Raises AcidSqlError.
+        ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. ``valid_write_ids`` has
+        Hive's text form ``db.table:watermark:min open:open:aborted``; ``valid_txns`` has the same
+        form without the table. None for either sees everything. ``row_id`` adds the column
+        ``row__id`` in front.
+
+        Files of an insert-only table may be ORC, PARQUET or TEXTFILE: ``stored_as`` names the
+        format, or, None, the first bytes of the files tell. ``field_delimiter`` stands between the
+        fields of TEXTFILE. Nothing keeps a cleaner from removing the files. Raises AcidSqlError.
         """
         self._check_open()
         location = directory_path(path, self._storage)
@@ -244,22 +249,23 @@ class Session:
         return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 
     def register(self, name: str, frame: Any) -> None:
-        """Make rows usable as a source under a name, before any table of that name.
+        """Make rows usable as a source under a name. The name hides a table of the same name.
 
-        They are a DataFrame of Spark or pandas, or an Arrow table, record batch or reader (or what
-        else gives an Arrow stream). Those of pandas and Arrow are copied now, which starts Spark;
-        pandas' index is no column, its NaN is NULL. AnalysisError for anything else.
+        ``frame`` is a Spark or pandas DataFrame, or an Arrow table, record batch, reader or other
+        object that gives an Arrow stream. Rows of pandas and Arrow are copied now, which starts
+        Spark. The index of a pandas frame is no column, and its NaN becomes NULL. AnalysisError for
+        anything else.
         """
         self._check_open()
         require_text(name, "the name of a frame")
         self._engine.register(name, frame)
 
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
-        """For a block, tell a watcher what statements and their results are at."""
+        """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
 
     def run_worker(self) -> int:
-        """Carry out the queued compactions; how many were done."""
+        """Carry out the queued compactions. Returns how many were carried out."""
         self._check_open()
         return run_worker(
             self._store, self._store, self._engine, self._supervisor,
@@ -267,7 +273,10 @@ class Session:
         )  # fmt: skip
 
     def run_cleaner(self) -> int:
-        """Remove what no open reader can need any more; how many compactions were cleaned."""
+        """Remove directories that no open reader can need any more.
+
+        Returns how many compactions were cleaned up after.
+        """
         self._check_open()
         self._leases.settle()
         scope = BackgroundScope(
@@ -277,7 +286,10 @@ class Session:
         return run_cleaner(scope)
 
     def run_housekeeper(self) -> list[int]:
-        """Abort transactions without a heartbeat, trim the transaction tables; the ids aborted."""
+        """Abort transactions without a heartbeat and trim the transaction tables.
+
+        Returns the ids of the aborted transactions.
+        """
         self._check_open()
         return list(map(int, run_housekeeper(self._store)))
 
@@ -285,15 +297,15 @@ class Session:
     def failures(self) -> Mapping[str, int]:
         """How often work in the background has failed since the session began.
 
-        By its name: ``heartbeat``, ``lease``, ``worker``, ``cleaner``. The log has told each time;
-        ``log`` counts where it could not.
+        Keys are the names of the work: ``heartbeat``, ``lease``, ``worker``, ``cleaner``. Each
+        failure was logged; ``log`` counts the failures that could not be logged.
         """
         return self._supervisor.failures
 
     def close(self) -> None:
-        """Let go of every snapshot, the engine and the store. Idempotent.
+        """Release every snapshot, the engine and the store. Idempotent.
 
-        In a forked child nothing happens: all of it is the parent's.
+        Does nothing in a forked child: snapshots, engine and store belong to the parent.
         """
         if self._closed or not self._home.is_here:
             return
@@ -424,6 +436,6 @@ class Session:
 
 
 def _abandoned(transactions: TransactionControl, leases: Leases) -> None:
-    """What a session that nobody closed leaves to its leases' thread."""
+    """Give the closing of a session that nobody closed to the thread of its leases."""
     leases.soon(transactions.close)
     leases.soon(leases.close)

@@ -1,4 +1,7 @@
-"""The transaction state of a session: autocommit, or a block that is open."""
+"""The transaction state of a session: autocommit, and the open transaction block if there is one.
+
+A block is an open transaction of several statements.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ _ALLOWED = (
 
 
 class TransactionControl:
-    """What BEGIN, COMMIT, ROLLBACK, SET TRANSACTION and SET AUTOCOMMIT change."""
+    """The state that BEGIN, COMMIT, ROLLBACK, SET TRANSACTION and SET AUTOCOMMIT change."""
 
     def __init__(
         self,
@@ -74,9 +77,11 @@ class TransactionControl:
 
     @contextmanager
     def statement(self, statement: Statement | None = None) -> Iterator[TransactionBlock | None]:
-        """The block a statement runs in, or None; without autocommit it may have to begin here.
+        """The block that a statement runs in, or None for a transaction of its own.
 
-        An error leaves what earlier statements did as it was, unless the transaction is lost.
+        Without autocommit, a write or a query (or None, a read) begins a block if none is open. An
+        error of the statement leaves the work of earlier statements as it was, unless it ends the
+        transaction: an interrupt or an abort does.
         """
         starts = statement is None or isinstance(statement, WriteStatement | Query)
         with self._guard:
@@ -99,7 +104,7 @@ class TransactionControl:
                 raise
 
     def run(self, statement: TransactionStatement) -> Result:
-        """Carry out a statement about the transaction itself."""
+        """Carry out a statement about the transaction itself, such as COMMIT."""
         match statement:
             case Begin():
                 return _done("begin", self.begin(read_only=statement.read_only))
@@ -117,7 +122,7 @@ class TransactionControl:
                 assert_never(statement)
 
     def begin(self, *, read_only: bool | None = None) -> TransactionBlock:
-        """Open a block; its one snapshot is taken here. TxnError if one is open."""
+        """Open a block and take its one snapshot. TxnError if a block is open already."""
         with self._guard:
             if self._block is not None:
                 raise TxnError(
@@ -125,7 +130,7 @@ class TransactionControl:
                     hint="COMMIT or ROLLBACK ends it; transactions do not nest.",
                     code=20007,
                 )
-            # So that a session which is collected with the block open can have it rolled back.
+            # The thread of the leases rolls the block back if the session is collected meanwhile.
             self._leases.start()
             chosen = self._next_read_only if read_only is None else read_only
             txn = self._open_txn(TxnType.READ_ONLY if chosen else TxnType.DEFAULT)
@@ -139,7 +144,7 @@ class TransactionControl:
             return self._block
 
     def commit(self) -> Result:
-        """End the block; everything it wrote becomes visible at once, or nothing."""
+        """End the block. Everything that it wrote becomes visible at once, or nothing does."""
         with self._ending() as block:
             if block is None:
                 return Result("commit", message="OK")
@@ -147,7 +152,7 @@ class TransactionControl:
             return _done("commit", block)
 
     def rollback(self) -> Result:
-        """End the block; nothing it wrote stays."""
+        """End the block. Nothing that it wrote stays."""
         with self._ending() as block:
             if block is None:
                 return Result("rollback", message="OK")
@@ -155,23 +160,27 @@ class TransactionControl:
             return _done("rollback", block)
 
     def commit_if(self, block: TransactionBlock) -> None:
-        """`commit`, unless the block has been ended by a statement."""
+        """`commit`, unless a statement has ended the block already."""
         if self._block is block:
             self.commit()
 
     def rollback_if(self, block: TransactionBlock) -> None:
-        """`rollback`, unless the block has ended."""
+        """`rollback`, unless the block has ended already."""
         if self._block is block:
             self.rollback()
 
     def close(self) -> None:
-        """Roll back what is open. Idempotent."""
+        """Roll back the block, if one is open. Idempotent."""
         if self._block is not None:
             self.rollback()
 
     @contextmanager
     def _ending(self) -> Iterator[TransactionBlock | None]:
-        """The block, which has ended when this does; an interrupt before that leaves it open."""
+        """The open block, or None if autocommit is off and no statement has begun one.
+
+        The block has ended when the ``with`` block is left. An interrupt before the ``with`` block
+        is entered leaves it open. TxnError if no transaction can be ended.
+        """
         block = self._block
         if block is None:
             if self._autocommit:
@@ -186,7 +195,7 @@ class TransactionControl:
                 self._block = None
 
     def _require_current(self, block: TransactionBlock) -> None:
-        """Another thread may have ended the block while this one waited for it."""
+        """TxnError if another thread ended the block while this one waited for its guard."""
         if self._block is not block:
             raise TxnError(
                 f"transaction {block.txn.txn_id} was ended by another thread", hint="BEGIN again."
@@ -211,7 +220,7 @@ class TransactionControl:
 
     def _set_autocommit(self, on: bool) -> None:
         if on and self._block is not None:
-            # As JDBC has it; a lost transaction says so here.
+            # JDBC's setAutoCommit(true) commits, too. A lost transaction raises its error here.
             self.commit()
         self._autocommit = on
 
@@ -219,7 +228,7 @@ class TransactionControl:
 def _refuse_in_block(statement: Statement) -> None:
     if not isinstance(statement, _ALLOWED):
         raise UnsupportedStatementError(
-            "a statement about tables and their files is not allowed in a transaction",
+            "CREATE, ALTER, DROP and MSCK are not allowed in a transaction",
             detail="It cannot be rolled back.",
             hint="COMMIT or ROLLBACK first.",
             code=20007,

@@ -47,9 +47,9 @@ def test_what_does_not_go_together_is_an_error(session: Session, warehouse: Path
     written(session, "TEXTFILE")
     path, schema = str(warehouse / "t"), "id int, s string"
     for more, message in (
-        ({"stored_as": "AVRO"}, "stored_as is not one of ORC, PARQUET, TEXTFILE"),
+        ({"stored_as": "AVRO"}, "stored_as must be one of ORC, PARQUET, TEXTFILE"),
         ({"stored_as": "PARQUET", "row_id": True}, "rows stored as PARQUET have no row ids"),
-        ({"field_delimiter": "||"}, "field_delimiter is one ASCII character"),
+        ({"field_delimiter": "||"}, "field_delimiter must be one ASCII character"),
     ):
         with pytest.raises(ConfigError, match=message):
             session.read_acid(path, schema=schema, partitioned_by="p int", **more)
@@ -58,7 +58,7 @@ def test_what_does_not_go_together_is_an_error(session: Session, warehouse: Path
     with pytest.raises(StorageError, match="differ in their format"):
         session.read_acid(path, schema=schema, partitioned_by="p int")
     (warehouse / "t" / "p=2" / "000000_0").write_bytes(b"1;an original file")
-    with pytest.raises(StorageError, match="no directory of an insert-only table"):
+    with pytest.raises(StorageError, match="not the directory of an insert-only table"):
         session.read_acid(path, schema=schema, partitioned_by="p int", stored_as="TEXTFILE")
 
 

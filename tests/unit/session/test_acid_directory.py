@@ -51,11 +51,11 @@ def test_none_is_no_partition_column(partitioned: Path) -> None:
     ],
 )
 def test_what_is_no_text_is_refused(partitioned: Path, given: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="is a text, not a"):
+    with pytest.raises(ConfigError, match="must be a string, not a"):
         snapshot(partitioned, **given)
 
 
 @pytest.mark.parametrize("path", [None, 5, b"a b", "a\0b"])
 def test_what_is_no_path_is_refused(partitioned: Path, path: Any) -> None:
-    with pytest.raises(AcidSqlError, match="path of read_acid is a text"):
+    with pytest.raises(AcidSqlError, match="path of read_acid must"):
         snapshot(path)

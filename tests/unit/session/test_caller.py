@@ -57,7 +57,7 @@ def test_a_statement_or_a_name_that_is_none(session, odd):
 @pytest.mark.parametrize("odd", [None, "1", 1.0, True, -1, [1], Hostile()], ids=type)
 def test_numbers_that_are_none(session, odd):
     for option in ("retries", "line", "column"):
-        with pytest.raises(ConfigError, match=f"{option} is a whole number"):
+        with pytest.raises(ConfigError, match=f"{option} must be a whole number"):
             session.execute("SHOW TABLES", **{option: odd})
 
 
@@ -67,16 +67,16 @@ INSERT = "INSERT INTO t VALUES (?, 'a')"
 @pytest.mark.parametrize(
     ("odd", "why"),
     [
-        ((n for n in [1]), "args is of type generator"),
-        ({1}, "args is of type set"),
-        ({1: 1}, "a name in args is of type int"),
-        ({None: 1}, "a name in args is None"),
-        ({b"a": 1}, "a name in args is of type bytes"),
-        (5, "args is of type int"),
-        (object(), "args is of type object"),
-        (Hostile(), "args is of type Hostile"),
-        ("1", "args is a list or a dict, not a text"),
-        (b"1", "args is a list or a dict, not a text"),
+        ((n for n in [1]), "args must be a list or a dict, not a value of type generator"),
+        ({1}, "args must be a list or a dict, not a value of type set"),
+        ({1: 1}, "a name in args must be a string, not a value of type int"),
+        ({None: 1}, "a name in args must be a string, not None"),
+        ({b"a": 1}, "a name in args must be a string, not a value of type bytes"),
+        (5, "args must be a list or a dict, not a value of type int"),
+        (object(), "args must be a list or a dict, not a value of type object"),
+        (Hostile(), "args must be a list or a dict, not a value of type Hostile"),
+        ("1", "args must be a list or a dict, not a string"),
+        (b"1", "args must be a list or a dict, not a string"),
     ],
 )
 def test_args_of_odd_types(session, odd, why):
@@ -118,7 +118,7 @@ def test_connecting_with_odd_types(tmp_path, options):
 
 @pytest.mark.parametrize("value", [None, ["1s"], object(), {}], ids=type)
 def test_a_property_of_an_odd_type(tmp_path, value):
-    with pytest.raises(ConfigError, match=r'"hive\.txn\.timeout" of config is a text'):
+    with pytest.raises(ConfigError, match=r'"hive\.txn\.timeout" of config must be a string'):
         acidsql.connect(tmp_path, config={"hive.txn.timeout": value})
 
 
