@@ -1,6 +1,7 @@
 """INSERT, UPDATE, DELETE, MERGE, compaction and transactions on Hive ACID tables, for Spark.
 
-The public names. What they need is imported on first use, so ``import acidsql`` stays cheap.
+This module has the public names. Their dependencies are imported on first use, so that
+``import acidsql`` stays cheap.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ _LATER = {
     "Result": "acidsql.execution.result",
     "Session": "acidsql.session.session",
 }
-"""Where the public names are that are imported on first use."""
+"""Public names that are imported on first use, with their modules."""
 
 _default: Session | None = None
 _default_lock = threading.Lock()
@@ -127,9 +128,13 @@ def connect(
 ) -> Session:
     """A session on the tables below ``warehouse``, a path or URI.
 
-    ``metastore`` is a URL, by default that of a SQLite file inside the warehouse. ``spark`` is a
-    SparkSession; without one it is started when first needed. ``config`` takes Hive's properties.
-    A warehouse without a store gets one, unless ``must_exist``: then it is a MissingFileError.
+    ``metastore`` is the URL of the store, by default a SQLite file inside the warehouse. ``spark``
+    is a SparkSession; without it, a local Spark is started when a statement first needs one.
+    ``user`` is recorded with transactions and tables, by default the user of this process.
+    ``config`` takes properties of Hive and Spark. A warehouse without a store gets one; with
+    ``must_exist`` it is a MissingFileError instead.
+
+    Raises ConfigError for a bad setting and StorageError if the warehouse cannot be used.
     """
     from acidsql.connect import connect
 
@@ -145,7 +150,11 @@ def connect(
 
 
 def default_session() -> Session:
-    """The session of `execute`: on ``$ACIDSQL_WAREHOUSE``, else ``./warehouse``; closed at exit."""
+    """The session of `execute`, closed at exit.
+
+    Its warehouse is ``$ACIDSQL_WAREHOUSE`` or else ``./warehouse``. Its store is
+    ``$ACIDSQL_METASTORE`` or else a SQLite file inside the warehouse.
+    """
     global _default  # noqa: PLW0603 - one per process is what "default" means
     with _default_lock:
         if _default is None:
@@ -158,12 +167,15 @@ def default_session() -> Session:
 
 
 def execute(sql: str, args: Mapping[str, Any] | Sequence[Any] | None = None) -> Result:
-    """Run one statement in the default session. ``args`` binds ``:name`` (dict) or ``?`` (list)."""
+    """Run one statement in the default session.
+
+    ``args`` gives the values of parameters: a dict for ``:name``, a list for ``?``.
+    """
     return default_session().execute(sql, args)
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    """What ``%load_ext acidsql`` calls."""
+    """Register the magics. ``%load_ext acidsql`` calls this."""
     from acidsql.magic import load
 
     load(ipython)
@@ -176,7 +188,10 @@ def __getattr__(name: str) -> Any:
 
 
 class _Package(ModuleType):
-    """Keeps ``acidsql.connect`` the function when the module of that name is imported."""
+    """A module in which ``acidsql.connect`` stays the function.
+
+    Importing the module of that name would otherwise put the module in its place.
+    """
 
     def __setattr__(self, name: str, value: object) -> None:
         if not (name == "connect" and isinstance(value, ModuleType)):

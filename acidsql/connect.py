@@ -1,4 +1,4 @@
-"""The wiring: settings → session."""
+"""The wiring: settings become a store, an engine and a Session."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 _QUOTED = re.compile(r'".*"', re.DOTALL)
 STORE_FILE = ".acidsql.db"
-"""The SQLite file inside a warehouse; hidden, so that no listing takes it for a table."""
+"""The SQLite file inside a warehouse. Its name is hidden: no listing takes it for a table."""
 
 
 def connect(
@@ -41,11 +41,12 @@ def connect(
     config: Mapping[str, str] | None = None,
     must_exist: bool = False,
 ) -> Session:
-    """A session. ConfigError for a bad setting, StorageError if the warehouse cannot be used.
+    """A session on the tables of a warehouse.
 
-    With ``must_exist`` nothing is made, but MissingFileError raised, if there is no store yet.
+    Raises ConfigError for a bad setting and StorageError if the warehouse cannot be used. With
+    ``must_exist``, a warehouse without a store is a MissingFileError; nothing is made then.
     """
-    # Imported here so that what needs no engine, like --help, does not wait for one.
+    # Imported here so that commands without an engine, like --help, do not wait for the import.
     from acidsql.engines.spark.runner import SparkEngine  # noqa: PLC0415
 
     _require_arguments(warehouse, metastore, spark, user, config)
@@ -81,7 +82,7 @@ def connect(
 def _require_arguments(
     warehouse: object, metastore: object, spark: object, user: object, config: object
 ) -> None:
-    """ConfigError for what is of another type than is wanted."""
+    """ConfigError for an argument of a wrong type, with a NUL character, or an empty warehouse."""
     require_text(warehouse, "the warehouse")
     for value, what in ((metastore, "the metastore"), (user, "the user")):
         if value is not None:
@@ -92,15 +93,15 @@ def _require_arguments(
         (user, "the user"),
     ):
         if isinstance(text, str) and "\0" in text:
-            raise ConfigError(f"{what} has a NUL character")
+            raise ConfigError(f"{what} must not contain a NUL character")
     if not warehouse:
-        raise ConfigError("the warehouse is an empty text", hint='Write "." for this directory.')
+        raise ConfigError("the warehouse must not be empty", hint='Write "." for this directory.')
     if config is not None:
         require_mapping(config, "config")
 
 
 def _bounds(settings: Settings, storage: Storage) -> Bounds:
-    """What statements may reach. ConfigError for a warehouse that lies outside of it."""
+    """The bounds of what statements may reach. ConfigError for a warehouse outside of them."""
     bounds = Bounds(_store_files(settings, storage), _roots(settings.allowed_roots, storage))
     try:
         refuse_outside(settings.warehouse, storage, bounds)
@@ -110,14 +111,18 @@ def _bounds(settings: Settings, storage: Storage) -> Bounds:
 
 
 def _roots(roots: tuple[str, ...], storage: Storage) -> tuple[str, ...]:
-    """Roots of this machine as URIs, where a path without a scheme would be the warehouse's."""
+    """The allowed roots, for a storage that may be another file system than this machine's.
+
+    There a path without a scheme would be one of the warehouse's file system. A root that is such a
+    path lies on this machine, so it becomes a ``file:`` URI.
+    """
     if storage.local is storage:
         return roots
     return tuple(Path(root).as_uri() if root.startswith("/") else root for root in roots)
 
 
 def _store_files(settings: Settings, storage: Storage) -> tuple[str, ...]:
-    """The files of a SQLite store: its own, and those that SQLite makes beside it."""
+    """The files of a SQLite store: the database, and the files that SQLite makes beside it."""
     url = settings.metastore
     file = None
     if url is None:
@@ -131,9 +136,9 @@ def _store_files(settings: Settings, storage: Storage) -> tuple[str, ...]:
 def _store(
     settings: Settings, storage: Storage, policy: TxnPolicy, *, must_exist: bool
 ) -> tuple[Store, TxnPolicy]:
-    """The store, and the policy that its other users have too.
+    """The store, and the policy that all clients of the store share.
 
-    No error of its opening shows a secret of its URL, nor does what the error came from.
+    No error of the opening, and no cause of such an error, shows a secret of the URL.
     """
     url = settings.metastore or ""
     try:
@@ -142,13 +147,13 @@ def _store(
         if is_quotable(url):
             raise
         failed = _without_secrets(error, url)
-    # Not inside of the block, whose errors would be its context.
+    # Raised outside of the block: inside, the first error would become the context of this one.
     raise failed
 
 
 def _without_secrets(error: AcidSqlError, url: str) -> AcidSqlError:
     def cleaned(text: str) -> str:
-        # What is quoted of a URL that cannot be read may be a part of what was meant as a password.
+        # The quoted part of a URL that does not parse may be a piece of a password.
         unread = isinstance(error, ConfigError)
         return hide(_QUOTED.sub('"…"', text) if unread else text, url)
 
@@ -177,7 +182,8 @@ def _own_store(
         if local is None:
             raise ConfigError(
                 f"the warehouse {without_login(settings.warehouse)} cannot hold the SQLite store",
-                hint="Pass metastore='sqlite:////full/path' of a local file.",
+                detail="The SQLite store is a file in the local file system.",
+                hint="Pass metastore='sqlite:////full/path' with the path of a local file.",
             )
         if not must_exist:
             storage.make_directory(settings.warehouse)
@@ -231,7 +237,7 @@ def _metastore(settings: Settings, policy: TxnPolicy) -> tuple[Store, TxnPolicy]
         ) from error
     assert settings.metastore is not None
     store = MetastoreStore(settings.metastore, user=settings.user, policy=policy)
-    # It is the metastore that times transactions out.
+    # The metastore times transactions out, so its time-out counts if it is the shorter one.
     key = "hive.txn.timeout"
     timeout_s = duration_s(key, store.setting(key) or f"{policy.timeout_s}s")
     return store, replace(policy, timeout_s=min(policy.timeout_s, timeout_s))

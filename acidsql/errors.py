@@ -1,12 +1,12 @@
-"""The error tree: every error a caller may meet.
+"""The error tree: every error that a caller may meet.
 
 ::
 
     AcidSqlError
-    ├── SqlError                      the text of a statement is at fault; carries line and column
-    │   ├── SqlSyntaxError            it does not parse
-    │   ├── UnsupportedStatementError it parses, but is refused
-    │   ├── AnalysisError             it names or combines things that do not exist or do not fit
+    ├── SqlError                      the text of a statement is at fault; has line and column
+    │   ├── SqlSyntaxError            the text does not parse
+    │   ├── UnsupportedStatementError the statement is recognised, but refused
+    │   ├── AnalysisError             names or combines things that do not exist or do not fit
     │   │   ├── TableNotFoundError, DatabaseNotFoundError, PartitionNotFoundError
     │   │   ├── TableExistsError, DatabaseExistsError, PartitionExistsError
     │   │   └── ColumnNotFoundError
@@ -26,7 +26,7 @@
     │   └── CommitStateUnknownError
     ├── CompactionRefusedError
     ├── ConfigError                   a setting, URL or option is at fault
-    ├── ForkError                     what a process has opened is used by a forked child of it
+    ├── ForkError                     a forked child uses a session or store of its parent
     ├── InternalError                 acidsql itself is at fault: a bug
     └── DependencyError               Java or an optional package is missing
 """
@@ -40,12 +40,14 @@ _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]"
 
 
 class AcidSqlError(Exception):
-    """The root: a fact, with an optional detail, a hint and where the fact was met.
+    """The root of all errors: a fact, with an optional detail, hint and place.
 
-    ``message`` is one line. ``detail`` and ``hint`` are sentences or None. ``code`` is Hive's error
-    code where Hive has one. ``line`` and ``column`` count from 1 inside the statement or script.
-    The attributes keep the texts as they are. ``str`` escapes their control characters: a name from
-    a statement or a store must not command the terminal that shows the error.
+    ``message`` is the fact, in one line. ``detail`` and ``hint`` are sentences or None. ``code`` is
+    Hive's error code, or None where Hive has none. ``line`` and ``column`` are the place at fault
+    in the statement or script, counted from 1, or None.
+
+    The attributes keep the texts as they are. ``str`` escapes control characters: a name from a
+    statement or a store must not command the terminal that shows the error.
     """
 
     def __init__(
@@ -91,13 +93,14 @@ class SqlSyntaxError(SqlError):
 
 
 class UnsupportedStatementError(SqlError):
-    """The statement is understood well enough to be refused."""
+    """The statement is recognised, but acidsql does not support it."""
 
 
 class AnalysisError(SqlError):
     """The statement names or combines things that do not exist or do not fit together.
 
-    ``parts`` are those of the name at fault where its place is looked for late.
+    ``parts`` are the parts of the name at fault, if the error has no line and column yet: the
+    session then looks for that name in the text.
     """
 
     parts: tuple[str, ...] = ()
@@ -124,7 +127,7 @@ class DatabaseExistsError(AnalysisError):
 
 
 class PartitionExistsError(AnalysisError):
-    """The table has a partition of this name already."""
+    """A partition of this name is already there."""
 
 
 class ColumnNotFoundError(AnalysisError):
@@ -136,11 +139,11 @@ class InvalidValueError(SqlError):
 
 
 class ExecutionError(AcidSqlError):
-    """A job failed; nothing of its statement is visible."""
+    """A job failed. Nothing of its statement is visible."""
 
 
 class CardinalityError(ExecutionError):
-    """MERGE: one row of the target is to be changed by several rows of the source."""
+    """MERGE: several rows of the source would change the same row of the target."""
 
 
 class StorageError(AcidSqlError):
@@ -148,17 +151,17 @@ class StorageError(AcidSqlError):
 
 
 class CorruptFileError(StorageError):
-    """A file is there but is not what its name promises."""
+    """A file is there, but its content is damaged or not of the kind that its name promises."""
 
 
 class PathExistsError(StorageError):
-    """A file or directory is there already whose name is to be that of another one."""
+    """A file or directory was to get a name that another one already has."""
 
 
 class StoreNotWritableError(StorageError):
-    """The transaction store cannot be written to, by what may pass: a full disk, a quota, rights.
+    """The transaction store cannot be written to, for a reason that may pass.
 
-    Nothing was changed. Reads go on.
+    Such reasons are a full disk, a quota, or missing rights. Nothing was changed. Reads go on.
     """
 
 
@@ -175,13 +178,13 @@ class TxnError(AcidSqlError):
 
 
 class NoSuchTxnError(TxnError):
-    """The transaction is unknown, or has already ended in a commit: then ``committed``."""
+    """The transaction is unknown, or it has already been committed: then ``committed`` is True."""
 
     committed = False
 
 
 class TxnAbortedError(TxnError):
-    """The transaction was aborted, by its owner, by a time-out or by a conflict."""
+    """The transaction was aborted: by its owner, by a time-out or by a conflict."""
 
 
 class NoSuchLockError(TxnError):
@@ -195,7 +198,8 @@ class TooManyOpenTxnsError(TxnError):
 class WriteConflictError(TxnAbortedError):
     """Another transaction committed a write to the same table or partition first.
 
-    ``other_user`` and ``other_host`` are None when the store has forgotten or does not tell.
+    ``other_user`` and ``other_host`` tell who ran the other transaction. They are None if the store
+    has forgotten the other transaction or does not tell.
     """
 
     def __init__(
@@ -221,15 +225,18 @@ class WriteConflictError(TxnAbortedError):
 
 
 class DeadlockError(TxnAbortedError):
-    """The transaction waited in a circle with others and was the youngest of them."""
+    """The transaction was the youngest in a circle of transactions that waited for each other."""
 
 
 class LockTimeoutError(TxnError):
-    """A lock was not granted in time; ``detail`` says who holds it."""
+    """A lock was not granted in time; ``detail`` says which transaction holds it."""
 
 
 class CommitStateUnknownError(TxnError):
-    """The answer to a commit was lost and the store could not be asked again."""
+    """The store's answer to a commit was lost, and the store could not be asked again.
+
+    The transaction may be committed or not.
+    """
 
 
 class CompactionRefusedError(AcidSqlError):
@@ -241,12 +248,12 @@ class ConfigError(AcidSqlError):
 
 
 class ForkError(AcidSqlError):
-    """What a process has opened (session, store, Spark) is used by a forked child of it."""
+    """A forked child used a session, a store or a Spark that its parent process opened."""
 
 
 class InternalError(AcidSqlError):
-    """acidsql itself is at fault; the cause says where, and the log has its trace."""
+    """A bug of acidsql. The error's cause says where, and the log has the trace."""
 
 
 class DependencyError(AcidSqlError):
-    """Something acidsql needs is not installed; the hint says what to install."""
+    """Java or a package that acidsql needs is not installed; the hint says what to install."""

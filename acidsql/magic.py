@@ -7,7 +7,7 @@
     UPDATE orders SET qty = 0 WHERE id = 7;
     SELECT * FROM orders
 
-Needs IPython, so nothing imports this module before ``%load_ext acidsql`` does.
+Needs IPython. So only ``%load_ext acidsql`` imports this module.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 ROWS_SHOWN = 1000
 
 REFRESH_S = 0.5
-"""How often the line about what a statement is at is written anew."""
+"""Seconds between two updates of the progress line."""
 
 _OPTION = re.compile(r"""\s*--(connect|metastore)(?:\s*=\s*|\s+)('[^']*'|"[^"]*"|[^\s'"]+)""")
 _FLAG = re.compile(r"\s*--must-exist(?=\s|$)")
 _TARGET = re.compile(r"\s*([^\W\d]\w*)\s*<<")
 _PARAMETER = re.compile(
     r"""
-    '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`   # what is quoted
+    '(?:[^'\\]|\\.)*' | "(?:[^"\\]|\\.)*" | `[^`]*`   # strings and quoted names
     | --[^\n]* | /\*.*?\*/ | ::                         # comments and casts
     | (?<![\w\])`]):(?P<name>[^\W\d]\w*)                # a parameter, not the field of a variant
     """,
@@ -58,7 +58,7 @@ _PARAMETER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What one magic asks for: where to connect, the variable to fill, the SQL."""
+    """The parts of one magic: the warehouse to connect to, the variable to fill, the SQL."""
 
     connect: str | None
     metastore: str | None
@@ -68,7 +68,7 @@ class Request:
 
 
 def parse_request(line: str) -> Request:
-    """The parts of a magic's line.
+    """The parts of the line of a magic.
 
     >>> parse_request("--connect w a << SELECT 1")
     Request(connect='w', metastore=None, target='a', sql='SELECT 1', must_exist=False)
@@ -93,7 +93,7 @@ def parse_request(line: str) -> Request:
 
 
 def parameter_names(sql: str) -> set[str]:
-    """The names of the ``:name`` parameters of a statement, strings and comments left out.
+    """The names of the ``:name`` parameters of a statement; not those in strings and comments.
 
     >>> sorted(parameter_names("SELECT ':no', x::int, :a /* :no */ FROM t WHERE b = :b -- :no"))
     ['a', 'b']
@@ -103,7 +103,7 @@ def parameter_names(sql: str) -> set[str]:
 
 @magics_class
 class AcidSqlMagics(Magics):
-    """The magics of one shell. They use the default session until told to connect elsewhere."""
+    """The magics of one shell. They use the default session until ``--connect`` names another."""
 
     _session: Session | None = None
 
@@ -111,10 +111,11 @@ class AcidSqlMagics(Magics):
     def acidsql(self, line: str, cell: str | None = None) -> None:
         """Run SQL: ``%acidsql [--connect WAREHOUSE [OPTION]…] [name <<] [SQL]``.
 
-        The options are ``--metastore URL`` and ``--must-exist``: fail if there is no warehouse yet.
+        The options are ``--metastore URL``, and ``--must-exist`` to fail if there is no warehouse
+        yet instead of making one.
 
-        ``%%acidsql`` runs its cell, a script. ``:name`` takes the value of the notebook's variable;
-        ``name <<`` stores the last result in one instead of showing it.
+        ``%%acidsql`` runs its cell, a script. ``:name`` takes the value of the notebook's variable
+        of that name. ``name <<`` stores the last result in a variable instead of showing it.
         """
         try:
             self._carry_out(parse_request(line), cell)
@@ -199,7 +200,7 @@ class AcidSqlMagics(Magics):
 
 
 class CellLine:
-    """The Display port in the output of the cell that runs: a line that is emptied at the end."""
+    """The Display port in the output of the running cell: a line that is emptied at the end."""
 
     def __init__(self) -> None:
         self._ended: threading.Event | None = None
@@ -223,7 +224,7 @@ class CellLine:
             self._thread.join(REFRESH_S)
 
     def _write(self, text: str) -> None:
-        """Show a text, in the place of the one before."""
+        """Show a text in the place of the text before."""
         data = {"text/plain": text, "text/html": f"<i>{escape(text)}</i>" if text else ""}
         if self._handle is None:
             self._handle = DisplayHandle()  # type: ignore[no-untyped-call]
@@ -232,14 +233,14 @@ class CellLine:
             self._handle.update(data, raw=True)  # type: ignore[no-untyped-call]
 
     def leave(self) -> None:
-        """What is shown from now on is shown by the cell that runs then."""
+        """Leave the output of the current cell. The next line goes to the cell that runs then."""
         if self._ended is not None and not self._ended.is_set():
             self._write("")
         self._handle = None
 
 
 def show(result: Result) -> None:
-    """Display the first rows of a result as a table, or what its statement did."""
+    """Display the first rows of a result as a table, or a summary of a result without columns."""
     if result.columns:
         rows = list(islice(result, ROWS_SHOWN + 1))
         note = f"Only the first {ROWS_SHOWN} rows are shown." if len(rows) > ROWS_SHOWN else ""
@@ -253,7 +254,7 @@ def show(result: Result) -> None:
 
 
 def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Rows for a shell that shows no HTML, one a line.
+    """Rows for a shell that shows no HTML, one on each line.
 
     >>> print(plain_table(["a", "b"], [(1, None)]))
     a | b
@@ -264,7 +265,7 @@ def plain_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str
 
 
 def load(ipython: InteractiveShell) -> None:
-    """Register the magics with a shell; a notebook's shows what plain cells are at, too."""
+    """Register the magics with a shell. In a notebook, plain cells show progress as well."""
     ipython.register_magics(AcidSqlMagics(ipython))
     if getattr(ipython, "kernel", None) is not None:
         line = CellLine()

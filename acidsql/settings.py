@@ -1,4 +1,4 @@
-"""Settings: Hive's property names in, one frozen value out."""
+"""Settings: Hive's property names become one frozen value."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UNITS = {
 _WORDS = {
     "nsec": "ns", "usec": "us", "msec": "ms", "sec": "s", "min": "m", "hour": "h", "day": "d",
 }  # fmt: skip
-"""How the longer words of Hive begin (HiveConf.unitFor)."""
+"""How Hive's longer words for units begin (HiveConf.unitFor): "seconds" begins with "sec"."""
 _DURATION = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*")
 
 _TIMES = {
@@ -54,11 +54,11 @@ _FLAGS = {
 }
 _ROOTS = "acidsql.allowed.roots"
 KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS) | {_ROOTS}
-"""The properties that have a meaning here: Hive's, and those that begin with "acidsql."."""
+"""The properties that acidsql knows: some of Hive's, and its own, which begin with "acidsql."."""
 
 
 class Settings(BaseModel):
-    """What a session is made with. ``spark`` holds the keys that begin with "spark."."""
+    """The settings of a session. ``spark`` holds the keys that begin with "spark."."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -72,9 +72,9 @@ class Settings(BaseModel):
     max_open_batch: int = Field(default=1000, gt=0)
     count_interval_s: float = Field(default=1.0, ge=0)
     reaper_start_s: float = Field(default=100.0, ge=0)
-    """How long after its start ``acidsql service`` runs the housekeeper for the first time."""
+    """Seconds from the start of ``acidsql service`` to the first run of the housekeeper."""
     reaper_interval_s: float = Field(default=180.0, gt=0)
-    """How long after each time it runs it again."""
+    """Seconds from one run of the housekeeper to the next."""
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
     heartbeat_threads: int = Field(default=5, gt=0)
@@ -83,13 +83,16 @@ class Settings(BaseModel):
     write_xlock: bool = True
     strict_locking: bool = True
     allow_reflection: bool = False
-    """Whether SQL may call any method of Java, by java_method, reflect and try_reflect."""
+    """Whether SQL may call any method of Java with java_method, reflect and try_reflect."""
     missing_is_empty: bool = False
-    """Whether a table's or partition's directory that is not there counts as empty, as in Hive."""
+    """Whether a missing directory of a table or partition counts as empty, as in Hive."""
     allowed_roots: tuple[str, ...] = ()
-    """Below which LOCATION, LOAD DATA, read_acid and the warehouse must lie; none: anywhere."""
+    """LOCATION, LOAD DATA, read_acid and the warehouse must lie below one of these directories.
+
+    () allows every directory.
+    """
     spark: Mapping[str, str] = Field(default_factory=dict, repr=False)
-    """May hold the keys of object stores."""
+    """May hold the secret keys of object stores."""
 
     @classmethod
     def of(
@@ -100,7 +103,7 @@ class Settings(BaseModel):
         user: str | None = None,
         config: Mapping[str, str] | None = None,
     ) -> Settings:
-        """From the arguments of connect. ConfigError for a property that is unknown or no value."""
+        """From the arguments of connect. ConfigError for an unknown property or a bad value."""
         values: dict[str, object] = {}
         spark: dict[str, str] = {}
         for key, value in (config or {}).items():
@@ -116,7 +119,9 @@ class Settings(BaseModel):
                 values["allowed_roots"] = _roots(str(value))
             else:
                 known = ", ".join(sorted(KNOWN))
-                raise ConfigError(f'unknown property "{key}"', hint=f"Known are {known}, spark.*.")
+                raise ConfigError(
+                    f'unknown property "{key}"', hint=f"The known properties are {known}, spark.*."
+                )
         try:
             return cls(
                 warehouse=_absolute(warehouse),
@@ -134,7 +139,7 @@ class Settings(BaseModel):
 
     @property
     def policy(self) -> TxnPolicy:
-        """What the transaction manager needs to know of it."""
+        """The settings that the transaction manager needs."""
         return TxnPolicy(
             timeout_s=self.txn_timeout_s,
             max_open_txns=self.max_open_txns,
@@ -149,7 +154,7 @@ class Settings(BaseModel):
 
 
 def duration_s(key: str, text: str) -> float:
-    """Seconds from Hive's time texts.
+    """Seconds of a time in Hive's notation. ConfigError for another text.
 
     >>> duration_s("hive.txn.timeout", "5min"), duration_s("hive.txn.timeout", "1500ms")
     (300.0, 1.5)
@@ -166,18 +171,19 @@ def duration_s(key: str, text: str) -> float:
 
 def _absolute(warehouse: str) -> str:
     if warehouse.startswith("file:"):
-        # As a plain path: Spark does not decode what is encoded in a URI.
+        # As a plain path: Spark does not decode the percent-encoded characters of a URI.
         return os.path.abspath(unquote(urlsplit(warehouse).path))
     return warehouse.rstrip("/") if "://" in warehouse else os.path.abspath(warehouse)
 
 
 def _roots(text: str) -> tuple[str, ...]:
-    """Paths or URIs with commas between them. ConfigError for relative ones."""
+    """The paths or URIs of a text with commas between them. ConfigError for a relative path."""
     roots = [root.strip() for root in text.split(",")]
     for root in roots:
         if not root.startswith("/") and ":/" not in root:
             raise ConfigError(
-                f'{_ROOTS}: "{root}" is no absolute path', hint='Write "/data,/srv/warehouse".'
+                f'{_ROOTS}: "{root}" is not an absolute path',
+                hint='Write absolute paths with commas between them: "/data,/srv/warehouse".',
             )
     return tuple(map(_absolute, roots))
 

@@ -1,4 +1,4 @@
-"""Where a command's session comes from, and how its failures are told."""
+"""The options that give a command its session, and the printing of errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def property_option(command: F) -> F:
 
 
 def config_of(properties: tuple[str, ...]) -> dict[str, str]:
-    """The properties by their names. UsageError for a text that is not KEY=VALUE."""
+    """The properties by name. UsageError for a text that is not KEY=VALUE."""
     config = {}
     for text in properties:
         key, equals, value = text.partition("=")
@@ -76,7 +76,7 @@ def connected(
     *,
     must_exist: bool = False,
 ) -> Iterator[Session]:
-    """The session on a warehouse, closed at the end; exit status 2 if there is none to be had.
+    """The session on a warehouse, closed at the end. Exits with status 2 if connecting fails.
 
     A new warehouse is announced on standard error: its name may be a typing error.
     """
@@ -94,7 +94,10 @@ def connected(
 
 
 def fail(error: AcidSqlError, place: str = "", *, status: int = UNREACHABLE_STATUS) -> NoReturn:
-    """Tell the error on standard error and exit, with status 2 if something is not installed."""
+    """Print the error on standard error and exit with ``status``.
+
+    For a DependencyError the status is 2, whatever ``status`` says.
+    """
     click.echo(error_text(error, place), err=True)
     unreachable = isinstance(error, DependencyError)
     click.get_current_context().exit(UNREACHABLE_STATUS if unreachable else status)

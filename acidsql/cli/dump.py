@@ -11,9 +11,8 @@ import click
 from acidsql.cli.connection import FAILED_STATUS, fail
 from acidsql.errors import AcidSqlError, MissingFileError, StorageError
 
-_SIDE_FILE_SUFFIX = (
-    "_flush_length"  # Hive's streaming writers note the readable length beside a file
-)
+_SIDE_FILE_SUFFIX = "_flush_length"
+"""The end of the name of a side file: there Hive's streaming writers note the readable length."""
 
 
 @click.command("dump")
@@ -22,8 +21,8 @@ _SIDE_FILE_SUFFIX = (
 def dump_command(paths: tuple[str, ...], names: bool) -> None:
     """Print the rows of ACID ORC files as JSON lines.
 
-    A directory stands for all files below it, in the order of their paths; names that begin with
-    '_' or '.' are skipped.
+    A directory stands for all files below it, in the order of their paths. Files and directories
+    whose names begin with '_' or '.' are skipped.
     """
     for path in map(Path, paths):
         try:
@@ -37,7 +36,7 @@ def dump_command(paths: tuple[str, ...], names: bool) -> None:
 
 
 def files_below(path: Path) -> Iterator[Path]:
-    """The file itself, or the visible data files below a directory in the order of their paths."""
+    """The file itself, or the visible data files below a directory, in the order of their paths."""
     if not path.exists():
         raise MissingFileError("no such file or directory")
     if not path.is_dir():
@@ -49,7 +48,7 @@ def files_below(path: Path) -> Iterator[Path]:
 
 
 def is_data_name(path: Path) -> bool:
-    """Whether no part of the path is hidden and the file is no side file.
+    """Whether no part of the path is hidden, and the file is not a side file.
 
     >>> is_data_name(Path("delta_1_1_0/bucket_00000")), is_data_name(Path("_tmp/bucket_00000"))
     (True, False)
@@ -59,7 +58,7 @@ def is_data_name(path: Path) -> bool:
 
 
 def dump_file(path: Path) -> Iterator[str]:
-    """One JSON text a row of one file."""
+    """The rows of one file, each as one JSON text."""
     from acidsql.orc.dump import dump
 
     try:

@@ -1,4 +1,4 @@
-"""What a statement left below a warehouse: the directories of the changed tables and their rows."""
+"""The directories and rows that a statement left on disk, for ``run --show-layout``."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _EVENT = {"operation", "originalTransaction", "bucket", "rowId", "currentTransac
 _ROW_ID = ("write id", "bucket", "statement", "row")
 
 Status = tuple[int, int]
-"""Size and time of change of a file."""
+"""Size in bytes and time of change in nanoseconds of a file."""
 
 Files = Mapping[str, Status]
 """Path below the table → status."""
 
 
 def local_directory(warehouse: str) -> Path:
-    """The warehouse as a local path. ConfigError if it is elsewhere.
+    """The warehouse as a local path. ConfigError for a warehouse in another file system.
 
     >>> str(local_directory("file:///data/w%20h"))
     '/data/w h'
@@ -49,17 +49,17 @@ def local_directory(warehouse: str) -> Path:
 
 
 class LayoutWatch:
-    """Tells which table directories of a local warehouse changed since it was last asked."""
+    """Shows which table directories of a local warehouse changed since the last call."""
 
     def __init__(self, warehouse: Path) -> None:
         self._warehouse = warehouse
         self._seen = self._listing()
 
     def changes(self) -> Iterator[str]:
-        """The lines that show each changed table, and say of one that it is new or gone.
+        """The lines that show each changed table; for a dropped table, a line that it is gone.
 
-        A directory with new files is marked with a plus and shown with their rows, one that is
-        gone with a minus; the others are counted.
+        A directory with new files has a plus in front and its rows below. A directory that is gone
+        has a minus in front. The other directories are counted.
         """
         before, self._seen = self._seen, self._listing()
         for table in sorted(before.keys() | self._seen.keys()):
@@ -163,7 +163,7 @@ def _cell(value: object) -> object:
 
 
 def _by_directory(files: Files) -> Mapping[str, Files]:
-    """The files of each directory that has some; "" for those beside the directories."""
+    """The files of each directory; those that lie directly in the table have the key ""."""
     found: dict[str, dict[str, Status]] = {}
     for path, status in files.items():
         directory, _, name = path.rpartition("/")

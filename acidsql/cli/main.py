@@ -1,7 +1,7 @@
-"""The command ``acidsql``, and what its exit statuses mean.
+"""The command ``acidsql`` and its exit statuses.
 
-0 done; 1 wrong usage, or a fault of acidsql's own; 2 the catalog or Spark cannot be reached; 3 a
-statement or file failed; 130 interrupted.
+0: done. 1: wrong usage, or a fault of acidsql itself. 2: the store or Spark cannot be reached.
+3: a statement or file failed. 130: interrupted.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class AcidSqlGroup(click.Group):
         except click.Abort:
             click.echo("interrupted", err=True)
             sys.exit(INTERRUPTED_STATUS)
-        except AcidSqlError as error:  # from closing the session: commands tell their own
+        except AcidSqlError as error:  # from closing the session: commands print their own errors
             click.echo(error_text(error), err=True)
             sys.exit(INTERNAL_STATUS)
         sys.exit(status if isinstance(status, int) else 0)

@@ -1,7 +1,8 @@
 """Results as text: a table for people; JSON, JSON lines, CSV and TSV for programs.
 
-Machine formats leave standard output to rows: summaries go to standard error. Results of one run
-follow one another, in CSV and TSV each with its header and a blank line between two of them.
+In the formats for programs, standard output has only rows: summaries go to standard error. The
+results of one run follow one another. In CSV and TSV each result has its own header, with a blank
+line between two results.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _NAMED_CONTROLS = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 @dataclass
 class Printer:
-    """Writes results in one format to ``out``; in machine formats summaries go to ``err``."""
+    """Writes results to ``out`` in one format. In formats for programs summaries go to ``err``."""
 
     format: Format
     out: TextIO
@@ -38,7 +39,7 @@ class Printer:
     _printed: bool = False
 
     def print(self, result: Result) -> None:
-        """The rows of a result that has columns, the summary of one that has none."""
+        """Print the rows of a result with columns, or the summary of a result without."""
         if result.columns:
             self._print_rows(result)
         elif not self.quiet:
@@ -72,7 +73,7 @@ class Printer:
 
 
 def json_array(result: Result) -> Iterator[str]:
-    """The rows as one JSON array of objects, one object a line."""
+    """The rows as one JSON array, with one object on each line."""
     separator = "["
     for row in result:
         yield separator + json_object(result.columns, row)
@@ -81,13 +82,13 @@ def json_array(result: Result) -> Iterator[str]:
 
 
 def json_lines(result: Result) -> Iterator[str]:
-    """One JSON object a row."""
+    """The rows as JSON objects, one on each line."""
     for row in result:
         yield json_object(result.columns, row) + "\n"
 
 
 def csv_lines(result: Result) -> Iterator[str]:
-    """Header and rows after RFC 4180. NULL is empty, the empty string is ``""``."""
+    """Header and rows by RFC 4180. NULL is an empty field, the empty string is ``""``."""
     yield ",".join(map(_csv_cell, result.columns)) + "\r\n"
     for row in result:
         yield ",".join(map(_csv_cell, row)) + "\r\n"
@@ -103,7 +104,10 @@ def _csv_cell(value: object) -> str:
 
 
 def tsv_lines(result: Result) -> Iterator[str]:
-    r"""Header and rows between tabs. NULL is ``\N``; tab, newline and backslash are escaped."""
+    r"""Header and rows with tabs between the cells.
+
+    NULL is ``\N``; tab, newline and backslash are escaped with a backslash.
+    """
     yield "\t".join(map(_tsv_cell, result.columns)) + "\n"
     for row in result:
         yield "\t".join(map(_tsv_cell, row)) + "\n"
@@ -114,7 +118,7 @@ def _tsv_cell(value: object) -> str:
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], out: TextIO) -> None:
-    """A table with rules; plain ASCII of any width where ``out`` is no terminal."""
+    """Print a table with rules. It is plain ASCII of any width if ``out`` is no terminal."""
     from rich import box
     from rich.console import Console
     from rich.table import Table

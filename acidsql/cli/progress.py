@@ -1,4 +1,4 @@
-"""The line that shows a person at a terminal what a statement is at."""
+"""The progress line of a statement, for a person at a terminal."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def watched(session: Session, err: TextIO, *, quiet: bool = False) -> AbstractContextManager[None]:
-    """For a block, show what the session is at, if standard error is a terminal."""
+    """For a ``with`` block, show the session's progress if standard error is a terminal."""
     if quiet or not err.isatty():
         return nullcontext()
     return session.watched_by(ProgressLine(TerminalLine(err)))
 
 
 class TerminalLine:
-    """The Display port on a terminal: the last line, which is erased at the end."""
+    """The Display port on a terminal: its last line, which is erased at the end."""
 
     def __init__(self, err: TextIO) -> None:
         self._err = err

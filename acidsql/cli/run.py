@@ -1,4 +1,4 @@
-"""``acidsql run``: the batch runner."""
+"""``acidsql run``: SQL from files, standard input and -e."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Inline:
-    """The SQL of one ``-e``, standing among the files in the order of the command line."""
+    """The SQL of one ``-e``. It stands among the files in the order of the command line."""
 
     sql: str
 
 
 class InlineOption(click.Option):
-    """An option whose values join the positional arguments, so that their order is kept."""
+    """An option whose values become positional arguments, so that their order is kept."""
 
     def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
         super().add_to_parser(parser, ctx)
@@ -51,7 +51,7 @@ def _keep_place(value: str, state: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A text to run and the name that errors give it."""
+    """A text to run, and its name in errors."""
 
     name: str
     text: str
@@ -65,7 +65,7 @@ class Script:
     multiple=True,
     expose_value=False,
     metavar="SQL",
-    help="Run this text; may be repeated and mixed with files.",
+    help="Run this SQL. May be repeated and mixed with files.",
 )
 @click.argument("sources", metavar="[FILE|-]...", nargs=-1, type=click.UNPROCESSED)
 @connection_options
@@ -99,7 +99,7 @@ def run_command(
 
     Without any of them, it runs the SQL that is piped in.
 
-    Stops at the first error with exit status 3.
+    The first error ends the run with exit status 3.
     """
     scripts = list(_scripts(sources))
     printer = Printer(cast(Format, format), sys.stdout, sys.stderr, quiet)
@@ -120,7 +120,11 @@ def run_command(
 
 
 def _end(session: Session, *, commit: bool) -> None:
-    """Commit what was begun for the scripts; what they began themselves is theirs to end."""
+    """End the transaction that is open after the scripts, if there is one.
+
+    With ``commit`` it is the transaction of --single-transaction, which is committed. Otherwise a
+    script began it and did not end it: that is an error, and closing the session rolls it back.
+    """
     if not session.in_transaction:
         return
     try:

@@ -51,12 +51,12 @@ def service_command(
     properties: tuple[str, ...],
     interval_s: float,
 ) -> None:
-    """Carry out queued compactions, clean up after them, and end what has timed out.
+    """Carry out queued compactions, clean up after them, and abort timed-out transactions.
 
-    Runs until SIGINT or SIGTERM, and finishes the round it is in. What has timed out is ended at
-    times of its own: hive.timedout.txn.reaper.start (100s) after the start, then every
-    hive.timedout.txn.reaper.interval (180s). What fails is told on standard error and tried again
-    when it is due; with --once the exit status is 3 then.
+    Runs until SIGINT or SIGTERM; the current round is finished first. Timed-out transactions are
+    aborted on a timetable of their own: hive.timedout.txn.reaper.start (100s) after the start, then
+    every hive.timedout.txn.reaper.interval (180s). A failure is printed on standard error, and the
+    work is tried again in its next round. With --once a failure gives exit status 3.
     """
     config = config_of(properties)
     with connected(warehouse, metastore, config, must_exist=must_exist) as session:
@@ -76,7 +76,7 @@ def service_command(
 
 
 class Timetable:
-    """When something is due: ``start_s`` after the first look, then ``interval_s`` after each time.
+    """When work is due: ``start_s`` after the first question, then ``interval_s`` after each time.
 
     >>> timetable = Timetable(start_s=2, interval_s=5)
     >>> [now_s for now_s in range(10, 24) if timetable.is_due(now_s)]
@@ -88,14 +88,14 @@ class Timetable:
         self._next_s: float | None = None
 
     def is_due(self, now_s: float) -> bool:
-        """Whether it is time; the next time is counted from now."""
+        """Whether the work is due. If so, the next time is counted from ``now_s``."""
         if now_s < self.next_s(now_s):
             return False
         self._next_s = now_s + self._interval_s
         return True
 
     def next_s(self, now_s: float) -> float:
-        """When it will be time."""
+        """The time at which the work will be due."""
         if self._next_s is None:
             self._next_s = now_s + self._start_s
         return self._next_s
@@ -108,8 +108,10 @@ def serve(
     housekeeping: Timetable,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
-    """What is due, until ``stop`` is set. What fails, in whatever way, is told and tried again
-    when it is due; how often that was is told at the end.
+    """Do the work that is due, until ``stop`` is set.
+
+    A failure of any kind is printed, and the work is tried again in its next round. The end prints
+    how often each kind of work failed.
     """
     supervisor = Supervisor(tell)
     while not stop.is_set():
@@ -126,7 +128,10 @@ def serve(
 
 
 def run_round(session: Session, report: Callable[[str], object], supervisor: Supervisor) -> None:
-    """The queue once, one line for each thing done. The cleaner works if the worker fails, too."""
+    """One round of worker and cleaner, with a line for each that did something.
+
+    The cleaner works even if the worker fails.
+    """
     if compacted := supervisor.attempt("worker", session.run_worker, otherwise=0):
         report(f"worker: {count_text(compacted, 'compaction')} carried out")
     if cleaned := supervisor.attempt("cleaner", session.run_cleaner, otherwise=0):
@@ -134,7 +139,7 @@ def run_round(session: Session, report: Callable[[str], object], supervisor: Sup
 
 
 def tell(name: str, error: BaseException) -> None:
-    """An error of ours as commands tell them; of others the trace, too."""
+    """Print an error: an AcidSqlError as commands print it, any other error with its trace."""
     if isinstance(error, AcidSqlError):
         click.echo(error_text(error), err=True)
         return
@@ -144,7 +149,7 @@ def tell(name: str, error: BaseException) -> None:
 
 @contextmanager
 def stop_signals() -> Iterator[Event]:
-    """An event that the first SIGINT or SIGTERM sets; a second one acts as it would without us."""
+    """An event that the first SIGINT or SIGTERM sets. A second one acts as it did before."""
     stop = Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
