@@ -11,9 +11,9 @@ ABORTED_BY_COMMAND = "abort by query command"
 
 
 def abort_transactions(statement: AbortTransactions, txns: TxnManager) -> Result:
-    """Abort each; one that is aborted already is fine.
+    """Abort each of the transactions. One that is aborted already is no error.
 
-    NoSuchTxnError, after the others were aborted, if some are unknown or committed.
+    Raises NoSuchTxnError if some are unknown or committed, after the others have been aborted.
     """
     missing: list[NoSuchTxnError] = []
     for txn_id in statement.txn_ids:
@@ -24,7 +24,7 @@ def abort_transactions(statement: AbortTransactions, txns: TxnManager) -> Result
     if missing:
         raise NoSuchTxnError(
             "; ".join(error.message for error in missing),
-            hint="SHOW TRANSACTIONS lists those that are open.",
+            hint="SHOW TRANSACTIONS lists the open transactions.",
             code=10262,
         )
     return Result("abort transactions", message="OK")

@@ -1,8 +1,9 @@
-"""Directories that were written elsewhere become tables and partitions.
+"""Adoption: directories that another store's writers made become tables and partitions here.
 
-Their names hold the write ids of another numbering. All of them count as committed here; what the
-store gives out later has to lie above. So a directory may be adopted only if none of its ids is
-that of an open or aborted transaction of ours, and only while nobody reads or writes the table.
+The names of such directories hold write ids that the other store gave out. Here all of these ids
+count as committed, and our store must give out higher ids from then on. So a directory may be
+adopted only if none of its ids belongs to an open or aborted transaction of ours, and only while
+nobody else reads or writes the table.
 """
 
 from __future__ import annotations
@@ -31,17 +32,18 @@ from acidsql.txn.transaction import OpenTxn
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """The ids that a store has to pass over for the directories it takes in."""
+    """The highest write id of adopted directories: the store must give out ids above it."""
 
     table: TableName
     highest_write_id: WriteId
     is_empty: bool
 
     def seed(self, scope: Scope, txn: OpenTxn) -> None:
-        """Pass over them, in the store transaction that adds the directories to the catalog.
+        """Raise the table's write ids above the adopted ones.
 
-        Where the table has write ids of its own, a snapshot ends at the highest that is given out:
-        ours is given out above those adopted, and commits with the transaction.
+        Call this in the store transaction that adds the directories to the catalog. A snapshot ends
+        at the highest write id that the store has given out. Where that is below the adopted ids,
+        this transaction takes a write id above them, which commits with the transaction.
         """
         if not self.highest_write_id:
             return
@@ -53,60 +55,69 @@ class Adoption:
 
 
 def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) -> Adoption:
-    """Look at directories, under an exclusive lock on the table, and check that they may be taken.
+    """Check that directories may be adopted. The caller holds an exclusive lock on the table.
 
-    UnsupportedStatementError for what cannot be read as part of this table. TxnError while a
-    transaction is open that is older than a compactor's directory: it would not see its rows.
+    Raises UnsupportedStatementError for files or ids that cannot be read as part of this table.
+    Raises TxnError while a transaction is open that is older than a compactor's directory: that
+    transaction would not see the rows of the directory.
     """
     found = [(place, _history_at(place, scope)) for place in locations]
     if table.kind is TableKind.PLAIN:
-        # Its files are whatever they are, and nobody gives it write ids.
+        # A plain table may hold any files, and it has no write ids.
         return Adoption(table.name, WriteId(0), all(past.is_empty for _, past in found))
     for place, past in found:
         _check_numbers(place, past)
         _check_files(table, place, past)
-    _pass_over_compactors([past for _, past in found], scope, txn)
+    _seed_above_compactors([past for _, past in found], scope, txn)
     write_ids = scope.store.valid_write_ids([table.name], scope.store.valid_txns())[table.name]
     for place, past in found:
         outside = not place.startswith(f"{table.location}/")
         for path, directory in past.directories:
             if _is_hidden(directory, write_ids, keep_aborted=outside):
                 raise UnsupportedStatementError(
-                    f"{place}/{path} bears a write id that is open or aborted in {table.name}",
-                    detail="Its rows would not be seen, since the numbers mean other writes here.",
-                    hint="Make a table of its own of the directory, then INSERT INTO … SELECT.",
+                    f"{place}/{path} has a write id that is open or aborted in {table.name}",
+                    detail="Its rows would not be seen: here the id belongs to another write.",
+                    hint="CREATE TABLE … LOCATION makes a table of the directory alone. Then INSERT"
+                    " INTO … SELECT from that table.",
                 )
     highest = max([past.highest_write_id for _, past in found], default=WriteId(0))
     return Adoption(table.name, highest, all(past.is_empty for _, past in found))
 
 
 def _history_at(location: str, scope: Scope) -> History:
-    """UnsupportedStatementError if a CREATE TABLE AS that did not come to its end left the rows."""
+    """What the names in a directory tell.
+
+    UnsupportedStatementError for the rows of a CREATE TABLE AS that did not finish.
+    """
     files = scope.storage.list_files(location)
     past = history(files)
     if not past.is_empty and any(file.path == UNFINISHED_FILE for file in files):
         raise UnsupportedStatementError(
-            f"the directory {location} holds what a CREATE TABLE AS that did not finish has left",
-            hint=f"If none is running there, remove it. {UNFINISHED_FILE} marks it.",
+            f"the directory {location} holds the files of a CREATE TABLE AS that did not finish",
+            detail=f"The file {UNFINISHED_FILE} in it says so.",
+            hint="Remove the directory, unless that CREATE TABLE AS is still running.",
         )
     return past
 
 
 def _check_numbers(location: str, past: History) -> None:
-    """No store could go on from ids that nobody can have given out, nor could rows have row ids."""
+    """UnsupportedStatementError for ids that no store can have given out, and for buckets whose
+    rows cannot have row ids.
+    """
     for path, directory in past.directories:
         impossible = impossible_number(directory)
         if impossible is not None:
             raise UnsupportedStatementError(
-                f"{location}/{path} bears {impossible}, which no writer can have had",
-                detail=f"Ids end at {HIGHEST_ID}, statement ids at {STATEMENT_ID_MAX}.",
-                hint="Move it elsewhere.",
+                f"{location}/{path} has {impossible}, which no writer can have had",
+                detail=f"The highest id is {HIGHEST_ID}, the highest statement id"
+                f" {STATEMENT_ID_MAX}.",
+                hint="Move the directory elsewhere.",
             )
     if any(bucket > BUCKET_ID_MAX for bucket in past.buckets):
         raise UnsupportedStatementError(
             f"{location} holds bucket {max(past.buckets)}, and rows of buckets above"
             f" {BUCKET_ID_MAX} have no row ids",
-            hint="Read such files with Spark, then INSERT INTO a table of its own.",
+            hint="Read such files with Spark, then INSERT INTO another table.",
         )
 
 
@@ -114,9 +125,9 @@ def _check_files(table: Table, location: str, past: History) -> None:
     if past.strange or (past.originals and table.kind is TableKind.INSERT_ONLY):
         name = (past.strange or past.originals)[0]
         raise UnsupportedStatementError(
-            f"{location} holds {name}, which is no file of a {table.kind.value} table",
-            detail="Beside bases and deltas there may only be files named like 000000_0.",
-            hint="Read such files with Spark, then INSERT INTO a table of its own.",
+            f"{location} holds {name}, which is not a file of a {table.kind.value} table",
+            detail="Beside bases and deltas only files named like 000000_0 are known.",
+            hint="Read such files with Spark, then INSERT INTO another table.",
         )
     if table.bucketing is not None:
         count = table.bucketing.count
@@ -126,8 +137,12 @@ def _check_files(table: Table, location: str, past: History) -> None:
             )
 
 
-def _pass_over_compactors(found: Sequence[History], scope: Scope, txn: OpenTxn) -> None:
-    """Raise the store's txn ids above those of the compactors (Hive seed_txn_id)."""
+def _seed_above_compactors(found: Sequence[History], scope: Scope, txn: OpenTxn) -> None:
+    """Raise the store's txn ids above those of the compactors (Hive's seed_txn_id).
+
+    TxnError if a compactor's txn id belongs to an open or aborted transaction here, or if an open
+    transaction is older than a compactor.
+    """
     ids = {i for past in found for i in past.visibility_ids}
     if not ids:
         return
@@ -137,11 +152,12 @@ def _pass_over_compactors(found: Sequence[History], scope: Scope, txn: OpenTxn) 
             raise TxnError(
                 f"a compactor's directory ends in _v{visibility_id}, and transaction"
                 f" {visibility_id} is open or aborted here",
-                hint="SHOW TRANSACTIONS tells; the housekeeper forgets aborted ones.",
+                hint="SHOW TRANSACTIONS lists it. Run the statement again when it has ended and the"
+                " housekeeper has removed its record.",
             )
     highest = TxnId(max(ids))
     scope.store.seed_txn_id(highest)
-    # Asked afterwards: whoever opens from now on is above.
+    # Asked after seeding: a transaction that opens from now on has a higher id.
     older = [
         t.txn_id
         for t in scope.store.show_txns()
@@ -150,18 +166,19 @@ def _pass_over_compactors(found: Sequence[History], scope: Scope, txn: OpenTxn) 
     if older:
         raise TxnError(
             f"transaction {older[0]} is open and older than the compaction of the directory",
-            detail=f"It would not see what ends in _v{highest}.",
-            hint="Run the statement again when it has ended; SHOW TRANSACTIONS lists it.",
+            detail=f"It would not see the rows of the directory that ends in _v{highest}.",
+            hint="Run the statement again when the transaction has ended; SHOW TRANSACTIONS lists"
+            " it.",
         )
 
 
 def _is_hidden(
     directory: BaseDir | DeltaDir, write_ids: ValidWriteIdList, *, keep_aborted: bool
 ) -> bool:
-    """Whether readers would pass over rows of the directory for our own numbers' sake.
+    """Whether readers would skip rows of the directory because of our own open or aborted ids.
 
-    What an aborted write of ours left in the table's own directory is passed over rightly; with
-    ``keep_aborted`` the directory cannot be ours.
+    An aborted write of ours may have left its directory inside of the table's; skipping that one is
+    right. With ``keep_aborted`` the directory cannot be ours.
     """
     match directory:
         case BaseDir(write_id):

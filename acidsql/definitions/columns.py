@@ -1,8 +1,8 @@
 """ALTER TABLE … ADD, CHANGE, RENAME and REPLACE COLUMNS.
 
-Files keep the columns they were written with. So a table's columns may grow at the end, get other
-names, and take types that hold every value of the old ones; nothing is moved. Only columns of
-Parquet and text are dropped, as in Hive.
+Files keep the columns that they were written with. So new columns come last, columns get other
+names, and columns take types that hold every value of the old type; columns do not move. Only
+tables of Parquet and text can lose columns, as in Hive.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 
 def add_columns(statement: AddColumns, scope: Scope) -> Result:
-    """Add columns behind the others; rows written before have NULL there."""
+    """Add columns after the others. Rows written before have NULL there."""
     table = find_target(statement.target, scope.names)
     new = [column_of(definition) for definition in statement.columns]
     columns = (*table.columns, *new)
@@ -43,7 +43,9 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     old = find_column(table, statement.column)
     if old in table.partition_columns:
-        raise _at(statement.column, f'"{old.name}" is a partition column and stays as it is')
+        raise _refusal_at(
+            statement.column, f'"{old.name}" is a partition column and stays as it is'
+        )
     _refuse_moving(statement, table, old)
     new = replace(old, name=statement.name.name.lower())
     if statement.type is not None:
@@ -60,14 +62,17 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
 
 
 def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
-    """The same columns, perhaps wider, and perhaps more behind them; fewer of Parquet and text."""
+    """Replace the column list: the same columns, some perhaps wider, and new ones after them.
+
+    Columns of Parquet and text files may be left out.
+    """
     table = find_target(statement.target, scope.names)
     new = [column_of(definition) for definition in statement.columns]
     refuse_bad_columns(statement.columns, new, table.partition_columns)
     kept = _kept(table, new, statement)
     for old, column, definition in zip(kept, new, statement.columns, strict=False):
         if column.name != old.name:
-            raise _at(
+            raise _refusal_at(
                 definition.name,
                 f'REPLACE COLUMNS puts "{column.name}" in the place of "{old.name}"',
                 hint="Write RENAME COLUMN a TO b to give a column another name.",
@@ -78,8 +83,10 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
 
 
 def _kept(table: Table, new: Sequence[Column], statement: ReplaceColumns) -> Sequence[Column]:
-    """The columns that are not dropped. A file's fields are found by name in Parquet, so any may
-    go; by their place in text, so the last may.
+    """The columns that are not dropped.
+
+    Parquet finds columns by name, so any column may be dropped. Text finds them by position, so
+    only the last ones may. UnsupportedStatementError for a dropped column of an ORC table.
     """
     names = {c.name for c in new}
     match table.format:
@@ -96,7 +103,8 @@ def _kept(table: Table, new: Sequence[Column], statement: ReplaceColumns) -> Seq
         raise UnsupportedStatementError(
             f"Replacing columns cannot drop columns for table {table.name}. "
             "SerDe may be incompatible",
-            detail="Its ORC files keep them, for the next column in their place or of their name.",
+            detail="Its ORC files keep the old values: a later column of the same name or position"
+            " would show them.",
             hint="CREATE TABLE … AS SELECT leaves columns out.",
             code=10313,
             line=place.line,
@@ -130,13 +138,14 @@ def _refuse_by_name(table: Table) -> None:
     if table.kind is not TableKind.FULL_ACID and table.format is not FileFormat.TEXT:
         raise UnsupportedStatementError(
             f"a column of {table.name}, which is {table.kind.value}, cannot be renamed",
-            detail="The columns of its files are found by their names.",
+            detail="In its files columns are found by name.",
             hint="CREATE TABLE … AS SELECT gives columns other names.",
         )
     if table.parameters.get(POSITIONAL_EVOLUTION, "true").lower() != "true":
         raise UnsupportedStatementError(
-            f"table {table.name} matches columns by name, so a renamed one would lose its rows",
-            hint=f"Its property '{POSITIONAL_EVOLUTION}' says so.",
+            f"table {table.name} matches columns by name, so a renamed column would lose values",
+            detail=f"Its property '{POSITIONAL_EVOLUTION}' is not true.",
+            hint="CREATE TABLE … AS SELECT gives columns other names.",
         )
 
 
@@ -155,7 +164,7 @@ def _refuse_moving(statement: ChangeColumn, table: Table, old: Column) -> None:
     if after is not None:
         moved = at == 0 or names[at - 1] != after.name.lower()
     if moved:
-        raise _at(
+        raise _refusal_at(
             statement.column,
             f"Reordering columns is not supported for table {table.name}. "
             "SerDe may be incompatible",
@@ -164,10 +173,10 @@ def _refuse_moving(statement: ChangeColumn, table: Table, old: Column) -> None:
 
 
 def _refuse_bucket_column(table: Table, old: Column, new: Column, place: Identifier) -> None:
-    """Rows are where the hash of their old type has put them."""
+    """A bucket column keeps name and type: each row lies in the bucket of its old value's hash."""
     bucketed = table.bucketing is not None and old.name in table.bucketing.columns
     if bucketed and (old.name, old.type) != (new.name, new.type):
-        raise _at(place, f'"{old.name}" is a bucket column and stays as it is')
+        raise _refusal_at(place, f'"{old.name}" is a bucket column and stays as it is')
 
 
 def _refuse_change(table: Table, old: Column, new: Column, place: Identifier) -> None:
@@ -183,9 +192,9 @@ def _refuse_change(table: Table, old: Column, new: Column, place: Identifier) ->
 
 
 def widens(old: ColumnType, new: ColumnType) -> bool:
-    """Whether every value of one type is a value of the other, whatever reads the file.
+    """Whether every value of the old type is a value of the new one, for every reader of the file.
 
-    Narrower than Hive's implicit conversions (`converts`), of which some lose digits.
+    This allows less than Hive's implicit conversions (`converts`), some of which lose digits.
 
     >>> widens(PrimitiveType("int"), PrimitiveType("bigint"))
     True
@@ -212,11 +221,11 @@ def widens(old: ColumnType, new: ColumnType) -> bool:
 
 
 def converts(old: ColumnType, new: ColumnType) -> bool:
-    """Whether Hive lets a column change so, and everybody makes the same of its old values.
+    """Whether Hive allows the change of type, and all readers convert old values in the same way.
 
-    Some may lose digits or characters, or become null. Of the changes that Hive allows, those of
-    float, double and timestamp into text are left out: the text differs by versions of Java and ORC
-    and by the JVM's zone. What values become is in `orc.evolution`.
+    Some values may lose digits or characters, or become null. Hive also allows float, double and
+    timestamp to become text. That is left out here: the text differs between versions of Java and
+    ORC, and with the JVM's time zone. `orc.evolution` says what values become.
 
     >>> converts(PrimitiveType("int"), CharType("varchar", 5))
     True
@@ -234,5 +243,5 @@ def converts(old: ColumnType, new: ColumnType) -> bool:
     return False
 
 
-def _at(place: Identifier, message: str, **more: Any) -> UnsupportedStatementError:
+def _refusal_at(place: Identifier, message: str, **more: Any) -> UnsupportedStatementError:
     return UnsupportedStatementError(message, line=place.line, column=place.column, **more)

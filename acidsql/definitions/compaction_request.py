@@ -1,4 +1,4 @@
-"""A compaction that a statement asks for: into the queue, and what became of it."""
+"""The compaction that a statement asks for: its entry in the queue, and the outcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
 def request_compaction(
     plan: CompactPlan, target: TableRef, store: Store, host: str
 ) -> CompactionId:
-    """Enqueue it. PartitionNotFoundError, at ``target``, if there is no such partition."""
+    """Put the compaction into the queue; its number there.
+
+    PartitionNotFoundError, with the place of ``target``, if the partition does not exist.
+    """
     if partition_directory(store, store.table(plan.table), plan.partition) is None:
         raise PartitionNotFoundError(
             f"table {plan.table} has no partition {plan.partition}",
@@ -39,9 +42,10 @@ def request_compaction(
 def wait_for_compaction(
     number: CompactionId, txns: TxnManager, sleep: Callable[[float], None] = time.sleep
 ) -> None:
-    """Until it is done or has failed, by whatever worker, but no longer than `WAIT_S`.
+    """Wait until a worker has carried the compaction out or failed, but no longer than `WAIT_S`.
 
-    One of acidsql may have taken it before; a Hive Metastore may give its queue to Hive's alone.
+    The worker may be another one than this session's: another acidsql may have taken the entry
+    before, and a Hive Metastore may give its queue to Hive's workers only.
     """
     waited_s, pause_s = 0.0, 2.0
     while waited_s < WAIT_S:
@@ -58,7 +62,7 @@ def _entry(number: CompactionId, txns: TxnManager) -> Compaction | None:
 
 
 def compaction_result(number: CompactionId, txns: TxnManager, *, finished: bool) -> Result:
-    """Hive's words; after waiting for it (``finished``) the state it is in."""
+    """The result in Hive's words, with the state of the compaction if ``finished`` was awaited."""
     message = f"Compaction enqueued with id {number}"
     if finished:
         done = _entry(number, txns)

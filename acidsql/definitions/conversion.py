@@ -1,9 +1,9 @@
 """ALTER TABLE … SET TBLPROPERTIES ('transactional' = 'true'): a plain table becomes ACID.
 
-Nothing is rewritten. The files of a table that becomes full-ACID are its original files, of write
-id 0; ids up to 10,000,000 are kept free for them. A plain table finds columns by their names; if
-the positions say something else, the full-ACID one goes on by names, and says so. Those of a table
-that becomes insert-only move into the delta of write id 1.
+No file is rewritten. If the table becomes full-ACID, its files become original files, of write id
+0, and write ids up to 10,000,000 are kept free for them. A plain table finds columns by name. If
+columns by position are others, the full-ACID table goes on finding them by name, and a property of
+the table says so. If the table becomes insert-only, its files move into the delta of write id 1.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableR
         )
     _refuse_external(with_properties(table, changes), place)
     with altering(table, scope) as (txn, now):
-        # As it is now: somebody may have converted it while we waited.
+        # The table as it is now: somebody may have converted it while we waited for the lock.
         if now.kind is not TableKind.PLAIN:
             raise AnalysisError(f"{table.name} is a {now.kind.value} table already", **place)
         converted = with_properties(replace(now, parameters=now.noted), changes)
@@ -64,7 +64,7 @@ def _refuse_external(table: Table, place: dict[str, Any]) -> None:
 
 
 def with_properties(table: Table, given: Mapping[str, str]) -> Table:
-    """The table with what TBLPROPERTIES says; its comment is said there, too."""
+    """The table with the given TBLPROPERTIES; the property ``comment`` sets its comment."""
     parameters = {**table.parameters, **given}
     comment = parameters.pop("comment", table.comment)
     return replace(table, parameters=parameters, comment=comment)
@@ -98,12 +98,12 @@ def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any
         table = replace(table, parameters={POSITIONAL_EVOLUTION: "false", **table.parameters})
     with scope.store.committing(txn.txn_id):
         scope.store.alter_table(table)
-        # A Hive Metastore has done it by then.
+        # A Hive Metastore has seeded the write id itself when alter_table returns.
         scope.store.seed_write_id(table.name, ORIGINAL_WRITE_IDS)
 
 
 def _in_order(table: Table, path: str, scope: Scope) -> bool:
-    """Whether the file's columns are the table's by position as they are by name."""
+    """Whether matching the file's columns by position gives the same as matching by name."""
     with scope.storage.open_input(path) as stream:
         names = read_tail(stream, path).column_names
     by_position = matched(names, table.columns, by_position=True)

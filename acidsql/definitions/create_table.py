@@ -48,7 +48,7 @@ from acidsql.txn.transaction import OpenTxn
 _OF_EXTERNAL = frozenset({"external", "external.table.purge", "translated_to_external"})
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
-"""What a row carries on its way to the writer is called like this."""
+"""Columns that a row carries on its way to the writer begin with this."""
 
 
 def create_table(statement: CreateTable, scope: Scope) -> Result:
@@ -83,14 +83,14 @@ EXISTS = "it exists already"
 
 
 def creation_locks(name: TableName) -> list[LockComponent]:
-    """The locks of a statement that makes a table: on the use of the database, and on the name."""
+    """The locks of a statement that makes a table: one on the database, one on the table's name."""
     return lock_components(
         [Access(name.database, None, Operation.CREATE), Access.of(name, Operation.ALTER)]
     )
 
 
 def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
-    """Create a table with the columns, buckets and properties of another one, without its rows."""
+    """Create a table with the columns, buckets and properties of another table, without rows."""
     name = new_table_name(statement.target, scope)
     source = find_target(statement.source, scope.names)
     if statement.location is not None:
@@ -112,14 +112,17 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     _refuse_bad_kind(statement.target, table)
     version = source.parameters.get("bucketing_version", "2")
     if table.bucketing is not None and given.get("bucketing_version", version) != version:
-        raise AnalysisError(f"'bucketing_version' of {source.name} is {version}")
+        raise AnalysisError(
+            f"'bucketing_version' of {source.name} is {version}, and LIKE keeps it",
+            hint="Leave the property out.",
+        )
     return _create(
         table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
     )
 
 
 def drop_table(statement: DropTable, scope: Scope) -> Result:
-    """Drop the table and its files, unless it is external. What stays is in the message."""
+    """Drop the table, and its files unless it is external. The message names what stays on disk."""
     name = table_name(statement.target, scope.names)
     if statement.if_exists and scope.store.find_table(name) is None:
         return Result("drop", message="it does not exist")
@@ -139,13 +142,13 @@ def drop_locks(name: TableName) -> list[LockComponent]:
 def forget_table(
     table: Table, scope: Scope, neighbours: Neighbours, doomed: Collection[TableName]
 ) -> list[str]:
-    """Forget the table, then remove its files: what is forgotten cannot be half there.
+    """Forget the table, then remove its files; a line for everything that stays on disk.
 
-    Files stay that may be those of others; what is said of them comes back. ``doomed`` are all the
-    tables that the statement drops.
+    The order matters: a table that is forgotten cannot be found with only some of its files. Files
+    that may belong to others stay. ``doomed`` are all tables that the statement drops.
     """
     own, notes = divide(_places(table, scope), neighbours, doomed)
-    # A table may be made over what stays, should we not get to the end.
+    # If we die before the end, a later table may be made over the files that stay.
     remove_leftovers(table, [place.location for place in own], scope)
     scope.store.drop_table(table.name)
     if not table.owns_files:
@@ -156,7 +159,7 @@ def forget_table(
 
 
 def _places(table: Table, scope: Scope) -> list[OwnPlace]:
-    """The directory of the table, after those of partitions that lie elsewhere."""
+    """The directories of partitions that lie outside of the table's, then the table's own."""
     partitions = [p.location for p in scope.store.partitions(table.name)]
     outside = [p for p in partitions if not p.startswith(f"{table.location}/")]
     database = scope.store.database(table.name.database)
@@ -171,7 +174,7 @@ def _places(table: Table, scope: Scope) -> list[OwnPlace]:
 
 
 def database_location(database: Database, warehouse: str, parameters: Mapping[str, str]) -> str:
-    """Where the tables of a database lie that have such parameters."""
+    """The directory in which a database keeps tables with such parameters."""
     if database.managed_location is None:
         return warehouse if database.name == DEFAULT_DATABASE else database.location
     plain = kind_of(parameters) is TableKind.PLAIN
@@ -180,16 +183,16 @@ def database_location(database: Database, warehouse: str, parameters: Mapping[st
 
 
 def new_table_name(ref: TableRef, scope: Scope) -> TableName:
-    """The full name of a table to be made. AnalysisError for what none may be called."""
+    """The full name of a table to be made. AnalysisError for a name that no table may have."""
     name = table_name(ref, scope.names)
     refuse_name(name.table, Named.TABLE, line=ref.line, column=ref.column)
     return name
 
 
 def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -> Table:
-    """The table a CREATE TABLE describes, below ``parent`` unless it has a LOCATION.
+    """The table that a CREATE TABLE describes, below ``parent`` unless it has a LOCATION.
 
-    AnalysisError and friends for what does not fit.
+    Raises AnalysisError or UnsupportedStatementError for clauses that do not fit together.
     """
     columns = [column_of(c) for c in statement.columns]
     partition_columns = [_partition_column(c) for c in statement.partition_columns]
@@ -215,11 +218,11 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         format=_format(statement),
         field_delimiter=statement.field_delimiter or FIELD_DELIMITER,
     )
-    _refuse_unsaid_kind(statement, table)
+    _require_kind(statement, table)
     _refuse_bad_kind(statement.target, table)
     if statement.delimited and table.format is not FileFormat.TEXT:
         raise AnalysisError(
-            f"ROW FORMAT DELIMITED does not go with STORED AS {table.format.value}",
+            f"ROW FORMAT DELIMITED cannot be used with STORED AS {table.format.value}",
             line=statement.target.line,
             column=statement.target.column,
         )
@@ -227,16 +230,16 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
 
 
 def column_of(definition: ColumnDefinition) -> Column:
-    """The column that is defined. UnsupportedStatementError for a type that cannot be stored."""
+    """The column of a definition. UnsupportedStatementError for a type that cannot be stored."""
     try:
         kind = parse_type(definition.type)
     except ValueError as error:
-        raise _at(definition, str(error)) from None
+        raise _refusal_at(definition, str(error)) from None
     if kind == VOID:
-        raise _at(
+        raise _refusal_at(
             definition,
             "void columns cannot be declared",
-            hint="Hive refuses it too. A column of any type can be NULL in every row.",
+            hint="Hive refuses void columns too. A column of any type can be NULL in every row.",
         )
     return Column(definition.name.name.lower(), kind, definition.comment)
 
@@ -249,11 +252,11 @@ def _partition_column(definition: ColumnDefinition) -> Column:
     plain = isinstance(column.type, PrimitiveType) and column.type.name in kinds
     is_varchar = isinstance(column.type, CharType) and column.type.name == "varchar"
     if not plain and not is_varchar and not isinstance(column.type, DecimalType):
-        raise _at(definition, f"a partition column cannot be of type {column.type}")
+        raise _refusal_at(definition, f"a partition column cannot be of type {column.type}")
     return column
 
 
-def _at(
+def _refusal_at(
     definition: ColumnDefinition, message: str, hint: str | None = None
 ) -> UnsupportedStatementError:
     return UnsupportedStatementError(
@@ -267,7 +270,7 @@ def _at(
 def refuse_bad_columns(
     definitions: Sequence[ColumnDefinition], columns: Sequence[Column], others: Sequence[Column]
 ) -> None:
-    """Raise for names that a table cannot have, or has twice; ``others`` are there already."""
+    """Raise for a name that no column may have, or that is taken; ``others`` exist already."""
     seen = {c.name for c in others}
     for definition, column in zip(definitions, columns, strict=True):
         place: dict[str, Any] = {"line": definition.name.line, "column": definition.name.column}
@@ -281,7 +284,9 @@ def refuse_bad_columns(
                 **place,
             )
         if "`" in column.name:
-            raise _at(definition, "Spark's ORC reader cannot find a name with a back quote in it")
+            raise _refusal_at(
+                definition, "Spark's ORC reader cannot find a name with a back quote in it"
+            )
         seen.add(column.name)
 
 
@@ -305,7 +310,7 @@ def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing |
         )
     if not 1 <= statement.bucket_count <= 4096:
         raise AnalysisError(
-            f"{statement.bucket_count} buckets: between 1 and 4096 are possible",
+            f"a table has between 1 and 4096 buckets, not {statement.bucket_count}",
             line=statement.target.line,
             column=statement.target.column,
         )
@@ -314,13 +319,16 @@ def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing |
 
 
 def normal_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """As Hive stores them: the transactional keys in lower case."""
+    """The properties as Hive stores them: the keys about transactions in lower case."""
     special = ("transactional", "transactional_properties")
     return {k.lower() if k.lower() in special else k: v for k, v in properties}
 
 
 def parameters_of(statement: CreateTable) -> dict[str, str]:
-    """Those of the table it describes, as Hive stores them, transactional_properties filled in."""
+    """The parameters of the described table, as Hive stores them.
+
+    ``transactional_properties`` and ``bucketing_version`` are filled in.
+    """
     parameters = normal_properties(statement.properties)
     parameters.pop(CREATED_COLUMNS, None)
     if parameters.get("transactional", "").lower() == "true":
@@ -336,16 +344,17 @@ def parameters_of(statement: CreateTable) -> dict[str, str]:
 
 def _format(statement: CreateTable) -> FileFormat:
     if statement.stored_as is None:
-        # Hive takes text for its default; where nothing at all is said, ORC and a check of kinds.
+        # Hive's default is text. Without DELIMITED it is ORC here, and `_require_kind` refuses a
+        # plain table for which nothing is said.
         return FileFormat.TEXT if statement.delimited else FileFormat.ORC
     return FileFormat(statement.stored_as)
 
 
-def _refuse_unsaid_kind(statement: CreateTable, table: Table) -> None:
+def _require_kind(statement: CreateTable, table: Table) -> None:
     if table.kind is TableKind.PLAIN and statement.stored_as is None and not statement.delimited:
         raise UnsupportedStatementError(
-            "it is not said whether the table is transactional or how its files are stored",
-            hint="Add TBLPROPERTIES ('transactional' = 'true'); a plain table needs STORED AS.",
+            "CREATE TABLE does not say whether the table is transactional or how it is stored",
+            hint="Add TBLPROPERTIES ('transactional' = 'true'), or STORED AS for a plain table.",
             line=statement.target.line,
             column=statement.target.column,
         )
@@ -379,13 +388,13 @@ def _refuse_bad_properties(table: Table, place: dict[str, Any]) -> None:
 
 
 def refuse_properties(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
-    """Raise for values that say how files are to be written, but cannot be followed."""
+    """AnalysisError for values of properties about the writing of files that are not supported."""
     if parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
         raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
     codec = parameters.get("orc.compress", "snappy").lower()
     if codec not in CODECS:
         raise AnalysisError(
-            f'orc.compress: "{codec}" is not supported',
+            f'the codec "{codec}" of orc.compress is not supported',
             hint=f"Use one of {', '.join(CODECS)}.",
             **place,
         )
@@ -401,7 +410,7 @@ def _refuse_bad_format(table: Table, place: dict[str, Any]) -> None:
     other = [c for c in table.columns if not _fits_text(c)]
     if table.format is FileFormat.TEXT and other:
         raise UnsupportedStatementError(
-            f'column "{other[0].name}": {other[0].type} is not supported in text files',
+            f'column "{other[0].name}": the type {other[0].type} is not supported in text files',
             hint="Store the table as ORC or PARQUET.",
             **place,
         )
@@ -414,15 +423,18 @@ def _fits_text(column: Column) -> bool:
 
 
 def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
-    """Take in what lies in the directory, if the user has chosen it (``chosen``)."""
+    """Adopt the files in the table's directory, which a user must have named (``chosen``).
+
+    UnsupportedStatementError for a directory that no user named and that is not empty.
+    """
     plain = table.kind is TableKind.PLAIN
     refuse_place(table.location, scope, table.name.database, with_plain=table.external)
     adoption = adopt(table, [table.location], scope, txn)
     if not (adoption.is_empty or chosen or plain):
         raise UnsupportedStatementError(
             f"the directory {table.location} is not empty",
-            detail="What a table leaves behind does not become part of another one by chance.",
-            hint=f"Add LOCATION '{table.location}' to make a table of what is there.",
+            detail="Files of an earlier table do not become part of a new one by accident.",
+            hint=f"Add LOCATION '{table.location}' to make a table of the files that are there.",
         )
     return adoption
 

@@ -53,15 +53,15 @@ _log = logging.getLogger(__name__)
 
 _CHAR = re.compile(r"(var)?char\(")
 _NAME = re.compile(r"[^\W\d][\w ]*")
-"""What Spark calls a column after its expression is no such word."""
+"""A name that a user gave. The names that Spark makes of expressions do not match."""
 
 
 def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> Result:
-    """Write the query's rows into a new directory, then make it a table with the commit."""
+    """Write the query's rows into a new directory. The commit makes the directory a table."""
     name = new_table_name(statement.table.target, scope)
     if statement.table.if_not_exists and scope.store.find_table(name) is not None:
         return Result("create", message=EXISTS)
-    statement = _placed(statement, scope)
+    statement = _with_full_location(statement, scope)
     seen = SeenNames(scope.names)
     plan = plan_query(statement.query, seen, scope.arguments)
     with scope.transaction() as txn:
@@ -72,14 +72,16 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
                 return Result("create", message=EXISTS)
             raise table_exists(name)
         if not seen.still_hold():
-            raise AnalysisError("a table of the query was altered", hint="Run it again.")
+            raise AnalysisError(
+                "a table of the query was altered meanwhile", hint="Run the statement again."
+            )
         sources = [scope.store.table(n) for n in tables_read(plan)]
         context = read_context(
             scope.store, txn, sources, scope.arguments, plan=plan, database=scope.names.database
         )
         frame = engine.query(plan, context)
         table = _table(statement, name, frame, scope)
-        if not adopt_location(table, scope, txn, chosen=_chosen(statement)).is_empty:
+        if not adopt_location(table, scope, txn, chosen=_has_location(statement)).is_empty:
             raise AnalysisError(
                 "CREATE-TABLE-AS-SELECT cannot create table with location to a non-empty directory",
                 detail=f"{table.location} is not empty.",
@@ -97,8 +99,9 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
 
 
 def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
-    """The locks of a statement that makes a table of a query's rows; that on its name records what
-    it writes, as in Hive (AcidUtils.makeLockComponents).
+    """The locks of CREATE TABLE AS.
+
+    The lock on the new table's name records an INSERT, as in Hive (AcidUtils.makeLockComponents).
     """
     made = [
         replace(c, operation=WriteOperation.INSERT) if c.table is not None else c
@@ -108,7 +111,7 @@ def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
     return sorted(locks, key=lambda c: (c.database, c.table or ""))
 
 
-def _placed(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
+def _with_full_location(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
     location = statement.table.location
     if location is None:
         return statement
@@ -116,14 +119,15 @@ def _placed(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
     return replace(statement, table=table)
 
 
-def _chosen(statement: CreateTableAs) -> bool:
+def _has_location(statement: CreateTableAs) -> bool:
     return statement.table.location is not None
 
 
 def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope) -> Table:
     """The table with the names and types of the query's columns."""
     place = statement.query.source
-    # Spark gives the first side's char(n) or varchar(n) to the rows of all sides of a union.
+    # For a union, Spark reports the first side's char(n) or varchar(n), though rows of the other
+    # sides may be longer.
     united = is_union(statement.query)
     kinds = ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
     columns = [
@@ -153,8 +157,8 @@ def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope
 def _column(number: int, text: str, kind: str, name: Identifier) -> ColumnDefinition:
     if not _NAME.fullmatch(text):
         raise UnsupportedStatementError(
-            f"column {number} of the query has no name of its own: {text}",
-            hint="Write e AS name.",
+            f"column {number} of the query has no name: {text}",
+            hint="Name the expression: write e AS name.",
             line=name.line,
             column=name.column,
         )
@@ -171,7 +175,7 @@ def _column(number: int, text: str, kind: str, name: Identifier) -> ColumnDefini
 
 
 def _refusal(kind: str) -> str | None:
-    """Why no column can be of this type."""
+    """Why no column can be of this type; None if one can."""
     try:
         parsed = parse_type(kind)
     except ValueError as error:
@@ -189,7 +193,7 @@ def _write(
     engine: Engine,
     txn: OpenTxn,
 ) -> JobResult:
-    """The rows into their delta, then the table with them into the catalog, in one step."""
+    """Write the rows into their delta, then add table and rows to the store in one commit."""
     insert = InsertPlan(
         table=table.name, columns=tuple(c.lower() for c in frame.columns), rows=plan.rows
     )
@@ -202,7 +206,8 @@ def _write(
     unfinished = OwnPath(table.location, UNFINISHED_FILE)
     job = JobResult()
     try:
-        # No table bears witness to an aborted write yet: whoever finds the rows must not take them.
+        # There is no table yet that could tell of an aborted write. The file keeps others from
+        # adopting the rows.
         scope.storage.write_file(str(unfinished), b"")
         job = engine.write(insert, WriteContext(target, write_id))
         txn.check()
@@ -229,7 +234,7 @@ def _write(
 
 
 def _remove_made(location: str, scope: Scope) -> None:
-    """Remove the directory that was made for the table. Never raises: the first error must win."""
+    """Remove the directory that was made for the table. Never raises: the first error wins."""
     try:
         scope.storage.remove_location(location)
     except AcidSqlError:

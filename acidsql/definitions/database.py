@@ -36,7 +36,7 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
 def drop_database(statement: DropDatabase, scope: Scope) -> Result:
     """Drop the database, with CASCADE its tables too.
 
-    Its directory stays if files are left in it: those of external tables, or of other databases.
+    Its directory stays if files are left in it: files of external tables or of other databases.
     """
     name = statement.name.name.lower()
     with scope.transaction() as txn:
@@ -70,7 +70,8 @@ def database_drop_locks(name: str) -> list[LockComponent]:
 def _drop_tables(name: str, scope: Scope, neighbours: Neighbours) -> list[str]:
     if name == DEFAULT_DATABASE:
         raise AnalysisError("the database default cannot be dropped")
-    # Asked before one is gone: of some of them we may know only that they are not for us.
+    # All tables are read before the first one is dropped: a table that we cannot read raises here,
+    # while nothing is gone.
     tables = [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]
     names = {table.name for table in tables}
     return [n for table in tables for n in forget_table(table, scope, neighbours, names)]

@@ -1,9 +1,10 @@
-"""What aborted writes left, removed before a definition takes the place out of the cleaner's sight.
+"""Leftovers: the files of aborted writes. Some definitions must remove them before they commit.
 
-The store remembers an aborted transaction for as long as it has a record of a partition it wrote
-into, and the cleaner drops the record with the files, which it looks for where the partition is.
-Once the store forgets, write ids count as committed. So whoever drops such a record, or has a
-partition lie elsewhere, removes the files first.
+The store remembers an aborted transaction as long as it has a record of a partition that the
+transaction wrote into. The cleaner removes the files, which it looks for in the partition's
+directory, and then the record. Once the store has forgotten a transaction, its write ids count as
+committed. So a definition that drops such a record, or gives a partition another directory, must
+remove the files first: afterwards the cleaner does not find them.
 """
 
 from __future__ import annotations
@@ -20,9 +21,10 @@ from acidsql.ports.storage import list_marked_files
 
 
 def remove_leftovers(table: Table, locations: Sequence[str], scope: Scope) -> None:
-    """Remove the directories of aborted writes anywhere below some directories of a table.
+    """Remove the directories of aborted writes below some directories of a table.
 
-    Its writers are locked out. No snapshot reads what is removed. StorageError if something stays.
+    The caller's lock keeps writers out. No snapshot reads the removed directories. StorageError if
+    one cannot be removed.
     """
     if table.kind is TableKind.PLAIN:
         return
@@ -36,10 +38,10 @@ def remove_leftovers(table: Table, locations: Sequence[str], scope: Scope) -> No
             scope.storage.remove(OwnPath(location, path))
 
 
-def leave_own_places(table: Table, partitions: Sequence[Partition], scope: Scope) -> None:
-    """`remove_leftovers` where partitions that will lie elsewhere would lie of themselves.
+def clear_default_places(table: Table, partitions: Sequence[Partition], scope: Scope) -> None:
+    """Remove leftovers from the default directories of partitions that will lie elsewhere.
 
-    Whoever wrote into one before the catalog knew it, wrote there.
+    A write into a partition that the catalog did not know yet went to the default directory.
     """
     own = [(p, partition_path(table.location, p.name)) for p in partitions]
     remove_leftovers(table, [place for p, place in own if p.location != place], scope)

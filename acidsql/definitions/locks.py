@@ -1,4 +1,4 @@
-"""What a definition locks, going by the catalog as it is now: for EXPLAIN LOCKS."""
+"""The locks of a definition by the catalog as it is now, for EXPLAIN LOCKS."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ from acidsql.txn.entities import LockComponent
 
 
 def definition_locks(statement: Definition | CreateTableAs, scope: Scope) -> list[LockComponent]:
-    """What it would ask for; nothing if it would do nothing. AnalysisError if a name is unknown."""
+    """The locks that the statement would ask for; [] if it would change nothing.
+
+    AnalysisError for an unknown name.
+    """
     match statement:
         case CreateDatabase():
             return []

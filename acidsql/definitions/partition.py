@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from acidsql.definitions.adoption import Adoption, adopt
-from acidsql.definitions.leftovers import leave_own_places
+from acidsql.definitions.leftovers import clear_default_places
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.errors import (
     AcidSqlError,
@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
-    """Make the partitions' directories, or take in those that are there."""
+    """Add partitions. Their directories are made, or adopted if they are there."""
     table = find_target(statement.target, scope.names)
     wanted = []
     for new in statement.partitions:
@@ -81,7 +81,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
 
 
 def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
-    """Drop what meets the conditions, with its files."""
+    """Drop the partitions that meet the conditions, with their files."""
     table = find_target(statement.target, scope.names)
     doomed = matched_partitions(statement, table, scope)
     if not doomed:
@@ -102,7 +102,10 @@ def partition_drop_locks(table: Table, doomed: Sequence[PartitionName]) -> list[
 def matched_partitions(
     statement: DropPartitions, table: Table, scope: Scope
 ) -> list[PartitionName]:
-    """What DROP PARTITION would drop. PartitionNotFoundError for conditions that nothing meets."""
+    """The partitions that DROP PARTITION would drop.
+
+    PartitionNotFoundError for conditions that no partition meets, unless IF EXISTS is there.
+    """
     require_partitioned(table, statement.target)
     names = scope.store.partition_names(table.name)
     doomed: dict[PartitionName, None] = {}
@@ -111,7 +114,7 @@ def matched_partitions(
         if not found and not statement.if_exists:
             raise PartitionNotFoundError(
                 f"no partition of {table.name} meets PARTITION (…)",
-                hint="SHOW PARTITIONS lists them; DROP IF EXISTS passes over what is not there.",
+                hint="SHOW PARTITIONS lists the partitions. With DROP IF EXISTS this is no error.",
                 code=10006,
                 line=conditions[0].column.line,
                 column=conditions[0].column.column,
@@ -121,7 +124,7 @@ def matched_partitions(
 
 
 def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
-    """Give a partition other values; its directory follows if it lies where ours do."""
+    """Give a partition other values. A directory at the default place is renamed as well."""
     table = find_target(statement.target, scope.names)
     old = whole_partition(statement.partition, table, statement.target, scope.arguments)
     new = whole_partition(statement.renamed, table, statement.target, scope.arguments)
@@ -135,16 +138,18 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
         source, target = there.location, partition_path(table.location, new)
         moves = source == partition_path(table.location, old)
         if moves and not table.owns_files:
-            # Its files stay; the next partition of the old name would share them.
+            # The files of an external table stay, and the next partition of the old name would get
+            # the same directory.
             raise UnsupportedStatementError(
                 f"partition {old} of the external table {table.name} cannot be renamed",
-                detail=f"Its directory is {source}, which means that name.",
-                hint="ADD PARTITION … LOCATION takes a directory that you have moved.",
+                detail=f"Its directory {source} is named after it and would stay.",
+                hint="Move the directory yourself, then ADD PARTITION … LOCATION and DROP the old"
+                " partition.",
                 line=statement.target.line,
                 column=statement.target.column,
             )
         location = target if moves else source
-        leave_own_places(table, [Partition(new, location)], scope)
+        clear_default_places(table, [Partition(new, location)], scope)
         with contextlib.ExitStack() as undo:
             if location != source:
                 require_present(source, table.name, scope.storage)
@@ -156,10 +161,11 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
 
 
 def repair_table(statement: RepairTable, scope: Scope) -> Result:
-    """Take in what lies in the table's directories but is not known.
+    """Make catalog and store agree with the directories that are there.
 
-    Adds partitions for directories that have none, drops those whose directory is gone. Of
-    directories with ids that the store has not given out, raises the store's above them.
+    ADD adds a partition for each directory that has none. DROP drops the partitions whose directory
+    is gone. Where directories have ids that the store has not given out, ADD raises the store's ids
+    above them.
     """
     table = find_target(statement.target, scope.names)
     if table.kind is TableKind.PLAIN:
@@ -174,7 +180,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
         if statement.add:
             places += _unknown_writes(table, [p for p in known if p not in dropped], scope)
         adoption = adopt(table, places, scope, txn)
-        leave_own_places(table, added, scope)
+        clear_default_places(table, added, scope)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
             _note_adoption(table, adoption, scope)
@@ -199,7 +205,10 @@ def _unknown_partitions(table: Table, known: Sequence[Partition], scope: Scope) 
 def _refuse_linked(
     table: Table, found: Sequence[Partition], known: Sequence[Partition], scope: Scope
 ) -> None:
-    """What is a link may lead into another's directory: it is taken as one given by LOCATION is."""
+    """Check partitions whose directory is a symbolic link, as a LOCATION is checked.
+
+    The link may lead into a directory of somebody else.
+    """
     storage = scope.storage
     home = storage.resolve(table.location)
     everything = [*known, *found]
@@ -221,7 +230,10 @@ def _without_directory(table: Table, known: Sequence[Partition], scope: Scope) -
 
 
 def _unknown_writes(table: Table, known: Sequence[Partition], scope: Scope) -> list[str]:
-    """The places that are known, if in one of them lies a write that the store does not know."""
+    """The directories of the known partitions, or of the table; [] if the store knows all writes.
+
+    If one of them holds a write that the store does not know, all of them are looked at again.
+    """
     places = [p.location for p in known] if table.partition_columns else [table.location]
     if table.kind is TableKind.PLAIN:
         return []
@@ -232,9 +244,10 @@ def _unknown_writes(table: Table, known: Sequence[Partition], scope: Scope) -> l
 def altering(
     table: Table, scope: Scope, locks: Sequence[LockComponent] = ()
 ) -> Iterator[tuple[OpenTxn, Table]]:
-    """A transaction that has the table, or what is named, for itself; and the table as it is then.
+    """A transaction that holds ``locks``, and the table as it is once they are granted.
 
-    What was planned for the columns it had before does not fit any more: AnalysisError then.
+    Without ``locks`` it is the exclusive lock of ALTER TABLE. AnalysisError if the table's columns
+    changed meanwhile: the statement was planned for the old ones.
     """
     refuse_read_only(table)
     with scope.transaction() as txn:
@@ -243,28 +256,28 @@ def altering(
         now = scope.store.table(table.name)
         if (now.columns, now.partition_columns) != (table.columns, table.partition_columns):
             raise AnalysisError(
-                f"table {table.name} was altered by somebody else",
+                f"table {table.name} was altered by another statement meanwhile",
                 hint="Run the statement again.",
             )
         yield txn, now
 
 
 def alter_locks(table: Table) -> list[LockComponent]:
-    """The locks of most of ALTER TABLE."""
+    """The locks of most forms of ALTER TABLE."""
     return lock_components([Access.of(table.name, Operation.ALTER)])
 
 
 def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack) -> None:
-    """Rename a directory, if it is there; ``undo`` will rename it back."""
+    """Rename a directory, if it is there. Closing ``undo`` renames it back."""
     if storage.exists(source):
         storage.rename(source, target)
         undo.callback(storage.rename, target, source)
 
 
 def partition_directories(table: Table, storage: Storage) -> list[Partition]:
-    """The partitions that the directories below a table mean, named as their types write them.
+    """The partitions that the directories below a table stand for, with values in canonical text.
 
-    AnalysisError for a directory that means none: rows could lie in it.
+    AnalysisError for a directory that stands for no partition: rows could lie in it.
     """
     places = [("", table.location)]
     for column in table.partition_columns:
@@ -280,14 +293,17 @@ def partition_directories(table: Table, storage: Storage) -> list[Partition]:
             name = partition_from_directory(PartitionName.parse(path), table)
         except ValueError as error:
             raise AnalysisError(
-                f"the directory {place} is no partition of {table.name}", detail=f"{error}."
+                f"the directory {place} is not a partition of {table.name}", detail=f"{error}."
             ) from None
         found.append(Partition(name, place))
     return found
 
 
 def _require_table_directory(table: Table, storage: Storage) -> None:
-    """MissingFileError where not the partitions' directories went but the table's, or its disk."""
+    """MissingFileError if the table's own directory is missing, as when its disk is not mounted.
+
+    Then the partitions' directories are missing, too, but were not removed.
+    """
     if not storage.exists(table.location):
         raise missing_directory(table.location, table.name)
 
@@ -295,9 +311,9 @@ def _require_table_directory(table: Table, storage: Storage) -> None:
 def _is_level(name: str, column: str, place: str) -> bool:
     if name.partition("=")[0].lower() != column or "=" not in name:
         raise AnalysisError(
-            f"the directory {place}/{name} is no partition",
-            detail=f"Directories here are called {column}=….",
-            hint="Move it elsewhere, or let its name begin with a dot.",
+            f"the directory {place}/{name} is not a partition",
+            detail=f"Directories of this level are named {column}=value.",
+            hint="Move it elsewhere, or give it a name that begins with a dot.",
         )
     return True
 
@@ -309,7 +325,7 @@ def _new_ones(
     for partition in found:
         if partition.name in names:
             raise AnalysisError(
-                f"two directories are the partition {partition.name} of {table.name}",
+                f"two directories stand for the partition {partition.name} of {table.name}",
                 detail=f"One of them is {partition.location}.",
                 hint="Move one of them elsewhere.",
             )
@@ -318,7 +334,7 @@ def _new_ones(
 
 
 def _note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
-    """What was noted about the files does not hold for those that others wrote."""
+    """Drop the noted facts about the table's files: adopted files need not agree with them."""
     if not adoption.is_empty and table.noted != table.parameters:
         scope.store.alter_table(replace(table, parameters=table.noted))
 
@@ -328,12 +344,12 @@ def _place(partition: Partition, table: Table) -> Place:
 
 
 def _refuse_place_of_another(table: Table, partition: Partition) -> None:
-    """A directory that is called like a partition is where that partition will be."""
+    """AnalysisError for a directory that is the default place of another partition."""
     inside = partition.location.removeprefix(f"{table.location}/")
     if inside not in (partition.location, str(partition.name)) and "=" in inside:
         raise AnalysisError(
-            f"the directory {partition.location} is that of another partition",
-            hint=f"The partition {partition.name} may lie outside {table.location}.",
+            f"the directory {partition.location} has the name of another partition",
+            hint=f"Choose a directory outside of {table.location} for partition {partition.name}.",
         )
 
 
@@ -343,7 +359,7 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
     adoption = adopt(table, [p.location for p in added], scope, txn)
     for partition in added:
         scope.storage.make_directory(partition.location)
-    leave_own_places(table, added, scope)
+    clear_default_places(table, added, scope)
     with scope.store.committing(txn.txn_id):
         adoption.seed(scope, txn)
         _note_adoption(table, adoption, scope)
@@ -351,11 +367,12 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
 
 
 def _drop(table: Table, dropped: Sequence[Partition], scope: Scope, txn: OpenTxn) -> list[str]:
-    """Hide the directories and forget the partitions, then remove what is hidden.
+    """Hide the directories, forget the partitions, then remove the hidden directories.
 
-    What cannot be removed stays hidden: it does not come back with a new partition of the name.
-    The files of an external table stay as they are. Where a user said where a partition lies, what
-    may be of others stays; what is said of it comes back.
+    A directory that cannot be removed stays hidden, so that its rows do not come back with a new
+    partition of the same name. The files of an external table stay as they are. In a directory that
+    a user named with LOCATION, files that may belong to others stay. Returns a line for each
+    directory that stays.
     """
     removed = dropped if table.owns_files else ()
     placed = [p for p in removed if p.location != partition_path(table.location, p.name)]

@@ -26,15 +26,15 @@ _FIXED = ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
 
 
 def set_properties(statement: SetProperties, scope: Scope) -> Result:
-    """Note properties; ``transactional`` makes an ACID table of a plain one."""
+    """Set properties. ``transactional`` makes a plain table an ACID table."""
     table = find_target(statement.target, scope.names)
     given = normal_properties(statement.properties)
     place = _place(statement.target)
     _refuse(table, given, place)
     if _converts(table, given):
         return convert(table, given, scope, statement.target)
-    with altering(table, scope, _noting(table)) as (txn, now):
-        # As it is now: somebody may have converted it while we waited.
+    with altering(table, scope, _note_locks(table)) as (txn, now):
+        # The table as it is now: somebody may have converted it while we waited for the lock.
         _refuse(now, given, place)
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(with_properties(now, given))
@@ -42,21 +42,21 @@ def set_properties(statement: SetProperties, scope: Scope) -> Result:
 
 
 def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
-    """Forget properties."""
+    """Remove properties."""
     table = find_target(statement.target, scope.names)
     place = _place(statement.target)
     for key in statement.keys:
         if key.lower() in (_TRANSACTIONAL, _PROPERTIES) and table.kind is not TableKind.PLAIN:
             raise _cannot_be_unset(table, place)
         if key in _FIXED and key in table.parameters:
-            raise _fixed(key, table, place)
+            raise _unchangeable(key, table, place)
         if key not in table.parameters and not statement.if_exists:
             raise AnalysisError(
                 f"The following property {key} does not exist in {table.name.table}",
-                hint="UNSET TBLPROPERTIES IF EXISTS passes over what is not there.",
+                hint="UNSET TBLPROPERTIES IF EXISTS skips properties that are not there.",
                 **place,
             )
-    with altering(table, scope, _noting(table)) as (txn, now):
+    with altering(table, scope, _note_locks(table)) as (txn, now):
         parameters = {k: v for k, v in now.parameters.items() if k not in statement.keys}
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(replace(now, parameters=parameters))
@@ -66,10 +66,10 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
 def property_locks(statement: SetProperties | UnsetProperties, table: Table) -> list[LockComponent]:
     """The locks of SET and UNSET TBLPROPERTIES."""
     given = statement.properties if isinstance(statement, SetProperties) else ()
-    return alter_locks(table) if _converts(table, normal_properties(given)) else _noting(table)
+    return alter_locks(table) if _converts(table, normal_properties(given)) else _note_locks(table)
 
 
-def _noting(table: Table) -> list[LockComponent]:
+def _note_locks(table: Table) -> list[LockComponent]:
     return lock_components([Access.of(table.name, Operation.DESCRIBE)])
 
 
@@ -84,7 +84,7 @@ def _refuse(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> No
 
 
 def _refuse_kind_change(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:
-    """Hive's TransactionalValidationListener: an ACID table stays what it is."""
+    """An ACID table keeps its kind, by the rules of Hive's TransactionalValidationListener."""
     transactional = given.get(_TRANSACTIONAL, "true").lower()
     if transactional not in ("true", "false"):
         raise AnalysisError(
@@ -139,7 +139,7 @@ def _refuse_properties(table: Table, given: Mapping[str, str], place: dict[str, 
         )
 
 
-def _fixed(key: str, table: Table, place: dict[str, Any]) -> UnsupportedStatementError:
+def _unchangeable(key: str, table: Table, place: dict[str, Any]) -> UnsupportedStatementError:
     return UnsupportedStatementError(
         f"'{key}' says how the files of {table.name} are to be understood", **place
     )

@@ -1,4 +1,4 @@
-"""Directories of what is dropped: removed where all in them is surely its own."""
+"""Removing the directories of dropped tables and partitions, but no file that may be another's."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _SHOWN_MAX = 10
 
 @dataclass(frozen=True, slots=True)
 class OwnPlace:
-    """A directory of a table or partition. ``is_chosen``: a user said where it lies.
+    """A directory of a table or partition that is dropped.
 
-    ``levels`` are the partition columns whose directories lie in it.
+    ``is_chosen``: a user named the directory with LOCATION. ``levels`` are the partition columns
+    whose directories lie in it.
     """
 
     location: str
@@ -33,8 +34,9 @@ def divide(
     doomed: Collection[TableName] = (),
     partition_of: TableName | None = None,
 ) -> tuple[list[OwnPlace], list[str]]:
-    """The places that may be removed with the doomed tables, or as partitions of a table; and why
-    the others are not.
+    """The directories that may be removed, and a line for each other one with the reason.
+
+    ``doomed`` are the tables that are dropped; ``partition_of`` is the table that loses partitions.
     """
     own, notes = [], []
     for place in places:
@@ -47,13 +49,15 @@ def divide(
 
 
 def remove_place(place: OwnPlace, table: Table, scope: Scope) -> list[str]:
-    """Remove a directory; what stays of it. Where a user said to put it, files that no writer of
-    tables makes stay, and all files of a plain table that may have been there before it.
+    """Remove a directory; a line if something of it stays.
+
+    In a directory that a user named, files that no writer of tables makes stay. All files of a
+    plain table stay there if they may have been there before the table.
     """
     storage = scope.storage
     files = storage.list_files(place.location) if place.is_chosen else []
     if files and table.kind is TableKind.PLAIN and not table.is_made_empty:
-        # Any file is one of a plain table, so it does not show whose it was.
+        # A plain table may hold files of any name, so the names do not tell whose files they are.
         return [f"{place.location} stays: its files may have been there before the table."]
     foreign = foreign_files(files, table.kind, place.levels)
     if not foreign:

@@ -23,7 +23,7 @@ from acidsql.txn.locks import lock_components
 
 
 def rename_table(statement: RenameTable, scope: Scope) -> Result:
-    """Give a table another name; its directory follows if it lies where ours do (Hive)."""
+    """Give a table another name. As in Hive, a directory at the default place is renamed, too."""
     table = find_target(statement.target, scope.names)
     name = new_table_name(statement.renamed, scope)
     home = _home(table, table.name, scope)
@@ -55,13 +55,13 @@ def rename_table(statement: RenameTable, scope: Scope) -> Result:
 
 
 def renaming_locks(old: TableName, new: TableName) -> list[LockComponent]:
-    """The locks of RENAME TO: on the table, and what making one of the new name takes."""
+    """The locks of RENAME TO: one on the table, and those of creating a table of the new name."""
     own = lock_components([Access.of(old, Operation.ALTER)])
     return sorted([*own, *creation_locks(new)], key=lambda c: (c.database, c.table or ""))
 
 
 def _home(table: Table, name: TableName, scope: Scope) -> str:
-    """Where a table lies of itself, if it is called so."""
+    """The parent of the table's default directory if the table has this name."""
     database = scope.store.database(name.database)
     return database_location(database, scope.warehouse, table.parameters)
 

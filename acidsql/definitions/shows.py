@@ -1,4 +1,4 @@
-"""SHOW and DESCRIBE: what catalog and transaction manager know, as rows with Hive's columns."""
+"""SHOW and DESCRIBE: the contents of catalog and store as rows with Hive's columns."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def show_partitions(catalog: Catalog, table: Table) -> Result:
 
 
 def show_create_table(table: Table) -> Result:
-    """The CREATE TABLE that makes such a table, one row for each of its lines."""
+    """The CREATE TABLE that makes a table like this one, with a row for each line."""
     external = "EXTERNAL " if table.external else ""
     lines = [f"CREATE {external}TABLE {_quoted(table.name.database)}.{_quoted(table.name.table)}("]
     lines += _definitions(table.columns)
@@ -118,7 +118,7 @@ def show_create_table(table: Table) -> Result:
 
 
 def _delimiter(table: Table) -> str:
-    """As Hive takes it: a character by its number."""
+    """The field delimiter as Hive takes it: the number of the character."""
     return str(ord(table.field_delimiter))
 
 
@@ -145,8 +145,10 @@ def show_transactions(txns: TxnManager) -> Result:
 
 
 def _show_locks(statement: ShowLocks, scope: Scope) -> Result:
-    """All locks, or those on a table itself or any partition of it, on one partition, or on a
-    database and everything in it (Hive filters by equal columns too).
+    """All locks, or those of a database, a table or a partition.
+
+    For a database, locks on everything in it are shown, too; for a table, locks on its partitions.
+    Hive also filters by equal columns.
     """
     database: str | None = None
     table: str | None = None
@@ -176,7 +178,7 @@ def show_compactions(txns: TxnManager) -> Result:
 
 
 def describe(table: Table) -> Result:
-    """Columns, and partition columns once more under their own head."""
+    """All columns, then the partition columns once more under a head of their own."""
     rows = [(c.name, str(c.type), c.comment or "") for c in table.all_columns]
     if table.partition_columns:
         rows += [
@@ -189,9 +191,9 @@ def describe(table: Table) -> Result:
 
 
 def describe_partition(statement: Describe, table: Table, scope: Scope) -> Result:
-    """The columns a partition has, which are the table's; FORMATTED, also where it is.
+    """The columns of a partition, which are the table's; with FORMATTED also its location.
 
-    Raises what `whole_partition` does, and PartitionNotFoundError.
+    Raises PartitionNotFoundError, and the errors of `whole_partition`.
     """
     target = statement.target
     name = whole_partition(statement.partition, table, target, scope.arguments)
@@ -216,7 +218,7 @@ def describe_partition(statement: Describe, table: Table, scope: Scope) -> Resul
 
 
 def describe_formatted(table: Table) -> Result:
-    """Everything, in the sections of Hive's DESCRIBE FORMATTED."""
+    """Everything known about a table, in the sections of Hive's DESCRIBE FORMATTED."""
     created = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(table.created_s))
     rows = [
         *_column_rows(table),
@@ -322,7 +324,7 @@ def _compaction_row(entry: Compaction) -> tuple[str, ...]:
 
 
 def _like(names: Sequence[str], pattern: str | None) -> list[str]:
-    """Names that match Hive's pattern: * or % for any text, | between alternatives.
+    """The names that match Hive's pattern: * or % for any text, | between alternatives.
 
     >>> _like(["orders", "lines", "order_log"], "order*")
     ['orders', 'order_log']

@@ -87,7 +87,7 @@ def test_files_that_nobody_would_read(session, tmp_path, name):
     file.parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "d" / "_x.d").mkdir(parents=True, exist_ok=True)
     file.write_bytes(b"ORC")
-    with pytest.raises(UnsupportedStatementError, match="no file of a full-ACID table"):
+    with pytest.raises(UnsupportedStatementError, match="not a file of a full-ACID table"):
         adopt(session, tmp_path / "d")
 
 
@@ -143,7 +143,7 @@ def test_what_an_aborted_write_left_in_the_table_stays_hidden(parts, tmp_path):
 
 def test_two_directories_of_one_partition(parts, tmp_path):
     place(tmp_path / "w" / "t" / "p=01", "delta_1_1")
-    with pytest.raises(AnalysisError, match="two directories are the partition p=1"):
+    with pytest.raises(AnalysisError, match="two directories stand for the partition p=1"):
         parts.execute("MSCK REPAIR TABLE t")
 
 
