@@ -1,1 +1,1 @@
-"""What nobody waits for: compactions, cleaning, housekeeping. One call is one round."""
+"""Work that no statement waits for: compactions, cleaning, housekeeping. One call is one round."""

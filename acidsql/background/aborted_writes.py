@@ -1,7 +1,7 @@
-"""What aborted writes left, removed wherever it lies; after that the store may forget them.
+"""Removes the files of aborted writes, wherever they lie; then the store may forget the writes.
 
-A compaction's cleaning does this for one place. Many an aborted write has no such place: it never
-came to know its partitions, or its table is never compacted.
+The cleaning after a compaction does this for one partition. That does not reach every aborted
+write: one may have died before its partitions were recorded, and its table may never be compacted.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from acidsql.txn.components import TxnComponent
 
 
 def forget_aborted_writes(scope: BackgroundScope) -> int:
-    """Clean up after every aborted write that is due; of how many tables it was done.
+    """Clean up after every aborted write that is due. Returns the number of cleaned tables.
 
-    A table for which it fails, or in which a definition is at work, is tried in the next round.
+    A table is tried again in the next round if its cleaning fails or a definition is at work in it.
     """
     done = 0
     for name in dict.fromkeys(TableName(c.database, c.table) for c in scope.txns.aborted_writes()):
@@ -53,7 +53,7 @@ def _forget(name: TableName, scope: BackgroundScope) -> int:
 
 
 def _remove(table: Table, written: Sequence[TxnComponent], scope: BackgroundScope) -> set[TxnId]:
-    """Remove the directories of such writes; those of which something has to stay."""
+    """Remove the directories of aborted writes; the transactions of which something has to stay."""
     owners = {c.write_id: c.txn_id for c in written if c.write_id is not None}
     all_txns = {c.txn_id for c in written}
     if table.kind is TableKind.PLAIN:
@@ -61,14 +61,14 @@ def _remove(table: Table, written: Sequence[TxnComponent], scope: BackgroundScop
     txns, storage = scope.txns, scope.storage
     known_txns = txns.valid_txns()
     known_ids = txns.valid_write_ids([table.name], known_txns)[table.name]
-    # Whoever was aborted just now may still be about to remove something itself.
+    # Only the writes that are due: a writer that was aborted just now may still remove its own.
     seen = replace(known_txns, aborted=known_txns.aborted & all_txns)
     write_ids = replace(known_ids, aborted=known_ids.aborted & frozenset(owners))
     kept: set[TxnId] = set()
     places = {p.location for p in table_directories(scope.catalog, table)}
     for location, depth in _locations(table, places):
         if not storage.exists(location):
-            # What is missing is not empty: it may come back.
+            # A missing directory may come back with its files, as when a disk is mounted again.
             return all_txns
         files, markers = list_marked_files(location, storage)
         doomed = aborted(files, write_ids, seen, markers, table.kind)
@@ -80,14 +80,18 @@ def _remove(table: Table, written: Sequence[TxnComponent], scope: BackgroundScop
 
 
 def _own(full: str, places: Collection[str], location: str) -> OwnPath:
-    """A path below the innermost directory that the catalog names: it may be a link."""
+    """The path as one below the innermost directory that the catalog names.
+
+    A directory that the catalog names may be a symbolic link; below it no link is followed.
+    """
     return OwnPath.of(next((p for p in _parents(full) if p in places), location), full)
 
 
 def _locations(table: Table, places: Collection[str]) -> list[tuple[str, int]]:
-    """The table's directory, in which unknown partitions lie as well, and partitions elsewhere.
+    """The table's directory and those of partitions outside of it, with the levels below each.
 
-    Each with how many levels of partitions are below it.
+    The table's directory has a level for each partition column; partitions that the catalog does
+    not know are found in it, too.
     """
     inside = f"{table.location}/"
     elsewhere = [p for p in sorted(places) if p != table.location and not p.startswith(inside)]
@@ -97,7 +101,10 @@ def _locations(table: Table, places: Collection[str]) -> list[tuple[str, int]]:
 def _covered(
     files: Sequence[ListedFile], removed: Sequence[str], write_ids: ValidWriteIdList
 ) -> set[WriteId]:
-    """Aborted write ids in a delta of several, which may have rows that readers leave out."""
+    """Aborted write ids within the deltas that stay.
+
+    Such a delta spans several write ids. It may hold rows of aborted ones, which readers leave out.
+    """
     deltas = [
         delta
         for path, delta in history(files).directories
@@ -116,7 +123,7 @@ def _unfilled(
     txns: ValidTxnList,
     storage: Storage,
 ) -> list[str]:
-    """Directories whose writer died before the first file, or before it gave them their name."""
+    """Directories of aborted writers without a file, and hidden directories of dead compactors."""
     filled = {parent for f in files for parent in _parents(f.path)}
     found = []
     for place in _places(location, depth, storage):
@@ -133,7 +140,7 @@ def _parents(path: str) -> Iterator[str]:
 
 
 def _places(location: str, depth: int, storage: Storage, inside: str = "") -> Iterator[str]:
-    """The paths of partitions below a location, whoever knows them, with a slash at the end."""
+    """The paths of all partition directories below a location, known or not, ending in a slash."""
     if not depth:
         yield inside
         return

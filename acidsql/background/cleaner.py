@@ -19,10 +19,10 @@ from acidsql.txn.entities import Compaction, CompactionType
 
 
 def run_cleaner(scope: BackgroundScope) -> int:
-    """Clean up after every compaction that is due; how many were cleaned.
+    """Clean up after every compaction that is due. Returns the number of cleaned compactions.
 
-    One that fails, in whatever way, stays ready for cleaning and is tried again in the next round;
-    so does one of a table in which a definition is at work, or whose directory is missing.
+    A compaction stays ready for cleaning, and is tried again in the next round, if its cleaning
+    fails in any way, if a definition is at work in the table, or if the directory is missing.
     """
     cleaned = 0
     for compaction in scope.txns.ready_to_clean():
@@ -34,19 +34,20 @@ def run_cleaner(scope: BackgroundScope) -> int:
 def _clean(compaction: Compaction, scope: BackgroundScope) -> int:
     name = TableName(compaction.database, compaction.table)
     with scope.kept_in_place(name) as txn:
-        # Asked again: until it was kept in place, it may have been renamed or dropped.
+        # Asked again: the table may have been renamed or dropped before our lock was granted.
         if txn is None or compaction not in scope.txns.ready_to_clean():
             return 0
         if not _is_removed(compaction, name, scope):
             return 0
-        # A metastore forgets aborted writes of the place: nothing of them may be left in it.
+        # mark_cleaned makes a Hive Metastore forget the aborted writes of the place. None of their
+        # files may be left then, so our lock must still hold.
         txn.require_open()
         scope.txns.mark_cleaned(compaction.compaction_id)
     return 1
 
 
 def _is_removed(compaction: Compaction, name: TableName, scope: BackgroundScope) -> bool:
-    """Remove what is due; False if nobody can say what that is."""
+    """Remove the obsolete directories; False if the directory is missing, so nothing is known."""
     table = scope.catalog.find_table(name)
     if table is None:
         return True
@@ -56,7 +57,7 @@ def _is_removed(compaction: Compaction, name: TableName, scope: BackgroundScope)
     if directory is None:
         return True
     if not scope.storage.exists(directory.location):
-        # What is missing is not empty: it may come back.
+        # A missing directory may come back with its files, as when a disk is mounted again.
         return False
     settled = _settled(valid_txns, compaction)
     minor = compaction.type is CompactionType.MINOR
@@ -80,9 +81,9 @@ def _remove_obsolete(
 
 
 def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> None:
-    """Remove the hidden directories of compactors whose transactions had ended before the listing.
+    """Remove the hidden directories of compactors whose transactions ended before the listing.
 
-    Renamed first, in one step: one that is not as dead as it seemed finds nothing to publish.
+    Each is renamed first, in one step: a compactor that still runs then finds nothing to publish.
     """
     for name in storage.list_directories(location):
         txn_id = parse_compaction_attempt(name)
@@ -93,7 +94,7 @@ def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> N
 
 
 def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteIdList:
-    """Nothing above what the compaction covered, or at an open write id, is looked at."""
+    """The write ids that the compaction covered and that lie below every open write id."""
     highest = compaction.highest_write_id
     mark = min(write_ids.high_watermark, write_ids.min_open - 1)
     if highest is not None:
@@ -107,9 +108,10 @@ def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteId
 
 
 def _settled(txns: ValidTxnList, compaction: Compaction) -> ValidTxnList:
-    """The transactions from before the compaction's commit, which nobody who is open saw open.
+    """The transactions that began before the compaction's commit, below every open transaction.
 
-    What a later compaction has written, one that opened before that one's commit does not read.
+    Directories with a higher visibility id come from a later compaction. A reader that opened
+    before the commit of that one still reads the directories from before.
     """
     mark = min(txns.high_watermark, txns.min_open - 1, (compaction.next_txn_id or 0) - 1)
     return ValidTxnList(

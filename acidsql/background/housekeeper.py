@@ -7,7 +7,7 @@ from acidsql.txn.manager import TxnManager
 
 
 def run_housekeeper(txns: TxnManager) -> list[TxnId]:
-    """One round; the transactions that were aborted for want of a heartbeat."""
+    """One round. Returns the transactions that were aborted because their heartbeat is missing."""
     timed_out = txns.time_out_txns()
     txns.trim()
     return timed_out

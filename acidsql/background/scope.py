@@ -1,4 +1,4 @@
-"""What the cleaning works on."""
+"""What cleaning works on: ports, transactions, and a supervisor for failures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from acidsql.txn.transaction import OpenTxn, TxnOpener, transaction
 
 @dataclass(frozen=True, slots=True)
 class BackgroundScope:
-    """The ports, the way to a transaction, and who is told of what fails."""
+    """The ports, a way to open transactions, and the supervisor that failures are reported to."""
 
     txns: TxnManager
     catalog: Catalog
@@ -29,9 +29,10 @@ class BackgroundScope:
 
     @contextmanager
     def kept_in_place(self, table: TableName) -> Iterator[OpenTxn | None]:
-        """A transaction for a block in which nobody moves or drops directories of the table.
+        """A transaction whose lock keeps the table's directories in place for a ``with`` block.
 
-        None if somebody is at it: nobody waits for such work.
+        Nobody can move or drop them meanwhile. None if the lock is not free at once: cleaning does
+        not wait for definitions.
         """
         locks = lock_components([Access.of(table, Operation.SELECT)])
         with transaction(self.open_txn(TxnType.READ_ONLY, components=locks)) as txn:

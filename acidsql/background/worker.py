@@ -1,4 +1,4 @@
-"""The worker: carries out one compaction of the queue."""
+"""The worker: carries out the compactions of the queue."""
 
 from __future__ import annotations
 
@@ -39,10 +39,9 @@ def run_worker(
     host: str,
     policy: TxnPolicy,
 ) -> int:
-    """Carry out what is queued, one after the other; how many compactions were done.
+    """Carry out the queued compactions, one after the other. Returns how many were carried out.
 
-    A compaction that fails, in whatever way, is marked with its reason and does not stop the
-    others.
+    A compaction that fails in any way is marked as failed, with the reason. The others go on.
     """
     done = 0
     while (compaction := txns.next_compaction(f"{host}-acidsql")) is not None:
@@ -71,7 +70,7 @@ def _carry_out(
         try:
             _fail(compaction, txn, txns, error)
         except AcidSqlError:
-            # Its entry is taken back from a worker that seems to be dead.
+            # The store takes the entry back once this worker seems to be dead.
             _log.warning("%s cannot be marked as failed", compaction.label, exc_info=True)
         raise
 
@@ -79,7 +78,10 @@ def _carry_out(
 def _fail(
     compaction: Compaction, txn: OpenTxn | None, txns: TxnManager, error: BaseException
 ) -> None:
-    """Mark it failed, unless the entry was taken from a worker that seemed to be dead."""
+    """Mark the compaction as failed, unless the store has given its entry to another worker.
+
+    The store does so if this worker seemed to be dead.
+    """
     reason = error_line(error)
     if not isinstance(error, AcidSqlError):
         reason = f"{type(error).__name__}: {error}"
@@ -95,7 +97,7 @@ def _compact(
     compaction: Compaction, txn: OpenTxn, txns: TxnManager, catalog: Catalog, engine: Engine
 ) -> bool:
     name = TableName(compaction.database, compaction.table)
-    # As long as it writes, nobody may drop or rename what it writes into (Hive's Worker).
+    # While the worker writes, nobody may drop or rename the directory (as in Hive's Worker).
     txn.lock(lock_components([Access.of(name, Operation.SELECT, compaction.partition_name)]))
     snapshot = _snapshot(compaction, name, txn, catalog)
     if snapshot is None:
@@ -103,7 +105,7 @@ def _compact(
         txns.mark_refused(compaction.compaction_id, f"{name} is gone, or cannot be compacted")
         return False
     highest = WriteId(max(0, snapshot.write_ids.high_watermark))
-    # Recorded before anything is written, so that a crash is traceable (Hive Worker).
+    # Recorded before anything is written, so that a crash is traceable (as in Hive's Worker).
     txns.compaction_started(compaction.compaction_id, txn.txn_id, highest)
     if not engine.compact(_plan(compaction, name), snapshot, txn.valid_txns, txn.txn_id):
         txn.abort("nothing to compact")
@@ -125,7 +127,10 @@ def _plan(compaction: Compaction, name: TableName) -> CompactPlan:
 def _snapshot(
     compaction: Compaction, name: TableName, txn: OpenTxn, catalog: Catalog
 ) -> TableSnapshot | None:
-    """The one directory to compact, at the compactor's write ids; None if it is gone."""
+    """The one directory to compact under the compactor's write ids; None if it cannot be compacted.
+
+    That is so if the table or partition is gone, or the table is plain.
+    """
     try:
         table = catalog.table(name)
     except TableNotFoundError:

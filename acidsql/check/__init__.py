@@ -1,1 +1,1 @@
-"""CHECK TABLE: what is wrong with a table's names and files."""
+"""CHECK TABLE: finds problems of a table's names and files."""

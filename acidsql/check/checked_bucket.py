@@ -1,4 +1,4 @@
-"""The files of one bucket of one directory together: row ids that repeat, deletes of nothing."""
+"""Checks the files of one bucket together: repeated row ids, deletes of rows that are not there."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from acidsql.ports.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class CheckedBucket:
-    """What the buckets of a directory have in common. ``inserts`` leaves out loaded files."""
+    """Checks the buckets of one directory. ``inserts`` leaves out original and loaded files."""
 
     snapshot: TableSnapshot
     partition: PartitionLocation
@@ -41,7 +41,10 @@ class CheckedBucket:
     inserts: Sequence[SelectedDir]
 
     def check(self, bucket: BucketId, plain: Sequence[RowIdRanges]) -> CheckResult:
-        """Every file of the bucket, then all of them; ``plain`` are row ids of original files."""
+        """Check every file of the bucket by itself, then all of them together.
+
+        ``plain`` are the row ids in original and loaded files of the bucket.
+        """
         deletes = self.state.delete_deltas
         inserted = [self._check_file(d, f) for d in self.inserts for f in _files(d, bucket)]
         deleted = [self._check_file(d, f) for d in deletes for f in _files(d, bucket)]
@@ -80,7 +83,7 @@ class CheckedBucket:
         return checked
 
     def _own_files(self, directory: SelectedDir) -> Callable[[RowIds], Flags]:
-        """Whether each deleted row also stands in the file of its own bucket here."""
+        """A function that tells of row ids whether a delete file of their own bucket has them."""
 
         def found(row_ids: RowIds) -> Flags:
             flags = np.zeros(len(row_ids), np.bool_)
@@ -96,11 +99,11 @@ class CheckedBucket:
         return found
 
     def _find_orphans(self, file: CheckedFile, there: RowIdRanges) -> None:
-        """Deletes of rows that never were.
+        """Find deletes of rows that are not there.
 
-        A base leaves out what was deleted up to its write id, while a delete delta that reaches
-        beyond it may still say so; and a minor compaction leaves out a row that its own write id
-        deleted, but keeps the delete.
+        Two kinds are in order. A base leaves out the rows that were deleted up to its write id, and
+        a delete delta that reaches beyond the base may still have their deletes. And a minor
+        compaction leaves out a row that its own write id deleted, but keeps the delete.
         """
         row_ids, current = file.deleted, file.deleted_by
         wrong = ~there.contains(row_ids) & (row_ids.write_ids != current)
@@ -109,7 +112,7 @@ class CheckedBucket:
             assert isinstance(base, BaseDir)
             wrong &= current > base.write_id
         file.found.add_events(
-            ProblemKind.ORPHAN_DELETE, "it deletes a row that is not there", wrong, row_ids
+            ProblemKind.ORPHAN_DELETE, "the deleted row is not there", wrong, row_ids
         )
 
     def _repeated(
@@ -129,18 +132,19 @@ class CheckedBucket:
 
 
 def _find_own(file: CheckedFile, there: RowIdRanges) -> None:
-    """Deletes of rows of the same write id that are still there.
+    """Find deletes of rows of the same write id that are still there.
 
-    Hive 4's minor compaction of that write id alone keeps both, and its vectorised reader then
-    shows the row. Where the row is gone, as after our own compactions, the delete does no harm.
+    A minor compaction of Hive 4 over that write id alone keeps both row and delete, and Hive 4's
+    vectorised reader then shows the row. If the row is gone, as after our compactions, the delete
+    does no harm.
     """
     row_ids = file.deleted
     wrong = (row_ids.write_ids == file.deleted_by) & there.contains(row_ids)
-    detail = "Hive 4 may show the row it deletes, one of its own write id; compact 'major' ends it"
+    detail = "Hive 4 may show the deleted row, which has the same write id; COMPACT 'major' helps"
     file.found.add_events(ProblemKind.OWN_DELETE, detail, wrong, row_ids)
 
 
 def _files(directory: SelectedDir, bucket: BucketId) -> list[DataFile]:
-    # An empty file with a side file is one that a streaming writer has only just opened; any other
-    # is a problem of the listing.
+    # Empty files are left out. With a side file, a streaming writer has only just opened the file;
+    # without one, `name_problems` reports the file.
     return [f for f in directory.files if f.size and f.bucket_id == bucket]

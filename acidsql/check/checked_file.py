@@ -1,4 +1,4 @@
-"""One file against the names around it: directory, bucket, snapshot and table."""
+"""Checks one file against the names around it: directory, bucket, snapshot and table."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ from acidsql.ports.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class FilePlace:
-    """What a file's names promise of its events.
+    """The names around a file, which tell what its events must be.
 
-    ``in_own_files`` tells of delete events of other buckets whether they stand in their files too.
+    ``in_own_files`` tells of delete events of other buckets whether the files of their own buckets
+    have them, too.
     """
 
     table: Table
@@ -48,16 +49,16 @@ class FilePlace:
 
     @property
     def is_delete(self) -> bool:
-        """Whether the file is one of deletes."""
+        """Whether the file is one of delete events."""
         return isinstance(self.directory, DeltaDir) and self.directory.is_delete
 
 
 @dataclass(slots=True)
 class CheckedFile:
-    """What was found in a file, and the row ids the snapshot sees in it.
+    """The findings of a file, and the row ids that the snapshot sees in it.
 
-    Those of an insert file as ranges, those of a delete file one by one, with the write ids that
-    deleted them.
+    Row ids of an insert file are kept as ranges. Row ids of a delete file are kept one by one, with
+    the write ids that deleted them.
     """
 
     path: str
@@ -84,7 +85,7 @@ class CheckedFile:
         return np.concatenate([np.zeros(0, np.int64), *self._deleted_by])
 
     def add(self, row_ids: RowIds, current: Longs, *, is_delete: bool) -> None:
-        """Take note of the visible events of a stripe."""
+        """Note the visible events of a stripe."""
         if is_delete:
             self._deleted.append(row_ids)
             self._deleted_by.append(current)
@@ -96,7 +97,10 @@ class CheckedFile:
 def open_data(
     storage: Storage, partition: PartitionLocation, file: DataFile
 ) -> Iterator[tuple[OrcInput, BinaryIO]]:
-    """A data file as far as a streaming writer says it is valid, and the stream it is read from."""
+    """A data file and the stream that it is read from.
+
+    A file with a side file is read up to the length that its streaming writer noted there.
+    """
     path, length = f"{partition.location}/{file.path}", None
     if file.side_file is not None:
         side = f"{partition.location}/{file.side_file}"
@@ -107,14 +111,14 @@ def open_data(
 
 
 def problem_of(error: AcidSqlError, path: str, partition: PartitionLocation) -> Problem:
-    """What keeps a file from being read, as a problem of the file."""
+    """An error of reading a file as a problem of the file."""
     fact = error.message.replace(f'file "{path}"', "it")
     detail = f"{fact}. {error.detail}" if error.detail else fact
     return Problem(path, ProblemKind.UNREADABLE, detail, partition.name)
 
 
 def check_file(opened: OrcInput, source: BinaryIO, place: FilePlace, checked: CheckedFile) -> None:
-    """Read a file from end to end; everything it is and has goes into ``checked``."""
+    """Read a file from end to end. Findings and visible row ids go into ``checked``."""
     reason = schema_misfit(opened.tail, opened.path, place.table)
     if reason is not None and not place.is_delete:
         checked.found.add(ProblemKind.WRONG_SCHEMA, reason)
@@ -132,10 +136,10 @@ def check_file(opened: OrcInput, source: BinaryIO, place: FilePlace, checked: Ch
 
 
 def schema_misfit(tail: FileTail, path: str, table: Table) -> str | None:
-    """How a file's columns show that it is another table's; None if they do not."""
+    """Why a file cannot belong to this table, judging by its columns; None if it can."""
     if table.is_unchanged and tail.is_acid:
         return misfit(tail, path, table.columns, unchanged=True)
-    # Not every reader matches by what the table, or this session, says.
+    # Some readers match columns by position, others by name, whatever the table's property says.
     ways = [
         misfit(tail, path, table.columns, unchanged=False, by_position=by_position)
         for by_position in (True, False)
@@ -144,11 +148,11 @@ def schema_misfit(tail: FileTail, path: str, table: Table) -> str | None:
 
 
 def _check_places(events: Events, place: FilePlace, found: Findings) -> Flags:
-    """Operations and bucket properties; which events belong to this file's bucket."""
+    """Check operations and bucket properties. Returns which events belong to this file's bucket."""
     ids, operations = events.row_ids, events.operations
     wanted = DELETE if place.is_delete else INSERT
-    word = "delete" if place.is_delete else "insert"
-    found.add_events(ProblemKind.WRONG_EVENT, f"no {word}", operations != wanted, ids)
+    what = "the event is not a delete" if place.is_delete else "the event is not an insert"
+    found.add_events(ProblemKind.WRONG_EVENT, what, operations != wanted, ids)
     if not place.is_delete and events.rows.null_count:
         nulls = np.asarray(events.rows.is_null())
         found.add_events(ProblemKind.WRONG_EVENT, "an insert without a row", nulls, ids)
@@ -162,7 +166,7 @@ def _check_places(events: Events, place: FilePlace, found: Findings) -> Flags:
     if place.is_delete and foreign.any():
         copies = np.zeros(len(ids), np.bool_)
         copies[foreign] = place.in_own_files(ids.where(foreign))
-        what = "it stands in the file of its bucket too, as Hive 3's minor compaction leaves it"
+        what = "the file of its own bucket has it too, as after a minor compaction of Hive 3"
         found.add_events(ProblemKind.COPIED_DELETE, what, copies, ids)
         foreign &= ~copies
     what = f"the bucket property is not of bucket {place.bucket_id}"
@@ -186,11 +190,11 @@ def _check_statements(events: Events, statements: Longs, place: FilePlace, found
     if not isinstance(directory, DeltaDir) or directory.statement_id is None:
         return
     if place.is_delete:
-        # Hive 4 orders by statement: such a delete does not reach the row.
+        # Hive 4 orders events of one write id by statement: such a delete does not reach the row.
         wrong = (events.row_ids.write_ids == events.current) & (
             statements >= directory.statement_id
         )
-        what = "it deletes a row of the same write id, but not of an earlier statement"
+        what = "the deleted row has the same write id, but is not from an earlier statement"
     else:
         wrong = statements != directory.statement_id
         what = f"the bucket property is not of statement {directory.statement_id}"
@@ -204,14 +208,14 @@ def _check_write_ids(events: Events, place: FilePlace, found: Findings) -> None:
         case BaseDir():
             highest = 0 if directory.write_id == FIRST_BASE_WRITE_ID else directory.write_id
             inside = current <= highest
-            # A base is read whole: what a compaction should have left out would come back.
+            # Readers read all of a base: rows that the compaction should have left out come back.
             hidden = ~valid_events(current, place.write_ids)
-            found.add_events(kind, "the snapshot must not see it, in a base", hidden, ids)
+            found.add_events(kind, "the snapshot must not see this event of a base", hidden, ids)
         case DeltaDir():
             inside = (directory.min_write_id <= current) & (current <= directory.max_write_id)
     found.add_events(kind, "currentTransaction is outside of the directory", ~inside, ids)
     if place.is_delete:
-        wrong, what = ids.write_ids > current, "it deletes a row of a later write id"
+        wrong, what = ids.write_ids > current, "the deleted row has a later write id"
     else:
         wrong, what = ids.write_ids != current, "originalTransaction is not currentTransaction"
     found.add_events(kind, what, wrong, ids)
@@ -223,7 +227,7 @@ def _check_hash(events: Events, place: FilePlace, opened: OrcInput, found: Findi
         return
     wanted = [c for name in bucketing.columns if (c := place.table.column(name)) is not None]
     if bucketing.version == 2 and PrimitiveType("binary") in [c.type for c in wanted]:
-        return  # Hive hashes what happens to stand behind the value, too
+        return  # of a binary, Hive also hashes the bytes that happen to follow in memory
     arrays = _bucket_arrays(events.rows, place.table, opened)
     numbers = bucket_numbers(arrays, [c.type for c in wanted], bucketing.count, bucketing.version)
     wrong = numbers.astype(np.int64) != place.bucket_id
@@ -232,7 +236,10 @@ def _check_hash(events: Events, place: FilePlace, opened: OrcInput, found: Findi
 
 
 def _bucket_arrays(rows: Array, table: Table, opened: OrcInput) -> list[Array]:
-    """The bucket columns, by name, or by position where the file has not all of the names."""
+    """The values of the bucket columns.
+
+    Columns are found by name, or by position if the file does not have all of the names.
+    """
     assert table.bucketing is not None
     names = table.bucketing.columns
     columns = file_columns(opened.tail, opened.path)

@@ -1,6 +1,6 @@
-"""CHECK TABLE's reading: every visible file by itself, then those of a bucket together.
+"""CHECK TABLE reads every visible file by itself, then compares the files of each bucket.
 
-Streams stripe by stripe; of a bucket only ranges of row ids and its delete events are kept.
+Files are read stripe by stripe. Of a bucket only ranges of row ids and its delete events are kept.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from acidsql.ports.storage import Storage
 
 
 def check_directories(snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage) -> CheckResult:
-    """Read what the snapshot selects of each directory, and say what is wrong with it."""
+    """Read the files that the snapshot selects in each directory, and collect their problems."""
     results = [_Directory(snapshot, p, txns, storage).check() for p in snapshot.partitions]
     return CheckResult(
         tuple(p for r in results for p in r.problems),
@@ -66,7 +66,7 @@ class _Directory:
         return CheckResult(tuple(self.problems), self.files, self.events)
 
     def _state(self) -> AcidState:
-        # Of what is missing its names tell.
+        # Without `written`: missing writes are reported by the check of names.
         write_ids = replace(self.snapshot.write_ids, written=frozenset())
         snapshot = replace(self.snapshot, write_ids=write_ids)
         return directory_state(snapshot, self.partition, self.txns, self.storage)
@@ -74,7 +74,7 @@ class _Directory:
     # -- insert-only and plain tables --------------------------------------------------------------
 
     def _check_readable(self) -> None:
-        """Every file can be read from end to end."""
+        """Check that every file can be read from end to end."""
         for file in self._plain_files():
             rows = self._row_count(file)
             self.events += rows or 0
@@ -89,7 +89,7 @@ class _Directory:
         return [data_file(f.path, f.size) for f in shown]
 
     def _row_count(self, file: DataFile) -> int | None:
-        """How many plain rows a file has, all of them read; None if it cannot be."""
+        """The number of rows of a plain file, all of which are read; None if it cannot be read."""
         path = f"{self.partition.location}/{file.path}"
         self.files += 1
         try:
@@ -105,7 +105,7 @@ class _Directory:
             return None
 
     def _row_count_of_other(self, path: str) -> int:
-        """Of Parquet the rows, of text what ends with a line feed; all of it read."""
+        """The number of rows of a Parquet file, or of line feeds of a text file."""
         with self.storage.open_input(path) as stream:
             if self.snapshot.table.format is FileFormat.TEXT:
                 return sum(chunk.count(b"\n") for chunk in iter(partial(stream.read, 1 << 20), b""))
@@ -138,7 +138,7 @@ class _Directory:
     def _plain_ranges(
         self, state: AcidState, raw: Sequence[SelectedDir]
     ) -> Iterator[tuple[BucketId, list[RowIdRanges]]]:
-        """The row ids that rows of original and loaded files have by their places."""
+        """The row ids in original and loaded files, which follow from the order of the files."""
         found: dict[BucketId, list[RowIdRanges]] = {}
         sources = [(WriteId(0), StatementId(0), state.originals)]
         sources += [(*_ids_of(d), d.files) for d in raw]
@@ -159,14 +159,14 @@ class _Directory:
         path = f"{self.partition.location}/{directory.path}"
         file = f"{path}/{VERSION_FILE}"
         if not self.storage.exists(file):
-            # Nobody misses it beside files of no rows: so Hive 4 leaves an empty overwrite.
+            # Hive 4 leaves the version file out beside files without rows, where readers need none.
             if any(self._has_rows(f) for f in directory.files):
                 self._add(path, ProblemKind.NO_FORMAT_VERSION, f"{VERSION_FILE} is missing")
             return
         with self.storage.open_input(file) as stream:
             content = stream.read()
         if content != VERSION_FILE_CONTENT:
-            self._add(file, ProblemKind.NO_FORMAT_VERSION, f"it holds {content[:20]!r}, not 2")
+            self._add(file, ProblemKind.NO_FORMAT_VERSION, f"the file has {content[:20]!r}, not 2")
 
     def _has_rows(self, file: DataFile) -> bool:
         try:

@@ -1,4 +1,4 @@
-"""One ACID file against itself: its footer, its statistics, and the order of its events."""
+"""Checks one ACID file by itself: footer, statistics, and the order of its events."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from acidsql.orc.writer import ACID_FORMAT_VERSION
 
 @dataclass(slots=True)
 class Findings:
-    """What is wrong with one file: each kind of thing once, with how often and where first."""
+    """The problems of one file: each problem once, with the number of events and the first one."""
 
     _found: dict[tuple[ProblemKind, str], tuple[int, RowId | None]] = field(default_factory=dict)
 
     def add(self, kind: ProblemKind, what: str) -> None:
-        """Take note of something that concerns the whole file."""
+        """Note a problem of the whole file."""
         self._found.setdefault((kind, what), (0, None))
 
     def add_events(self, kind: ProblemKind, what: str, wrong: Flags, row_ids: RowIds) -> None:
-        """Take note of some events."""
+        """Note a problem of some events: those for which ``wrong`` is True."""
         count = int(np.count_nonzero(wrong))
         if count:
             before, first = self._found.get((kind, what), (0, None))
@@ -56,7 +56,7 @@ class Findings:
 
 
 def row_id_text(row_id: RowId) -> str:
-    """A row id as the key index has it.
+    """A row id in the form of the key index in a footer.
 
     >>> row_id_text(RowId(1, 536870912, 7))
     '1,536870912,7'
@@ -75,13 +75,13 @@ class Events:
 
 
 def checked_events(opened: OrcInput, source: BinaryIO, found: Findings) -> Iterator[Events]:
-    """The events of a file stripe by stripe; what is wrong with the file goes into ``found``.
+    """The events of a file, stripe by stripe. The problems of the file go into ``found``.
 
-    The footer is judged when the last stripe was taken. CorruptFileError if it cannot be read.
+    The footer is checked after the last stripe. CorruptFileError if the file cannot be read.
     """
     tail = opened.tail
     if not tail.is_acid and tail.rows == 0:
-        return  # Hive's INSERT OVERWRITE of no rows: no event columns, nothing to read
+        return  # Hive's INSERT OVERWRITE without rows writes a file without event columns
     require_acid(opened)
     check = _FileCheck(opened, read_statistics(source, tail, opened.path), found)
     for number in range(len(tail.stripes)):
@@ -100,7 +100,7 @@ class _FileCheck:
     actual: list[tuple[str, ColumnStatistics | None]] = field(default_factory=list)
 
     def stripe(self, number: int) -> Events:
-        """One stripe, looked through."""
+        """Check one stripe. Returns its events."""
         batch = self.opened.unverified_stripe(number)
         if batch.num_rows != self.opened.tail.stripes[number].rows:
             raise CorruptFileError(
@@ -116,12 +116,12 @@ class _FileCheck:
         return events
 
     def footer(self) -> None:
-        """The three keys, and the statistics of the whole file."""
+        """Check the three keys of the footer, and the statistics of the whole file."""
         metadata = self.opened.tail.metadata
         stats = f"{self.counts.get(INSERT, 0)},{self.counts.get(1, 0)},{self.counts.get(DELETE, 0)}"
         expected = {KEY_INDEX: "".join(self.keys), STATS: stats, ACID_VERSION: ACID_FORMAT_VERSION}
         if self.opened.tail.rows == 0:
-            del expected[ACID_VERSION]  # Hive 4's empty overwrites have none, nor does Trino ask
+            del expected[ACID_VERSION]  # missing in Hive 4's empty overwrites; Trino ignores it
         for key, value in expected.items():
             if key not in metadata:
                 self.found.add(ProblemKind.WRONG_FOOTER, f"{key} is missing")
@@ -134,7 +134,7 @@ class _FileCheck:
 
     @property
     def _has_statistics(self) -> bool:
-        # Hive 3 writes none with a stride of 0, and its readers then do without them.
+        # With a row index stride of 0, Hive 3 writes no statistics, and its readers need none.
         return self.opened.tail.row_index_stride > 0
 
     def _events(self, batch: pa.RecordBatch) -> Events:
@@ -154,7 +154,7 @@ class _FileCheck:
         wrong = np.concatenate([np.zeros(1, np.bool_), ~row_ids.ascends()])
         wrong[0] = self.last is not None and row_ids[0] <= self.last
         self.found.add_events(
-            ProblemKind.UNSORTED, "its row id does not exceed the one before", wrong, row_ids
+            ProblemKind.UNSORTED, "a row id does not exceed the one before", wrong, row_ids
         )
         self.last = row_ids[len(row_ids) - 1]
 

@@ -1,7 +1,7 @@
-"""What is wrong with the names below one directory: a listing in, problems out.
+"""Checks the names below one directory: a listing goes in, problems come out.
 
-Only names are judged, of every directory that is there, read or not. Whether a file holds what its
-name says is found by reading it (``engines/local/check.py``).
+Only names and sizes are judged, of every directory that is there, whether readers use it or not.
+Whether a file holds what its name says is checked by reading it (`check.checked_file`).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ _HARMLESS = frozenset({"_SUCCESS"})
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What names are judged by: the kind, format and bucketing of the table, and which write ids
-    there can be.
+    """The facts by which names are judged: kind, format and bucketing of the table, and write ids.
 
-    ``write_ids`` is the snapshot; ``highest`` was asked for after the listing was made. Hidden
-    names are fine where a transaction of the snapshot is open, and while ``compacting``.
+    ``write_ids`` is the snapshot. ``highest`` is the highest write id that was given out; the store
+    was asked after the listing was made. While ``compacting``, a worker may be writing a hidden
+    directory.
     """
 
     kind: TableKind
@@ -53,7 +53,7 @@ def name_problems(
 ) -> Iterator[Problem]:
     """The problems of one table or partition directory; paths are relative to it.
 
-    ``directories`` are the names directly below it, files in them or not.
+    ``directories`` are the names of all directories directly below it, also of empty ones.
     """
     inside: dict[str, list[ListedFile]] = {name: [] for name in directories}
     for file in files:
@@ -67,7 +67,7 @@ def name_problems(
 
 
 def _is_unfinished(directory: BaseDir | DeltaDir, names: Names) -> bool:
-    """Whether somebody may still be writing here: nothing is left behind yet."""
+    """Whether a writer may still be at work in this directory."""
     high = highest_of(directory)
     low = high if isinstance(directory, BaseDir) else directory.min_write_id
     began_later = names.write_ids.high_watermark < high <= names.highest
@@ -134,7 +134,7 @@ def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iter
             yield Problem(name, ProblemKind.LEFT_BEHIND, "a hidden file that nobody reads")
         return
     if names.kind is TableKind.INSERT_ONLY:
-        return  # both Hives write a file without a byte where no row came
+        return  # Hive 3 and Hive 4 write empty files where they have no rows
     if folder:
         yield Problem(
             name, ProblemKind.UNKNOWN_NAME, "nested in a delta, where Hive 3 and Trino do not look"
@@ -151,15 +151,15 @@ def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iter
 
 
 def _empty(path: str, file: ListedFile, names: Names) -> Iterator[Problem]:
-    # A text of no rows has no bytes, nor has what Hive 3 writes for a bucket without rows, unless
-    # the files hold events (Utilities.createEmptyBuckets).
+    # Two kinds of empty files have lost nothing: text files without rows, and the files that Hive 3
+    # writes for buckets of a plain table without rows (Utilities.createEmptyBuckets).
     rowless = names.bucketed and names.kind is TableKind.PLAIN
     if file.size == 0 and names.format is not FileFormat.TEXT and not rowless:
-        yield Problem(path, ProblemKind.EMPTY_FILE, "it has no bytes, so it has lost its rows")
+        yield Problem(path, ProblemKind.EMPTY_FILE, "the file has no bytes: its rows are lost")
 
 
 def _two_files(name: str, held: Sequence[ListedFile]) -> Iterator[Problem]:
-    """Readers look up delete files by bucket, and compactors take one file for each."""
+    """Find second files of a bucket: readers and compactors take one file for each bucket."""
     seen: dict[int, str] = {}
     for file in held:
         bucket = parse_bucket_file(file.path)

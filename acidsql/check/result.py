@@ -1,4 +1,4 @@
-"""What CHECK TABLE has found."""
+"""The findings of CHECK TABLE."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acidsql.model.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What is wrong with a table's files, how many were read, and how many events they hold."""
+    """The problems of a table, the number of files that were read, and of the events in them."""
 
     problems: tuple[Problem, ...]
     files: int

@@ -1,4 +1,4 @@
-"""CHECK TABLE: names against the catalog and the store, then what is in the files."""
+"""CHECK TABLE: checks names against the catalog and the store, then reads the files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from acidsql.txn.transaction import OpenTxn
 def check_table(
     plan: CheckPlan, snapshot: TableSnapshot, txn: OpenTxn, store: Store, storage: Storage
 ) -> CheckResult:
-    """Every problem of the table or partition under the transaction's snapshot, by path.
+    """Every problem of the table or partition under the transaction's snapshot, sorted by path.
 
     PartitionNotFoundError if the catalog does not know the partition.
     """
@@ -44,7 +44,10 @@ def check_table(
 
 
 def _committed(problems: Sequence[Problem], table: TableName, store: Store) -> list[Problem]:
-    """All but those that the commit of the transaction which asks will put right."""
+    """The problems that are left after COMMIT.
+
+    Own deletes of an uncommitted write id are left out: COMMIT folds them.
+    """
     if all(problem.kind is not ProblemKind.OWN_DELETE for problem in problems):
         return list(problems)
     uncommitted = store.valid_write_ids([table], store.valid_txns())[table].open
@@ -57,7 +60,7 @@ def _committed(problems: Sequence[Problem], table: TableName, store: Store) -> l
 
 
 def problem_rows(plan: CheckPlan, found: CheckResult) -> Result:
-    """One row per problem, and a line about what was read."""
+    """A row for each problem, and a message with the number of files and events read."""
     rows = [
         (str(p.partition) if p.partition else None, p.path, p.kind.value, p.detail)
         for p in found.problems
@@ -87,19 +90,19 @@ class _NameCheck:
     txns: ValidTxnList
 
     def problems(self, wanted: TableSnapshot) -> Iterator[Problem]:
-        """Of the directories to look at; of the whole table also what is beside its partitions."""
+        """The problems of the wanted directories; for a whole table also beside its partitions."""
         compacting = self._compacting()
-        # Asked for before listing: a directory is there before its commit.
+        # Asked before listing: the directory of every write that was committed by now is there.
         committed = self.store.committed_writes(self.snapshot.table.name)
         listings = [(p, *self._list(p.location)) for p in wanted.partitions]
         compacting |= self._compacting()
-        # Asked for after listing: whoever made a directory had its write id before.
+        # Asked after listing: every directory's write id was given out before it was made.
         latest = self.store.valid_write_ids([self.snapshot.table.name], self.store.valid_txns())[
             self.snapshot.table.name
         ]
         for place, files, directories in listings:
             if not self.storage.exists(place.location):
-                detail = "the catalog knows it, but it does not exist"
+                detail = "the catalog names this directory, but it does not exist"
                 yield Problem(place.location, ProblemKind.MISSING_DIRECTORY, detail, place.name)
             else:
                 partition = None if place.name is None else str(place.name)
@@ -130,7 +133,7 @@ class _NameCheck:
         return self.storage.list_files(location), self.storage.list_directories(location)
 
     def _compacting(self) -> set[str | None]:
-        """The partitions a worker is at, None for the table itself."""
+        """The partitions that a worker is compacting; None stands for the table itself."""
         name = self.snapshot.table.name
         return {
             c.partition
@@ -140,7 +143,7 @@ class _NameCheck:
         }
 
     def _beside_partitions(self, latest: ValidWriteIdList) -> Iterator[Problem]:
-        """What lies below the table but in no partition that the catalog knows."""
+        """The problems of files below the table that lie in no partition of the catalog."""
         table = self.snapshot.table
         root = table.location.rstrip("/")
         known = {
@@ -161,11 +164,11 @@ class _NameCheck:
             if kind is not None:
                 detail = "the catalog knows no such partition, so its rows are not read"
                 if kind is not ProblemKind.UNKNOWN_PARTITION:
-                    detail = "it lies in no partition, so nobody reads it"
+                    detail = "it lies in no partition, so its files are not read"
                 yield Problem(path, kind, detail)
 
     def _new_partitions(self) -> Sequence[PartitionLocation]:
-        """Those that were added since the snapshot was taken."""
+        """The catalog's partitions as of now, with those that were added since the snapshot."""
         found = self.store.partitions(self.snapshot.table.name)
         return [PartitionLocation(p.name, p.location) for p in found]
 
@@ -173,7 +176,7 @@ class _NameCheck:
 def _beside(
     place: str, files: Sequence[str], kind: TableKind, latest: ValidWriteIdList, depth: int
 ) -> ProblemKind | None:
-    """What a directory of files outside of every partition is; None for one not yet committed."""
+    """The problem of a directory outside of every partition; None if it may be committed yet."""
     parts = place.split("/") if place else []
     if any(map(is_hidden, parts)):
         return ProblemKind.LEFT_BEHIND

@@ -1,1 +1,1 @@
-"""What the core asks of the outside: catalog, store, storage, engine."""
+"""The ports: the interfaces through which the core uses catalog, store, storage and engine."""

@@ -24,8 +24,8 @@ from acidsql.model.table import Table, TableKind
 class Database:
     """A database and the directory of its tables.
 
-    Where the catalog tells, managed tables lie in ``managed_location`` and external ones in
-    ``location``; with ``plain_is_external`` it makes external tables of all that are plain.
+    Some catalogs keep two directories: managed tables lie in ``managed_location`` and external ones
+    in ``location``. With ``plain_is_external`` the catalog makes every plain table external.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The directory of a table, or of a partition of it."""
+    """The directory of a table or of one of its partitions."""
 
     table: TableName
     kind: TableKind
@@ -57,12 +57,13 @@ class Place:
 class Catalog(Protocol):
     """Names are matched in lower case. ``default`` always exists.
 
-    Reads are read-only. Creating, dropping and renaming are safe to retry: a repeated create raises
-    the …Exists error, a repeated drop or rename the …NotFound error, and neither does harm.
+    Reads change nothing. Creating, dropping and renaming are safe to retry: a repeated create
+    raises the …Exists error, a repeated drop or rename the …NotFound error; neither changes
+    anything.
     """
 
     def create_database(self, database: Database) -> None:
-        """Raises DatabaseExistsError, or AnalysisError for what none may be called."""
+        """Raises DatabaseExistsError, or AnalysisError for a name that no database may have."""
         ...
 
     def drop_database(self, name: str) -> None:
@@ -82,7 +83,7 @@ class Catalog(Protocol):
         ...
 
     def drop_table(self, name: TableName) -> None:
-        """Forget the table, its partitions, and its rows in the transaction tables.
+        """Forget the table, its partitions, and its records in the transaction tables.
 
         A table created under the same name later starts at write id 1 (Hive TxnHandler).
         Raises TableNotFoundError. Files are not touched.
@@ -90,14 +91,17 @@ class Catalog(Protocol):
         ...
 
     def alter_table(self, table: Table) -> None:
-        """Replace everything but the name and the partitions. Idempotent; TableNotFoundError."""
+        """Replace everything but the name and the partitions. Idempotent.
+
+        Raises TableNotFoundError.
+        """
         ...
 
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
-        """Replace a table by one of another name, with its partitions where they are now.
+        """Replace a table by one of another name. ``partitions`` have their new directories.
 
-        What the transaction tables know of it follows the name (Hive TxnHandler.onRename). Raises
-        TableNotFoundError, TableExistsError or DatabaseNotFoundError.
+        The table's records in the transaction tables get the new name (Hive TxnHandler.onRename).
+        Raises TableNotFoundError, TableExistsError or DatabaseNotFoundError.
         """
         ...
 
@@ -118,22 +122,22 @@ class Catalog(Protocol):
         ...
 
     def partition_names(self, name: TableName) -> list[PartitionName]:
-        """The names of all partitions, sorted as texts; where they lie is not asked for."""
+        """The names of all partitions, sorted as texts. Cheaper than `partitions`."""
         ...
 
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
-        """Those that may hold rows which satisfy all of the predicates, sorted by name.
+        """The partitions that may hold rows which satisfy all predicates, sorted by name.
 
-        A remote catalog need not tell of the others, which can be a hundred thousand.
+        A remote catalog need not send the others, of which there may be a hundred thousand.
         """
         ...
 
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
-        """Add those that are not there yet; idempotent."""
+        """Add the partitions that are not there yet. Idempotent."""
         ...
 
     def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
-        """Forget them, and their rows in the transaction tables; idempotent.
+        """Forget partitions and their records in the transaction tables. Idempotent.
 
         Files are not touched.
         """
@@ -142,24 +146,27 @@ class Catalog(Protocol):
     def rename_partition(
         self, name: TableName, partition: PartitionName, renamed: Partition
     ) -> None:
-        """Give a partition another name and location; its transaction rows follow.
+        """Give a partition another name and location.
 
-        Raises PartitionNotFoundError, or PartitionExistsError.
+        Its records in the transaction tables get the new name. Raises PartitionNotFoundError or
+        PartitionExistsError.
         """
         ...
 
     def places(self, location: str) -> Iterator[Place]:
-        """The directories in use, at least those that are, hold or lie in ``location``.
+        """The directories of tables and partitions that overlap with ``location``.
 
-        A remote catalog need not tell of partitions, which can be a hundred thousand in each table.
+        Two directories overlap if they are equal or one lies in the other. Other directories may be
+        among the answer. A remote catalog may leave out partitions, of which each table may have a
+        hundred thousand.
         """
         ...
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
-        """Row counts and the like are not to be believed any more: rows are being changed.
+        """Mark row counts and other statistics of the table as wrong, since rows are being changed.
 
-        ``partitions`` are those whose rows are; none in a table without partition columns. Said
-        before the commit, by whoever writes. Idempotent; TableNotFoundError.
+        ``partitions`` are those with changed rows; () for a table without partition columns. A
+        writer calls this before its commit. Idempotent. Raises TableNotFoundError.
         """
         ...
 
@@ -175,44 +182,44 @@ def all_places(catalog: Catalog) -> Iterator[Place]:
 
 
 def database_exists(name: str) -> DatabaseExistsError:
-    """What `Catalog.create_database` raises."""
+    """The error of `Catalog.create_database` for a name that is taken."""
     return DatabaseExistsError(f"Database {name} already exists")
 
 
 def database_not_found(name: str) -> DatabaseNotFoundError:
-    """What every verb that names a database raises."""
+    """The error of every verb for a database that is not there."""
     return DatabaseNotFoundError(f"Database does not exist: {name}", code=10072)
 
 
 def is_default_database() -> AnalysisError:
-    """The default database stays."""
+    """The error for dropping the default database."""
     return AnalysisError("the database default cannot be dropped")
 
 
 def is_not_empty(name: str, tables: Sequence[str]) -> AnalysisError:
-    """A database is dropped after its tables."""
+    """The error for dropping a database that still has tables."""
     return AnalysisError(
         f"database {name} is not empty",
-        detail=f"It has the tables {', '.join(tables)}.",
+        detail=f"Its tables are {', '.join(tables)}.",
         hint="DROP them first, or DROP DATABASE … CASCADE.",
     )
 
 
 def table_exists(name: TableName) -> TableExistsError:
-    """What `Catalog.create_table` raises."""
+    """The error of `Catalog.create_table` for a name that is taken."""
     return TableExistsError(f"Table already exists: {name}", code=10073)
 
 
 def table_not_found(name: TableName) -> TableNotFoundError:
-    """What every verb that names a table raises."""
+    """The error of every verb for a table that is not there."""
     return TableNotFoundError(f"Table not found: {name}", code=10001)
 
 
 def partition_exists(name: TableName, partition: PartitionName) -> PartitionExistsError:
-    """What a verb raises that would make a second partition of one name."""
+    """The error of a verb that would make a second partition of the same name."""
     return PartitionExistsError(f"Partition already exists: {name} {partition}", code=10118)
 
 
 def partition_not_found(name: TableName, partition: PartitionName) -> PartitionNotFoundError:
-    """What a verb raises that names a partition."""
+    """The error of a verb for a partition that is not there."""
     return PartitionNotFoundError(f"table {name} has no partition {partition}", code=10006)

@@ -1,4 +1,4 @@
-"""The Engine port: what carries a plan out."""
+"""The Engine port: an engine carries plans out."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class PartitionLocation:
 
 @dataclass(frozen=True, slots=True)
 class TableSnapshot:
-    """A table, its directories, and the write ids that a transaction sees of it.
+    """A table, its directories, and the write ids of it that a transaction sees.
 
-    ``require_open`` raises unless its transaction is open, according to the store: as long as it
-    is, the cleaner keeps from its files, and nobody else writes under its ids. None if there never
-    was one.
+    ``require_open`` asks the store, and raises unless the transaction is still open. While it is
+    open, the cleaner does not remove the files, and nobody else writes under the same ids. None if
+    the snapshot has no transaction.
     """
 
     table: Table
@@ -57,7 +57,7 @@ class ReadContext:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """Where a statement reads, and the ids it writes under."""
+    """The snapshot that a statement reads, and the ids under which it writes."""
 
     read: ReadContext
     write_id: WriteId
@@ -66,7 +66,7 @@ class WriteContext:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a job did in one directory; ``partition`` None is the table's own."""
+    """What a job did in one directory. ``partition`` None is the table's own directory."""
 
     partition: PartitionName | None
     location: str
@@ -77,8 +77,8 @@ class Touched:
 class JobResult:
     """What a job wrote: counts of rows, directories touched, and paths that an abort may remove.
 
-    ``moved`` are files outside the table that the commit is to remove. ``own_deletes`` are the
-    places where it deleted rows of its own write id.
+    ``moved`` are files outside of the table, to be removed after the commit. ``own_deletes`` are
+    the directories in which the job deleted rows of its own write id.
     """
 
     rows_inserted: int = 0
@@ -93,24 +93,26 @@ class JobResult:
 class RowBatches(Protocol):
     """The rows of a query, computed as they are asked for: an iterator over lists of tuples.
 
-    ExecutionError if a job fails. What was read and what comes are of one evaluation.
+    Raises ExecutionError if a job fails. All rows come from one evaluation of the query, however
+    late they are asked for.
     """
 
     @property
     def computed(self) -> bool:
-        """Whether all rows are computed, though not all may have been given out: no file is needed
-        any more.
+        """Whether all rows are computed, so that no file is needed any more.
+
+        Some of the rows may not have been given out yet.
         """
         ...
 
     def __iter__(self) -> Iterator[list[tuple[Any, ...]]]: ...
 
     def __next__(self) -> list[tuple[Any, ...]]:
-        """The next rows, of which there may be none."""
+        """The next rows. The list may be empty, which does not mean the end."""
         ...
 
     def close(self) -> None:
-        """Compute no more. Idempotent."""
+        """Stop computing rows. Idempotent."""
         ...
 
 
@@ -137,7 +139,7 @@ class Frame(Protocol):
         ...
 
     def batches(self) -> RowBatches:
-        """The rows as Python values, with bounded memory. Nothing runs before the first of them."""
+        """The rows as Python values, with bounded memory. Nothing runs until rows are asked for."""
         ...
 
     def arrow(self) -> Any:
@@ -150,7 +152,7 @@ class Frame(Protocol):
 
 
 class Engine(Protocol):
-    """Carries plans out. Files are durable, and under their final names, when a verb returns."""
+    """Carries plans out. When a verb returns, files are durable and have their final names."""
 
     def query(self, plan: QueryPlan, context: ReadContext) -> Frame:
         """A lazy frame. AnalysisError if the query does not make sense."""
@@ -161,13 +163,14 @@ class Engine(Protocol):
         ...
 
     def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
-        """Run a write. On any error what it left is removed as far as possible."""
+        """Run a write. On any error its files are removed as far as possible."""
         ...
 
     def undo(self, plan: WritePlan, context: WriteContext) -> None:
-        """Remove what a write left, finished or not; StorageError if that is not certain.
+        """Remove the files of a write, finished or not. StorageError if some may have stayed.
 
-        For a transaction that goes on after it: an aborted one hides what stays.
+        For a transaction that goes on after a failed statement. If a transaction is aborted, its
+        files are hidden anyway.
         """
         ...
 
@@ -180,44 +183,47 @@ class Engine(Protocol):
         *,
         keep: bool,
     ) -> Sequence[OwnPath]:
-        """Take the rows that an uncommitted write id deleted itself out of its files, and these
-        deletes with them, in each place of its writer's snapshot; paths that an abort may remove.
+        """Fold own rows: rows that an uncommitted write id inserted and deleted itself.
 
-        The files are written anew, in directories that every reader prefers to those that were
-        there. With ``keep`` those stay, for who reads them already. On any error what it wrote is
-        removed as far as possible.
+        In each directory of the snapshot, the files are written anew without these rows and without
+        their deletes. The new directories are such that every reader prefers them to the old ones.
+        With ``keep`` the old ones stay, for readers that use them already. On any error the new
+        files are removed as far as possible. Returns the paths that an abort may remove.
         """
         ...
 
     def compact(
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
     ) -> bool:
-        """Write what a compactor's snapshot selects; False if there was nothing to do or clean."""
+        """Compact the files that a compactor's snapshot selects.
+
+        False if there was nothing to compact and nothing to clean.
+        """
         ...
 
     def discard(self, paths: Sequence[OwnPath]) -> None:
-        """Remove what an aborted write left. Never raises."""
+        """Remove the files of an aborted write. Never raises."""
         ...
 
     def discard_moved(self, paths: Sequence[str]) -> None:
-        """Remove the files that LOAD DATA has taken, where the user named them. Never raises."""
+        """Remove files that LOAD DATA has copied from the place the user named. Never raises."""
         ...
 
     def register(self, name: str, frame: Any) -> None:
-        """Make rows known under a name: the engine's own frame, or one of pandas or Arrow, copied.
+        """Make rows known under a name: the engine's own frame, or a copy of a pandas or Arrow one.
 
         AnalysisError for anything else.
         """
         ...
 
     def frame_names(self) -> frozenset[str]:
-        """Names registered, in lower case."""
+        """The registered names, in lower case."""
         ...
 
     def has_view(self, name: str) -> bool:
-        """Whether the engine itself knows a temporary view of this name (may start Spark)."""
+        """Whether the engine itself has a temporary view of this name. May start Spark."""
         ...
 
     def close(self) -> None:
-        """Let go of what the engine itself started. Idempotent."""
+        """Stop what the engine itself started. Idempotent."""
         ...

@@ -1,7 +1,7 @@
 """The Storage port: list, open, rename and remove files below a warehouse.
 
-Paths are URIs or absolute paths as the catalog stores them; the implementations stand in
-``acidsql/filesystems.py``.
+Paths are URIs or absolute paths, as the catalog stores them. The implementations are in
+`backends.filesystems`.
 """
 
 from __future__ import annotations
@@ -23,22 +23,26 @@ _LOGIN = re.compile(
     rf"((?:s3[an]?|gc?s){_USER}|[a-z][a-z0-9+.-]*{_USER}(?!\d+(?:/|$))).*(?=@)",
     re.IGNORECASE | re.DOTALL,
 )
-"""What is behind a user and a colon in an authority; that is no port, which a bucket has not."""
+"""A password: the text after a user and a colon in an authority, up to the last ``@``.
+
+Digits after the colon may be a port instead, but not for a bucket, which has no port.
+"""
 _FILE = re.compile(r"file:(?://[^/]*)?(.*)", re.IGNORECASE | re.DOTALL)
 _LISTINGS_MAX = 10
-"""How often a directory is listed in which one thing after the other goes."""
+"""How often a directory is listed if files vanish between the listing and the reading."""
 
 
 class Storage(Protocol):
     """What the core needs of a file system. Every verb raises StorageError with the path in it.
 
-    What changes something takes plain paths alone: see `is_plain_path`.
+    Verbs that change something take only plain paths (see `is_plain_path`).
     """
 
     @property
     def renames_exclusively(self) -> bool:
-        """Whether of two that rename to one name at the same time one fails. Otherwise names must
-        be such that no two choose the same.
+        """Whether one of two simultaneous renames to the same name fails.
+
+        If not, writers must choose names so that no two choose the same.
         """
         ...
 
@@ -59,18 +63,19 @@ class Storage(Protocol):
 
     @property
     def has_directories(self) -> bool:
-        """Whether a directory can be there with nothing in it; an object store has but prefixes."""
+        """Whether there can be an empty directory. An object store has only prefixes of names."""
         ...
 
     def is_missing(self, directory: str) -> bool:
-        """Whether a directory that the catalog names is not there; of a prefix, nothing below it.
+        """Whether a directory that the catalog names is missing.
 
-        Always False where a missing directory is to count as an empty one.
+        In an object store: whether no name begins with the prefix. Always False where a missing
+        directory counts as empty, by `acidsql.missing.directory.is.empty`.
         """
         ...
 
     def make_directory(self, path: str) -> None:
-        """Create the directory and its parents, durably; fine if it is there."""
+        """Create the directory and its parents, durably. No error if it is there."""
         ...
 
     def open_input(self, path: str) -> BinaryIO:
@@ -78,38 +83,43 @@ class Storage(Protocol):
         ...
 
     def write_file(self, path: str, data: bytes) -> None:
-        """Create a file, parents included, durable when the call returns."""
+        """Create a file and its parents. The file is durable when the call returns."""
         ...
 
     def rename(self, source: str, target: str) -> None:
-        """Move a file or directory, whose new parents are made; PathExistsError if the target is
-        there. A directory may replace an empty one.
+        """Move a file or directory. Missing parents of the target are made.
+
+        PathExistsError if the target is there, except that a directory may replace an empty one.
         """
         ...
 
     def remove(self, own: OwnPath) -> None:
-        """Remove a file, or a directory with everything in it, below a location; fine if it is not
-        there. A link goes, not what it leads to.
+        """Remove a file, or a directory with everything in it, below a location.
 
-        StorageError for a path that does not lead down from there, through a link perhaps.
+        No error if it is not there. A symbolic link is removed, not the files it leads to.
+        StorageError for a path that leads out of the location, as through a link.
         """
         ...
 
     def remove_location(self, location: str) -> None:
-        """Remove the directory of a table, partition or database that is dropped, or a file that is
-        moved from where the user named it; as `remove`.
+        """Remove a location itself, as `remove` does.
+
+        It is the directory of a dropped table, partition or database, or a file that LOAD DATA has
+        moved.
         """
         ...
 
     def resolve(self, path: str) -> str:
-        """The path, symbolic links resolved: equal for what is the same place. In front is the file
-        system, if it is not this machine's. StorageError for a path of another one.
+        """The path with symbolic links resolved: equal for two paths of the same place.
+
+        The file system comes first in it, unless it is this machine's. StorageError for a path of
+        another file system than the storage's.
         """
         ...
 
     @property
     def local(self) -> Storage:
-        """The storage of this machine's files, which LOCAL names; itself where it is that."""
+        """The storage of this machine's files, to which LOCAL refers; perhaps this one itself."""
         ...
 
     def local_path(self, path: str) -> str | None:
@@ -117,27 +127,29 @@ class Storage(Protocol):
         ...
 
     def put_file(self, source: str, path: str) -> None:
-        """Bring a finished local file under a path of the storage, durable when the call returns.
+        """Put a finished local file at a path of the storage. Durable when the call returns.
 
-        Where the storage is local, ``source`` may be ``path`` itself. The source is used up.
+        ``source`` is gone afterwards. If the storage is local, ``source`` may be ``path`` itself.
         """
         ...
 
 
 def missing_directory(directory: str, table: object) -> MissingFileError:
-    """What a statement is told that reads or writes where there must be a directory."""
+    """The error of a statement that reads or writes a directory that is missing."""
     return MissingFileError(
         f"the directory {without_login(directory)} of table {table} does not exist",
-        detail="The catalog names it, so rows may be lost: a table without rows has a directory.",
-        hint="Bring it back. Should its rows be gone, make an empty directory there, or DROP the"
-        " table or the partition; MSCK REPAIR TABLE … DROP PARTITIONS drops each whose directory"
-        " is missing.",
+        detail="Rows may be lost: the catalog names the directory, and a table without rows has"
+        " one, too.",
+        hint="Bring the directory back. If its rows are gone, make an empty directory there, or"
+        " DROP the table or the partition; MSCK REPAIR TABLE … DROP PARTITIONS drops all"
+        " partitions whose directory is missing.",
     )
 
 
 def require_present(directory: str, table: object, storage: Storage) -> None:
-    """MissingFileError if a directory is missing that the catalog names; of a prefix nobody knows,
-    since nothing may have been written below it.
+    """MissingFileError if a directory that the catalog names is missing.
+
+    In an object store this checks nothing: a prefix may have no files because none were written.
     """
     if storage.has_directories and storage.is_missing(directory):
         raise missing_directory(directory, table)
@@ -149,9 +161,9 @@ def require_inside(location: str, path: str, storage: Storage) -> None:
     if inner != outer and not inner.startswith(f"{outer}/"):
         raise StorageError(
             f"a link leads from {path} out of {location}",
-            detail=f"It leads to {inner}, which may be somebody else's.",
-            hint="MSCK REPAIR TABLE takes in a partition whose directory is a link, unless the link"
-            " leads to what is somebody else's.",
+            detail=f"The link leads to {inner}, which may belong to somebody else.",
+            hint="MSCK REPAIR TABLE adds a partition whose directory is a link, unless the link"
+            " leads to a directory of somebody else.",
         )
 
 
@@ -161,7 +173,7 @@ def local_path_of(location: str) -> str | None:
     >>> local_path_of("file:///a%20b/c"), local_path_of("/a b/c"), local_path_of("s3://bucket/c")
     ('/a b/c', '/a b/c', None)
 
-    All that is behind the authority is the path, as for Hadoop.
+    Everything after the authority is the path, as in Hadoop.
 
     >>> local_path_of("file:///a?b#c")
     '/a?b#c'
@@ -175,7 +187,7 @@ def local_path_of(location: str) -> str | None:
 def without_login(location: str) -> str:
     """A path or URI as it may be shown: without the password or key in front of a bucket.
 
-    A key may have slashes in it that were not encoded; what may be one goes up to the last ``@``.
+    A key may contain slashes that are not encoded, so a secret may reach up to the last ``@``.
 
     >>> without_login("s3://key:secret@bucket/w"), without_login("abfs://container@account/w")
     ('s3://key:***@bucket/w', 'abfs://container@account/w')
@@ -186,9 +198,9 @@ def without_login(location: str) -> str:
 
 
 def is_plain_path(path: str) -> bool:
-    """Whether an absolute path or URI leads down all the way, and to something below the root.
+    """Whether an absolute path or URI has no ``.``, ``..`` or empty part, and is not the root.
 
-    What is removed or moved by a path with ``..`` in it lies elsewhere than the path looks.
+    A path with ``..`` names another place than it seems to: the wrong files might be removed.
 
     >>> is_plain_path("/w/t/p=.."), is_plain_path("/w/../t"), is_plain_path("w/t")
     (True, False, False)
@@ -209,8 +221,9 @@ def list_marked_files(
 ) -> tuple[list[ListedFile], Mapping[str, str]]:
     """Every file below the directory, and the text of each ``_metadata_acid`` by its directory.
 
-    What is listed and gone when it is read is of a directory that a compaction publishes or that
-    the cleaner removes, and the rest of the listing is as old: then all is listed again.
+    If a listed file is gone when it is read, a compaction has published its directory under another
+    name or the cleaner has removed it. The rest of the listing is then old, too, so the directory
+    is listed again.
     """
     for _ in range(_LISTINGS_MAX - 1):
         files = storage.list_files(directory)

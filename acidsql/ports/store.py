@@ -1,4 +1,4 @@
-"""The store of a session: both ports in one, so that catalog and commits cannot disagree."""
+"""The Store port: catalog and transactions in one, so that the two cannot disagree."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from acidsql.txn.manager import TxnManager
 
 
 class Store(TxnManager, Catalog, Protocol):
-    """Transactions and the catalog, kept together.
+    """The catalog and the transactions of a session.
 
-    ``is_new``: opening it has made it, where there was none.
+    ``is_new``: there was no store before, and opening has made this one.
     """
 
     is_new: bool
@@ -26,6 +26,6 @@ class Store(TxnManager, Catalog, Protocol):
         """One step of the store: the catalog's verbs inside the block, then `commit_txn`.
 
         An error inside, or a transaction that is no longer open, leaves the store as it was.
-        Safe to retry: a repetition raises NoSuchTxnError, which says that it is ``committed``.
+        Safe to retry: a repetition raises NoSuchTxnError with ``committed`` True.
         """
         ...

@@ -1,7 +1,8 @@
-"""Forked processes: a child has copies of what its parent has opened, and must leave them alone.
+"""Forked processes: a child has copies of its parent's connections, and must leave them alone.
 
-The sockets, file locks and open transactions behind those copies are the parent's. What a child
-sends on them the parent receives the answer to; what it closes is closed for both.
+The sockets, file locks and open transactions behind the copies belong to the parent. If a child
+sends a request on such a socket, the parent receives the answer. If a child closes a connection, it
+is closed for both.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ _OWNERS: weakref.WeakSet[object] = weakref.WeakSet()
 
 
 class Home:
-    """The process in which something was opened, with the copies that its children have of it.
+    """The process in which a session, store or connection was opened.
 
-    In a child ``owner`` and all it holds are never collected, not even at the end: closing a
-    connection says goodbye to its server, and what SQLite closes it takes out of its shared memory.
+    In a forked child, Python never collects ``owner`` and the objects it holds, not even at the end
+    of the process. Collecting closes connections: a server would be told that the parent's session
+    has ended, and SQLite would change the memory that it shares with the parent.
     """
 
     __slots__ = ("_pid", "_what")
@@ -31,11 +33,11 @@ class Home:
 
     @property
     def is_here(self) -> bool:
-        """Whether this is the process."""
+        """Whether this process is the one that opened it."""
         return self._pid == os.getpid()
 
     def require(self) -> None:
-        """ForkError in a child."""
+        """ForkError in a forked child."""
         if not self.is_here:
             raise ForkError(
                 f"the {self._what} belongs to process {self._pid}, from which this one was forked",

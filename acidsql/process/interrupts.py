@@ -1,4 +1,4 @@
-"""Ctrl-C, held off where it would do harm."""
+"""Ctrl-C waits where it would do harm."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 
 @contextmanager
 def uninterrupted(*, unless_repeated: bool = False) -> Iterator[None]:
-    """Ctrl-C waits until the block is left; with ``unless_repeated`` a second one does not.
+    """Hold Ctrl-C back until the ``with`` block is left.
 
-    Only the main thread is ever interrupted. In others this does nothing.
+    With ``unless_repeated`` a second Ctrl-C interrupts at once. Python interrupts only the main
+    thread, so in other threads this does nothing.
     """
     usual = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(usual):

@@ -1,4 +1,4 @@
-"""What runs work in the background: a failure is told and counted, and the next round comes."""
+"""Runs work in the background: a failure is reported and counted, and the next round comes."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Tell = Callable[[str, BaseException], object]
 
 
 def log_failure(name: str, error: BaseException) -> None:
-    """A warning of this module's logger, with the trace of the error."""
+    """Log a warning with the trace of the error."""
     _log.warning("%s failed: %s", name, _line(error), exc_info=error)
 
 
 class Supervisor:
-    """Carries out work for whose outcome nobody waits: heartbeats, leases, services.
+    """Carries out work that nobody waits for: heartbeats, leases, services. Thread-safe.
 
-    Whatever a round raises is told once, by ``tell``, and counted, and the caller goes on to the
-    next round. Only KeyboardInterrupt and SystemExit come through. Thread-safe.
+    An error of a round is reported once, with ``tell``, and counted; the caller goes on to the next
+    round. Only KeyboardInterrupt and SystemExit are raised.
     """
 
     def __init__(self, tell: Tell = log_failure) -> None:
@@ -42,8 +42,7 @@ class Supervisor:
     def attempt(self, name: str, work: Callable[[], T], otherwise: T, about: object = "") -> T:
         """What ``work`` returns, or ``otherwise`` if it fails.
 
-        ``name`` is what failures are counted by; ``about`` says more of this round where it is
-        told.
+        Failures are counted by ``name``. ``about`` adds to the report which object the work was on.
         """
         try:
             return work()
@@ -56,7 +55,7 @@ class Supervisor:
             return otherwise
 
     def _tell_safely(self, name: str, error: BaseException) -> None:
-        """A handler of the log may fail as well, for want of memory or of a disk."""
+        """Report a failure. A report that fails is counted as "log": a log's disk may be full."""
         try:
             self._tell(name, error)
         except (KeyboardInterrupt, SystemExit):
@@ -67,9 +66,9 @@ class Supervisor:
 
 
 def start_thread(name: str, run: Callable[[], object]) -> threading.Thread:
-    """A daemon thread that runs something. ExecutionError if the system starts no more.
+    """Start a daemon thread. ExecutionError if the system can start no more threads.
 
-    KeyboardInterrupt and SystemExit end it, which the log tells.
+    KeyboardInterrupt and SystemExit end the thread; the log says so.
     """
 
     def run_until_ended() -> None:
@@ -87,7 +86,7 @@ def start_thread(name: str, run: Callable[[], object]) -> threading.Thread:
 
 
 def no_thread(name: str) -> ExecutionError:
-    """What to raise where work in the background cannot even begin."""
+    """The error for background work whose thread cannot be started."""
     return ExecutionError(
         f"no thread can be started for the {name}",
         hint="The process or its user has too many threads, or too little memory.",
@@ -95,7 +94,7 @@ def no_thread(name: str) -> ExecutionError:
 
 
 def _line(error: BaseException) -> str:
-    """The kind of the error and the first line of its text."""
+    """The class of the error and the first line of its text."""
     lines = str(error).splitlines()
     kind = type(error).__name__
     return f"{kind}: {lines[0].rstrip('.')}" if lines else kind

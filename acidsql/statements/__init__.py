@@ -1,4 +1,4 @@
-"""What the user said: frozen dataclasses over pieces of the statement's text."""
+"""Statements as the user wrote them: frozen dataclasses with pieces of the statement's text."""
 
 from __future__ import annotations
 

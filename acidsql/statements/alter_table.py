@@ -1,4 +1,4 @@
-"""ALTER TABLE … of columns, properties and the name."""
+"""ALTER TABLE statements that change columns, properties or the name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ReplaceColumns:
 class ChangeColumn:
     """ALTER TABLE ``target`` CHANGE ``column`` name type [COMMENT s] [FIRST | AFTER c].
 
-    RENAME COLUMN a TO b has no new type. ``first`` and ``after`` say where it is to stand.
+    RENAME COLUMN a TO b is one without a type. ``first`` and ``after`` give the column's new place.
     """
 
     target: TableRef

@@ -10,7 +10,7 @@ from acidsql.statements.query import Query
 
 @dataclass(frozen=True, slots=True)
 class ColumnDefinition:
-    """A column; ``type`` is the text of its type."""
+    """The definition of a column; ``type`` is the text of its type."""
 
     name: Identifier
     type: str
@@ -19,10 +19,11 @@ class ColumnDefinition:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """CREATE TABLE [IF NOT EXISTS] ``target`` (…) …; a clause that is absent is None or empty.
+    """CREATE TABLE [IF NOT EXISTS] ``target`` (…) …; an absent clause is None, False or empty.
 
-    ``stored_as`` is the word after STORED AS, in upper case. ``bucket_count`` belongs to
-    ``bucket_columns``. ``delimited`` says that there is a ROW FORMAT DELIMITED.
+    ``stored_as`` is the word after STORED AS, in upper case. ``bucket_columns`` and
+    ``bucket_count`` come from CLUSTERED BY (…) INTO n BUCKETS. ``delimited`` says that the
+    statement has ROW FORMAT DELIMITED.
     """
 
     target: TableRef
@@ -42,9 +43,9 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableAs:
-    """CREATE TABLE … AS ``query``: ``table`` has no columns of its own.
+    """CREATE TABLE … AS ``query``. ``table`` has the other clauses, and no columns.
 
-    ``partition_by`` names columns of the query.
+    ``partition_by`` are the columns of the query that become partition columns.
     """
 
     table: CreateTable

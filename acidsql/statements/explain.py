@@ -20,7 +20,7 @@ Planned = Insert | Update | Delete | Merge | Truncate | Load | Query
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN [LOCKS] ``statement``; a plan is there for writes and queries alone."""
+    """EXPLAIN [LOCKS] ``statement``. Only writes and queries have a plan; the others need LOCKS."""
 
     statement: Planned | Definition | CreateTableAs | Compact
     locks: bool = False

@@ -1,8 +1,8 @@
-"""Pieces of a statement's own text, with the places in them that a plan must fill in.
+"""Fragments: pieces of a statement's own text, with the places that a plan must fill in.
 
-A query or expression reaches Spark as the user wrote it, byte for byte, but for the names of the
-tables it reads, its parameters, and stars that must not show ``row__id``. Nothing is generated
-from a syntax tree, so nothing can change its meaning on the way.
+A query or expression reaches Spark byte for byte as the user wrote it. Only three things in the
+text are replaced: the names of tables, parameters, and stars that must not show ``row__id``.
+Nothing is generated from a syntax tree, so nothing can change the meaning on the way.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Identifier:
 class TableRef:
     """A table that a statement names.
 
-    ``start`` and ``end`` (exclusive) are the place of the possibly qualified name, without its
-    alias, in the text of the fragment it belongs to; for a statement's target, in the statement.
+    ``start`` and ``end`` (exclusive) are the offsets of the name in the fragment's text; for a
+    statement's target, in the text of the statement. They take in a qualifier, but no alias.
     ``alias`` is None if the user gave none.
     """
 
@@ -41,7 +41,7 @@ class TableRef:
 
     @property
     def visible_name(self) -> str:
-        """What columns of the table may be qualified with."""
+        """The name that may qualify the table's columns: the alias, or else the table's name."""
         return self.alias or self.table
 
 
@@ -58,10 +58,10 @@ class Parameter:
 class Star:
     """A ``*`` or ``x.*`` in a select list, at ``start:end`` of the fragment.
 
-    ``sources`` are the indexes in ``Fragment.tables`` of the tables it stands for, directly in the
-    FROM clause of its SELECT; ``qualifier`` is the x, or None. The star may also stand for
-    subqueries and functions beside them, and joins with USING merge columns: leave columns out
-    with EXCEPT, never list those of the sources instead.
+    ``qualifier`` is the x, or None. ``sources`` are indexes in ``Fragment.tables``: the tables that
+    the star stands for, directly in the FROM clause of its SELECT. The star may also stand for
+    subqueries and functions, and joins with USING merge columns. So leave columns out with EXCEPT;
+    do not list the columns of the sources instead of the star.
     """
 
     start: int
@@ -72,12 +72,12 @@ class Star:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A query or an expression: its text, its tree, and what is to be filled in, in text order.
+    """A query or an expression: its text, its tree, and the places to fill in, in text order.
 
-    ``tables`` holds neither names of common table expressions nor table functions. ``stars`` holds
-    neither ``count(*)`` nor stars inside expressions or before EXCEPT; where these could show
-    ``row__id``, a fragment that mentions it is refused.
-    ``line`` and ``column`` are those of its first character in the statement.
+    ``tables`` leaves out names of common table expressions and table functions. ``stars`` leaves
+    out ``count(*)``, stars inside expressions and stars before EXCEPT. Some of the stars that are
+    left out could show ``row__id``; then a fragment that mentions ``row__id`` is refused. ``line``
+    and ``column`` are the place of the first character in the script.
     """
 
     text: str
@@ -89,7 +89,9 @@ class Fragment:
     stars: tuple[Star, ...] = ()
     mentions_row_id: bool = False
     qualifiers: tuple[tuple[int, int], ...] = ()
-    """Places of the ``db.`` in ``db.t.column``: what stands for the table knows no database."""
+    """Offsets of each ``db.`` in ``db.t.column``, to be removed: the frame that stands for the
+    table in Spark belongs to no database.
+    """
 
     def fill(
         self,
@@ -98,9 +100,9 @@ class Fragment:
         star: Callable[[Star], str | None],
         other: Callable[[str], str] = str,
     ) -> str:
-        """The text with each place replaced; ``star`` may answer None to leave it as it is.
+        """The text with each place replaced by what ``table``, ``parameter`` and ``star`` return.
 
-        ``other`` is applied to the stretches between the places.
+        ``star`` may return None to keep a star. ``other`` is applied to the text between places.
         """
         edits = [(start, end, "") for start, end in self.qualifiers]
         for index, ref in enumerate(self.tables):

@@ -1,4 +1,4 @@
-"""INSERT INTO and INSERT OVERWRITE, … VALUES and … SELECT."""
+"""INSERT INTO and INSERT OVERWRITE, with VALUES or a query."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from acidsql.statements.fragment import Fragment, Identifier, TableRef
 
 @dataclass(frozen=True, slots=True)
 class PartitionValue:
-    """One item of PARTITION (…): ``value`` None makes it dynamic."""
+    """One item of PARTITION (…). ``value`` None: each row gives the value (dynamic partition)."""
 
     column: Identifier
     value: Fragment | None
@@ -19,9 +19,9 @@ class PartitionValue:
 class Insert:
     """INSERT INTO ``target`` [PARTITION (…)] [(columns)] source, or INSERT ``overwrite``.
 
-    ``rows`` holds the values when the source is a bare VALUES list, else None; ``source`` is the
-    whole source as a query in both cases. The text of ``WITH … INSERT INTO … SELECT …`` has spaces
-    in the place of ``INSERT INTO …``.
+    ``source`` is the whole source as a query. If it is a bare VALUES list, ``rows`` has its values,
+    else None. In the source of ``WITH … INSERT INTO … SELECT …``, spaces stand in the place of
+    ``INSERT INTO …``.
     """
 
     target: TableRef

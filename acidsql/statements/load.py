@@ -12,7 +12,7 @@ from acidsql.statements.insert import PartitionValue
 class Load:
     """LOAD DATA [LOCAL] INPATH ``path`` [OVERWRITE] INTO TABLE ``target`` [PARTITION (…)].
 
-    Every ``partition`` item has a value. ``line`` and ``column`` are those of the path.
+    Every ``partition`` item has a value. ``line`` and ``column`` are the place of the path.
     """
 
     target: TableRef

@@ -31,7 +31,7 @@ class MergeDelete:
 class MergeInsert:
     """WHEN NOT MATCHED [AND condition] THEN INSERT [(columns)] VALUES (…).
 
-    ``values`` None is ``INSERT *``; ``columns`` None names all columns of the target in order.
+    ``values`` None is ``INSERT *``. ``columns`` None stands for all columns of the target in order.
     """
 
     condition: Fragment | None
@@ -48,9 +48,8 @@ MergeClause = MergeUpdate | MergeDelete | MergeInsert
 class Merge:
     """MERGE INTO ``target`` USING ``source`` AS ``alias`` ON ``on`` clauses.
 
-    ``source`` is what stands between USING and ON without its alias: a table name (its one
-    TableRef covers the whole text) or a query in parentheses. ``alias`` is the name its columns
-    are qualified with.
+    ``source`` is a table name, whose one TableRef covers the whole text, or a query in parentheses;
+    its alias is not part of it. ``alias`` is the name that qualifies the source's columns.
     """
 
     target: TableRef

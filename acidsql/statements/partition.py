@@ -10,7 +10,7 @@ from acidsql.statements.insert import PartitionValue
 
 @dataclass(frozen=True, slots=True)
 class NewPartition:
-    """``PARTITION (…) [LOCATION s]``: every item has a value."""
+    """``PARTITION (…) [LOCATION s]``; every item has a value."""
 
     values: tuple[PartitionValue, ...]
     location: str | None
@@ -36,7 +36,11 @@ class PartitionCondition:
 
 @dataclass(frozen=True, slots=True)
 class DropPartitions:
-    """ALTER TABLE ``target`` DROP [IF EXISTS] PARTITION (…), …: what meets all of one of them."""
+    """ALTER TABLE ``target`` DROP [IF EXISTS] PARTITION (…), ….
+
+    Each item of ``partitions`` is one PARTITION (…). It drops the partitions that meet all of its
+    conditions.
+    """
 
     target: TableRef
     if_exists: bool
@@ -45,7 +49,7 @@ class DropPartitions:
 
 @dataclass(frozen=True, slots=True)
 class RenamePartition:
-    """ALTER TABLE ``target`` PARTITION (…) RENAME TO PARTITION (…): every item has a value."""
+    """ALTER TABLE ``target`` PARTITION (…) RENAME TO PARTITION (…); every item has a value."""
 
     target: TableRef
     partition: tuple[PartitionValue, ...]

@@ -1,4 +1,4 @@
-"""SELECT, WITH … SELECT, VALUES, set operations: anything that yields rows."""
+"""Queries: SELECT, WITH … SELECT, VALUES, TABLE, FROM and set operations."""
 
 from __future__ import annotations
 

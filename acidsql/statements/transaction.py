@@ -26,9 +26,9 @@ class Rollback:
 
 @dataclass(frozen=True, slots=True)
 class SetTransaction:
-    """SET TRANSACTION modes: of the next transaction, or the one just begun.
+    """SET TRANSACTION modes, for the next transaction or the one that has just begun.
 
-    ``read_only`` None says nothing: the one isolation level is what there is.
+    ``read_only`` None: the modes name only the isolation level, of which there is one.
     """
 
     read_only: bool | None

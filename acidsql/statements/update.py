@@ -9,7 +9,7 @@ from acidsql.statements.fragment import Fragment, Identifier, TableRef
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``column`` = ``value``; both see the old row."""
+    """``column`` = ``value``, where ``value`` is an expression over the old row."""
 
     column: Identifier
     value: Fragment

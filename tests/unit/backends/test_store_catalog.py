@@ -71,7 +71,7 @@ def test_databases_that_stay(store):
     store.create_table(Table(TableName("sales", "orders"), BARE.columns, "/s/orders"))
     with pytest.raises(AnalysisError, match="database sales is not empty") as caught:
         store.drop_database("sales")
-    assert caught.value.detail == "It has the tables orders."
+    assert caught.value.detail == "Its tables are orders."
     with pytest.raises(AnalysisError, match="default"):
         store.drop_database("default")
     assert store.databases() == ["default", "sales"]

@@ -278,7 +278,7 @@ def footer(**changes: str) -> Damage:
         (
             lambda p: p.parent.rename(p.parents[1] / "delete_delta_0000001_0000001_0000"),
             "wrong event",
-            f"no delete: 3 events, first 1,{P0},0",
+            f"the event is not a delete: 3 events, first 1,{P0},0",
         ),
     ],
 )
@@ -316,7 +316,7 @@ def test_events_out_of_order(place: Path, of: Table) -> None:
     keys = {KEY_INDEX: f"1,{P0},0;", STATS: "0,0,2", ACID_VERSION: "2"}
     append_metadata(str(path), read_tail(str(path)), keys)
     assert [(k, d) for _, k, d in found(of)] == [
-        ("unsorted", f"its row id does not exceed the one before: 1 event, first 1,{P0},0")
+        ("unsorted", f"a row id does not exceed the one before: 1 event, first 1,{P0},0")
     ]
 
 
@@ -361,7 +361,7 @@ def test_deletes_of_rows_that_are_not_there(place: Path, of: Table) -> None:
     delete(place, 3, [(1, P0, 2), (1, P0, 3), (2, P0, 0)])
     [(path, kind, detail)] = found(of)
     assert (path, kind) == ("delete_delta_0000003_0000003_0000/bucket_00000", "orphan delete")
-    assert detail == f"it deletes a row that is not there: 2 events, first 1,{P0},3"
+    assert detail == f"the deleted row is not there: 2 events, first 1,{P0},3"
 
 
 def test_an_update_that_went_to_another_partition_than_its_row(tmp_path: Path) -> None:
@@ -423,7 +423,7 @@ def test_rows_of_original_and_loaded_files_are_known_by_their_places(
     assert found(of) == []
     delete(place, 3, [(0, P0, 5), (1, P0, 5)])
     assert [(k, d) for _, k, d in found(of)] == [
-        ("orphan delete", f"it deletes a row that is not there: 2 events, first 0,{P0},5")
+        ("orphan delete", f"the deleted row is not there: 2 events, first 0,{P0},5")
     ]
 
 
