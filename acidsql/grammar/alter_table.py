@@ -1,4 +1,4 @@
-"""ALTER TABLE: what follows the table's name says which statement it is."""
+"""ALTER TABLE: the words after the table's name tell which statement it is."""
 
 from __future__ import annotations
 
@@ -27,26 +27,27 @@ from acidsql.statements.fragment import TableRef
 from acidsql.statements.partition import RenamePartition
 
 _REFUSED = {
-    "SET LOCATION": "Its rows would stay behind; ADD PARTITION … LOCATION, or CREATE TABLE … "
-    "LOCATION, take a directory in.",
+    "SET LOCATION": "The rows would stay in the old directory. ADD PARTITION … LOCATION and CREATE "
+    "TABLE … LOCATION adopt another directory with its rows.",
     "SET FILEFORMAT": "ACID tables are ORC.",
     "SET SERDE": "ACID tables are ORC.",
     "SET SERDEPROPERTIES": "Use SET TBLPROPERTIES.",
-    "SET OWNER": "Rights are those of the files.",
+    "SET OWNER": "The permissions of the files control access.",
     "DROP COLUMN": "Old files keep the column; create a new table and INSERT INTO … SELECT.",
     "DROP COLUMNS": "Old files keep the columns; create a new table and INSERT INTO … SELECT.",
     "ALTER COLUMN": "Write CHANGE COLUMN name name type.",
     "EXCHANGE PARTITION": "Row ids belong to one table: INSERT INTO … SELECT, then DROP PARTITION.",
     "CONCATENATE": "Write COMPACT 'major'.",
-    "CLUSTERED BY": "Files are bucketed as they are; create a new table and INSERT INTO it.",
-    "PARTITION COLUMN": "Directories are named by it; create a new table and INSERT INTO it.",
+    "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
+    "PARTITION COLUMN": "Directories are named after its values; create a new table and INSERT INTO"
+    " it.",
     "RECOVER PARTITIONS": "Write MSCK REPAIR TABLE t.",
 }
 _KNOWN = "See docs/statements.md for the forms of ALTER TABLE."
 
 
 def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
-    """The ALTER TABLE that starts here."""
+    """Parse an ALTER TABLE from the cursor."""
     start = cursor.offset
     cursor.expect("ALTER", "TABLE")
     target = cursor.table()
@@ -104,7 +105,7 @@ def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns:
         if one
         else column_definitions(cursor.parenthesised(), "column")
     )
-    _reach(cursor)
+    _skip_reach(cursor)
     return ReplaceColumns(target, columns) if replaces else AddColumns(target, columns)
 
 
@@ -120,7 +121,7 @@ def _change(cursor: Cursor, target: TableRef) -> ChangeColumn:
     head.expect_end()
     first = cursor.accept("FIRST")
     after = cursor.name("a column") if cursor.accept("AFTER") else None
-    _reach(cursor)
+    _skip_reach(cursor)
     return ChangeColumn(target, column, new.name, new.type, new.comment, first, after)
 
 
@@ -148,7 +149,7 @@ def _properties(cursor: Cursor, target: TableRef) -> SetProperties | UnsetProper
     return UnsetProperties(target, tuple(keys), if_exists)
 
 
-def _reach(cursor: Cursor) -> None:
-    """CASCADE and RESTRICT mean the same here: partitions have no columns of their own."""
+def _skip_reach(cursor: Cursor) -> None:
+    """Step over CASCADE or RESTRICT, which mean the same: partitions have no own columns."""
     if not cursor.accept("CASCADE"):
         cursor.accept("RESTRICT")

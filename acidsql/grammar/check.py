@@ -8,7 +8,7 @@ from acidsql.statements.check import Check
 
 
 def parse_check(cursor: Cursor) -> Check:
-    """The CHECK TABLE that starts here."""
+    """Parse a CHECK TABLE from the cursor."""
     cursor.expect("CHECK", "TABLE")
     target = cursor.table()
     partition_at = cursor.offset

@@ -11,7 +11,7 @@ from acidsql.statements.insert import PartitionValue
 def parse_compact(
     cursor: Cursor, target: TableRef, partition: tuple[PartitionValue, ...], partition_at: int
 ) -> Compact:
-    """What follows ALTER TABLE t [PARTITION (…)]: ``COMPACT …``."""
+    """Parse the rest of ALTER TABLE t [PARTITION (…)]: ``COMPACT …``."""
     cursor.expect("COMPACT")
     if any(item.value is None for item in partition):
         cursor.source.syntax_error("every partition column needs a value in COMPACT", partition_at)

@@ -28,20 +28,20 @@ _REFUSED_CLAUSES = {
     "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
     "SKEWED": ("SKEWED BY", "Leave it out."),
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
-    "WITH": ("WITH", "Use TBLPROPERTIES; a query follows AS."),
-    "SELECT": ("SELECT here", "A query follows AS."),
+    "WITH": ("WITH", "Use TBLPROPERTIES, or write AS before a query."),
+    "SELECT": ("SELECT here", "Write AS before the query."),
     "CLONE": ("CLONE", "List the columns."),
 }
 _REFUSED_KINDS = {
     "TEMPORARY": "Create a table, or a temporary view in Spark.",
     "TEMP": "Create a table, or a temporary view in Spark.",
     "GLOBAL": "Create a table, or a temporary view in Spark.",
-    "MANAGED": "Write CREATE TABLE; every table is a managed table.",
+    "MANAGED": "Write CREATE TABLE: a table that is not EXTERNAL is managed.",
 }
 
 
 def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTableLike:
-    """The CREATE [TRANSACTIONAL | EXTERNAL] TABLE that starts here."""
+    """Parse a CREATE [TRANSACTIONAL | EXTERNAL] TABLE from the cursor."""
     external, transactional = _kind(cursor)
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
@@ -78,7 +78,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
 
 
 def _kind(cursor: Cursor) -> tuple[bool, bool]:
-    """CREATE [EXTERNAL | TRANSACTIONAL]: which of the two is said."""
+    """Parse CREATE [EXTERNAL | TRANSACTIONAL]. Returns whether EXTERNAL is there, and the other."""
     cursor.expect("CREATE")
     external = cursor.accept("EXTERNAL")
     if cursor.peek().word in _REFUSED_KINDS:
@@ -103,7 +103,7 @@ def _kind(cursor: Cursor) -> tuple[bool, bool]:
 
 
 def _query(cursor: Cursor, *, has_columns: bool) -> Query:
-    """What follows AS."""
+    """Parse AS and its query."""
     if has_columns:
         cursor.source.refuse(
             "CREATE TABLE AS SELECT command cannot specify the list of columns for the target"
@@ -138,7 +138,7 @@ def _like(
 
 
 def parse_drop_table(cursor: Cursor) -> DropTable:
-    """The DROP TABLE that starts here."""
+    """Parse a DROP TABLE from the cursor."""
     cursor.expect("DROP", "TABLE")
     if_exists = cursor.accept("IF", "EXISTS")
     target = cursor.table()
@@ -161,7 +161,7 @@ def _with_transactional(
 def parse_columns(text: str, what: str = "column") -> tuple[ColumnDefinition, ...]:
     """The columns of a text like ``id int, v string``, as between the parentheses of CREATE TABLE.
 
-    Raises as `parse_create_table` does, with places in this text.
+    Raises the errors of `parse_create_table`, with places in this text.
 
     >>> [c.type for c in parse_columns("id int, m map<string, int>")]
     ['int', 'map<string, int>']
@@ -174,7 +174,7 @@ def parse_columns(text: str, what: str = "column") -> tuple[ColumnDefinition, ..
 
 
 def column_definitions(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
-    """``a int, b string COMMENT s, …``: all that is left."""
+    """Parse ``a int, b string COMMENT s, …`` up to the end of the cursor."""
     columns: list[ColumnDefinition] = []
     while not columns or inside.accept(","):
         _refuse_table_constraint(inside)
@@ -191,7 +191,7 @@ def column_definitions(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...
 
 
 def column_definition(inside: Cursor, what: str) -> ColumnDefinition:
-    """``a int [COMMENT s]``."""
+    """Parse ``a int [COMMENT s]``."""
     name = inside.name(f"a {what}")
     if inside.sees("("):
         inside.source.refuse(
@@ -263,7 +263,7 @@ def _refuse_constraint(inside: Cursor) -> None:
 
 
 def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
-    """Read the clause that is next into the arguments of CreateTable."""
+    """Parse the next clause into the arguments of CreateTable."""
     _refuse_clause(cursor)
     start, word = cursor.offset, cursor.peek().word
     before = len(clauses)
@@ -330,7 +330,7 @@ def _format(cursor: Cursor) -> str:
 
 
 def _field_delimiter(cursor: Cursor) -> str | None:
-    """The rest of ROW FORMAT DELIMITED [FIELDS TERMINATED BY s] [LINES TERMINATED BY s]."""
+    """Parse the rest of ROW FORMAT DELIMITED [FIELDS TERMINATED BY s] [LINES TERMINATED BY s]."""
     if not cursor.accept("DELIMITED"):
         cursor.source.refuse(
             "ROW FORMAT SERDE is not supported",
@@ -347,23 +347,27 @@ def _field_delimiter(cursor: Cursor) -> str | None:
         if word in found:
             cursor.source.syntax_error(f"{word} TERMINATED BY is given twice", offset)
         if word == "LINES" and text != "\n":
-            cursor.source.refuse("a line of text ends in \\n", text_at, hint="Leave it out.")
+            cursor.source.refuse(
+                "LINES TERMINATED BY takes only '\\n'", text_at, hint="Leave it out."
+            )
         if word == "FIELDS" and (len(text) != 1 or ord(text) > 127 or text in "\r\n\0"):
             cursor.source.refuse(
-                "a field of text ends in one ASCII character", text_at, hint="Write ',' or '\\t'."
+                "FIELDS TERMINATED BY takes one ASCII character",
+                text_at,
+                hint="Write ',' or '\\t'.",
             )
         found[word] = text
     if cursor.sees_any("ESCAPED", "COLLECTION", "MAP", "NULL"):
         cursor.source.refuse(
             f"ROW FORMAT DELIMITED … {cursor.peek().word} is not supported",
             cursor.offset,
-            hint="FIELDS TERMINATED BY is.",
+            hint="FIELDS TERMINATED BY is supported.",
         )
     return found.get("FIELDS")
 
 
 def properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
-    """``key = value, …``: all that is left."""
+    """Parse ``key = value, …`` up to the end of the cursor."""
     found: list[tuple[str, str]] = []
     while not found or inside.accept(","):
         offset = inside.offset
@@ -383,7 +387,7 @@ def properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
 
 
 def property_key(inside: Cursor) -> str:
-    """A key in quotes, or words with dots between them."""
+    """Parse a key: a string, or words with dots between them."""
     if inside.peek().kind is Kind.STRING:
         return inside.string()
     parts = [inside.name("a property").name]

@@ -1,4 +1,4 @@
-"""Walks over the tokens of a statement and reads names, strings and lists."""
+"""The cursor: walks over the tokens of a statement and reads names, strings and lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RESERVED = frozenset(
     | {"LEFT", "LIMIT", "NATURAL", "ON", "OR", "ORDER", "OUTER", "PARTITION", "RETURNING", "RIGHT"}
     | {"SELECT", "SET", "TABLESAMPLE", "THEN", "UNION", "USING", "VALUES", "WHEN", "WHERE", "WITH"}
 )
-"""Words that are no names unless quoted, so that a misspelt clause is not taken for an alias."""
+"""Words that are names only in quotes, so that a misspelt clause is not taken for an alias."""
 
 _END = Token(Kind.SYMBOL, "", 0, 0)
 
@@ -27,7 +27,7 @@ class Cursor:
         self.end = len(source.tokens) if end is None else end
 
     def peek(self, ahead: int = 0) -> Token:
-        """The token at this distance; an empty symbol behind the end."""
+        """The token ``ahead`` of the next one; an empty symbol beyond the end."""
         index = self.at + ahead
         if index < self.end:
             return self.source.tokens[index]
@@ -35,14 +35,14 @@ class Cursor:
 
     @property
     def offset_at_end(self) -> int:
-        """Where a token that is missing at the end would stand."""
+        """The offset at which a token that is missing at the end would stand."""
         if self.end < len(self.source.tokens):
             return self.source.tokens[self.end].start
         return self.source.tokens[self.end - 1].end if self.end else 0
 
     @property
     def offset(self) -> int:
-        """Where the next token starts."""
+        """The offset of the next token."""
         return self.peek().start
 
     @property
@@ -86,20 +86,20 @@ class Cursor:
         self.source.syntax_error(f"{message}, {found}", token.start, hint=hint)
 
     def step(self) -> Token:
-        """The next token, stepped over."""
+        """Step over the next token, and return it."""
         token = self.peek()
         self.at += 1
         return token
 
     def sees_name(self) -> bool:
-        """Whether a name is next: a quoted one or a word that is not reserved."""
+        """Whether a name is next: a quoted name or a word that is not reserved."""
         token = self.peek()
         if token.kind is Kind.WORD:
             return token.word not in _RESERVED
         return token.kind is Kind.QUOTED
 
     def name(self, what: str = "a name") -> Identifier:
-        """The name that is next."""
+        """Step over the next token, a name."""
         if not self.sees_name():
             hint = "Put the name in back quotes." if self.peek().word else None
             self.unexpected(f"expected {what}", hint=hint)
@@ -108,7 +108,7 @@ class Cursor:
         return Identifier(unquote(token), line, column)
 
     def string(self, what: str = "a string") -> str:
-        """The value of the string literal that is next."""
+        """Step over a string literal. Returns its value."""
         token = self.peek()
         if token.kind is not Kind.STRING:
             self.unexpected(f"expected {what}")
@@ -122,7 +122,7 @@ class Cursor:
         return string_value(token.text)
 
     def integer(self, what: str) -> int:
-        """The whole number that is next."""
+        """Step over a whole number. Returns its value."""
         token = self.peek()
         if token.kind is not Kind.NUMBER or not token.text.isdigit():
             self.unexpected(f"expected {what}")
@@ -130,7 +130,7 @@ class Cursor:
         return int(token.text)
 
     def names_in_parentheses(self) -> tuple[Identifier, ...]:
-        """``(a, b, …)``: the names."""
+        """Step over ``(a, b, …)``. Returns the names."""
         self.expect("(")
         names = [self.name("a column")]
         while self.accept(","):
@@ -139,7 +139,7 @@ class Cursor:
         return tuple(names)
 
     def table(self, *, alias: bool = False) -> TableRef:
-        """A table name, with an optional alias if asked for."""
+        """Step over a table name; with ``alias`` also over an optional alias."""
         start = self.offset
         parts = [self.name("a table name")]
         while self.accept("."):
@@ -161,7 +161,10 @@ class Cursor:
         )
 
     def until(self, *words: str) -> Cursor:
-        """What stands before the first of these words, outside parentheses and CASE … END."""
+        """Step over the tokens before the first of these words. Returns a cursor over them.
+
+        Words inside parentheses or CASE … END do not count.
+        """
         start, cases = self.at, 0
         while not self.done:
             token = self.peek()
@@ -174,7 +177,7 @@ class Cursor:
         return Cursor(self.source, start, self.at)
 
     def skip(self) -> None:
-        """Step over one token, or over a whole pair of parentheses."""
+        """Step over one token, or over a pair of parentheses with everything in it."""
         opener = self.step()
         if opener.kind is not Kind.SYMBOL:
             return
@@ -195,7 +198,7 @@ class Cursor:
                 self.source.syntax_error(f'unmatched "{token.text}"', token.start)
 
     def parenthesised(self) -> Cursor:
-        """What stands inside the parentheses that are next, stepped over."""
+        """Step over a pair of parentheses. Returns a cursor over the tokens inside."""
         if not self.sees("("):
             self.unexpected("expected (")
         start = self.at
@@ -203,7 +206,7 @@ class Cursor:
         return Cursor(self.source, start + 1, self.at - 1)
 
     def items(self) -> list[Cursor]:
-        """The rest, cut at its commas."""
+        """Step over the rest. Returns a cursor for each item between commas."""
         parts = [self.until(",")]
         while self.accept(","):
             parts.append(self.until(","))
@@ -214,7 +217,7 @@ class Cursor:
 
 
 def unquote(token: Token) -> str:
-    """The name a token stands for."""
+    """The name that a token stands for, without back quotes."""
     return token.text[1:-1].replace("``", "`") if token.kind is Kind.QUOTED else token.text
 
 
@@ -231,7 +234,7 @@ _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 
 
 def string_value(literal: str) -> str:
-    r"""What a string literal stands for, by the rules of Spark's unescapeSQLString.
+    r"""The value of a string literal, by the rules of Spark's unescapeSQLString.
 
     >>> string_value(r"'it\'s\t\u0041 100\%'")
     "it's\tA 100\\%"
@@ -254,7 +257,7 @@ def string_value(literal: str) -> str:
                 break
         else:
             escaped = body[at + 1]
-            # Spark keeps the backslash of \% and \_, which are for LIKE.
+            # Spark keeps the backslash of \% and \_: LIKE needs it.
             out.append("\\" + escaped if escaped in "%_" else _ESCAPES.get(escaped, escaped))
             at += 2
     return "".join(out)

@@ -10,7 +10,7 @@ DATABASE_WORDS = ("DATABASE", "SCHEMA")
 
 
 def parse_create_database(cursor: Cursor) -> CreateDatabase:
-    """The CREATE DATABASE that starts here."""
+    """Parse a CREATE DATABASE from the cursor."""
     cursor.expect("CREATE")
     cursor.step()
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
@@ -32,7 +32,7 @@ def parse_create_database(cursor: Cursor) -> CreateDatabase:
 
 
 def parse_drop_database(cursor: Cursor) -> DropDatabase:
-    """The DROP DATABASE that starts here."""
+    """Parse a DROP DATABASE from the cursor."""
     cursor.expect("DROP")
     cursor.step()
     if_exists = cursor.accept("IF", "EXISTS")
@@ -44,7 +44,7 @@ def parse_drop_database(cursor: Cursor) -> DropDatabase:
 
 
 def parse_use(cursor: Cursor) -> Use:
-    """The USE that starts here."""
+    """Parse a USE from the cursor."""
     cursor.expect("USE")
     if cursor.sees_any(*DATABASE_WORDS) and cursor.peek(1).text:
         cursor.step()
@@ -52,7 +52,7 @@ def parse_use(cursor: Cursor) -> Use:
 
 
 def database_name(cursor: Cursor) -> Identifier:
-    """A database name of one part."""
+    """Parse a database name, which has one part."""
     start = cursor.offset
     name = cursor.name("a database name")
     if cursor.sees("."):

@@ -8,7 +8,7 @@ from acidsql.statements.delete import Delete
 
 
 def parse_delete(cursor: Cursor) -> Delete:
-    """The DELETE that starts here."""
+    """Parse a DELETE from the cursor."""
     cursor.expect("DELETE", "FROM")
     target = cursor.table(alias=True)
     refuse_clauses(cursor, "DELETE")

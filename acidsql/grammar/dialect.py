@@ -1,4 +1,4 @@
-"""The sqlglot dialect in which queries and expressions are understood; nothing is generated."""
+"""The sqlglot dialect that parses queries and expressions. No SQL is generated with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PlacedParseError(ParseError):
 
 
 class AcidParser(SparkParser):
-    """Spark's parser with places for parameters, and without guesses about unknown statements."""
+    """Spark's parser. It notes the places of parameters, and refuses unknown statements."""
 
     PLACEHOLDER_PARSERS: ClassVar[dict[TokenType, Any]] = {
         **SparkParser.PLACEHOLDER_PARSERS,
@@ -29,18 +29,18 @@ class AcidParser(SparkParser):
     }
 
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
-        """Raise with the place of the token instead of an excerpt."""
+        """Raise PlacedParseError at a token, where sqlglot would quote an excerpt."""
         token = token or self._curr or self._prev
         raise PlacedParseError(message, token.start if token else 0)
 
     def question_mark(self) -> exp.Expr:
-        """A ``?`` with its place."""
+        """A node for a ``?``, with its place."""
         node = exp.Placeholder()
         node.meta.update(start=self._prev.start, end=self._prev.end)
         return node
 
     def named_parameter(self) -> exp.Expr | None:
-        """A ``:name`` with its place."""
+        """A node for a ``:name``, with its place."""
         start = self._prev.start
         if not self._match_set(self.COLON_PLACEHOLDER_TOKENS):
             return None
@@ -53,10 +53,10 @@ class AcidParser(SparkParser):
 
 
 class AcidDialect(Spark):
-    """Spark's SQL, read only."""
+    """Spark's SQL, for parsing only."""
 
     class Tokenizer(Spark.Tokenizer):
-        """No word swallows the rest of the statement as one string."""
+        """Spark's tokenizer, but no command word takes the rest of the statement as one string."""
 
         COMMANDS: ClassVar[set[TokenType]] = set()
 
@@ -75,14 +75,14 @@ _QUERY_STARTS = (
 
 
 def parse_query_tree(code: str) -> exp.Expr:
-    """The tree of a query; raises PlacedParseError."""
+    """The tree of a query. Raises PlacedParseError."""
     tokens = _expand_table_queries(_tokenize(code))
     parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
     return _only(parser.parse(tokens, code))
 
 
 def parse_expression_tree(code: str) -> exp.Expr:
-    """The tree of an expression; raises PlacedParseError."""
+    """The tree of an expression. Raises PlacedParseError."""
     tokens = _expand_table_queries(_tokenize(code))
     parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
     try:
@@ -109,9 +109,9 @@ def _only(trees: list[exp.Expr | None]) -> exp.Expr:
 
 
 def _expand_table_queries(tokens: list[Token]) -> list[Token]:
-    """``TABLE t`` becomes ``SELECT * FROM t``, all three words at the place of TABLE.
+    """Turn ``TABLE t`` into ``SELECT * FROM t``. All three words get the place of TABLE.
 
-    sqlglot takes it for a table called TABLE with the alias t.
+    sqlglot would take ``TABLE t`` for a table called TABLE with the alias t.
     """
     out: list[Token] = []
     for index, token in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""A stretch of a statement's text → Fragment: what it reads, and the places to be filled in."""
+"""A piece of a statement's text → Fragment: its tree, its tables, and the places to fill in."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def starts_query(cursor: Cursor) -> bool:
 
 
 def query(cursor: Cursor) -> Fragment:
-    """All that is left of the cursor, as a query."""
+    """The rest of the cursor as a query."""
     if cursor.done:
         cursor.unexpected("expected a query")
     if not starts_query(cursor):
@@ -56,7 +56,7 @@ def query(cursor: Cursor) -> Fragment:
 
 
 def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
-    """All that is left of the cursor, as one expression over the statement's tables."""
+    """The rest of the cursor as one expression. ``outer`` are the tables it may name."""
     if cursor.done:
         cursor.unexpected("expected an expression")
     if cursor.end - cursor.at == 1 and cursor.sees("DEFAULT"):
@@ -80,7 +80,7 @@ def refuse_default(cursor: Cursor) -> NoReturn:
 
 
 def stitched_query(cursor: Cursor, hole: tuple[int, int]) -> Fragment:
-    """The query around a hole: offsets ``start:end`` of the statement are blanked."""
+    """The query of the cursor without the ``hole``: its offsets ``start:end`` become spaces."""
     return _fragment(cursor, is_query=True, hole=hole)
 
 

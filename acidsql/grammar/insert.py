@@ -1,4 +1,4 @@
-"""INSERT INTO and INSERT OVERWRITE, with the VALUES list read row by row."""
+"""INSERT INTO and INSERT OVERWRITE. A VALUES list is read row by row."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _Row = list[tuple[int, Fragment]]
 
 
 def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
-    """The INSERT that starts here; ``with_at`` is the token of a WITH before it."""
+    """Parse an INSERT from the cursor. ``with_at`` is the index of a WITH before it, if any."""
     header = cursor.offset
     cursor.expect("INSERT")
     overwrite = cursor.accept("OVERWRITE")
@@ -89,7 +89,7 @@ def _refuse_directory(cursor: Cursor) -> None:
 
 
 def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
-    """``PARTITION (a = 1, b)``; values are constants or parameters."""
+    """Parse ``PARTITION (a = 1, b)``. Values are constants or parameters."""
     cursor.expect("PARTITION")
     inside = cursor.parenthesised()
     items: list[PartitionValue] = []
@@ -106,11 +106,11 @@ def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
 
 
 def constant(part: Cursor) -> Fragment:
-    """The constant or parameter that a cursor covers, for a partition column."""
+    """The rest of the cursor as a constant or parameter for a partition column."""
     value = expression(part)
     if not all(isinstance(node, _CONSTANT_NODES) for node in value.tree.walk()):
         part.source.syntax_error(
-            "a partition value is a constant",
+            "a partition value must be a constant",
             part.source.tokens[part.at].start,
             hint="Write text in single quotes.",
         )
@@ -118,7 +118,7 @@ def constant(part: Cursor) -> Fragment:
 
 
 def parse_fixed_partition(cursor: Cursor, statement: str) -> tuple[PartitionValue, ...]:
-    """``PARTITION (a = 1, …)``, if it is there, with a value for each column."""
+    """Parse ``PARTITION (a = 1, …)``, in which every item needs a value; () if it is not there."""
     at = cursor.offset
     partition = parse_partition(cursor) if cursor.sees("PARTITION") else ()
     if any(item.value is None for item in partition):
@@ -138,7 +138,7 @@ def refuse_duplicates(names: list[Identifier], where: str) -> None:
 
 
 def column_list(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...]:
-    """``(a, t.b, …)``: columns of the target."""
+    """Parse ``(a, t.b, …)``: columns of the target."""
     cursor.expect("(")
     names = [column_of(cursor, target)]
     while cursor.accept(","):
@@ -149,9 +149,10 @@ def column_list(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...]:
 
 
 def column_of(cursor: Cursor, target: TableRef, hidden_by: str | None = None) -> Identifier:
-    """A column of the target, perhaps qualified with the target's name or alias.
+    """Parse a column of the target, perhaps qualified with the target's name or alias.
 
-    ``hidden_by`` is the alias of a second table, which the qualifier would mean instead.
+    ``hidden_by`` is the alias of a second table. If it equals the target's name, then that name as
+    a qualifier means the second table.
     """
     start = cursor.offset
     parts = [cursor.name("a column")]
@@ -181,7 +182,7 @@ def _columns(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...] | None:
 
 
 def _values(cursor: Cursor) -> list[_Row] | None:
-    """The rows of a bare VALUES list of rows in parentheses; None for any other query."""
+    """The rows of a bare VALUES list, each in parentheses; None for any other query."""
     if not cursor.accept("VALUES"):
         return None
     rows: list[_Row] = []
@@ -200,7 +201,7 @@ def _values(cursor: Cursor) -> list[_Row] | None:
 
 
 def _row(cursor: Cursor) -> _Row | None:
-    """``(value, …)``; None for a value that is itself a row, which Spark would take apart."""
+    """Parse ``(value, …)``. None if a value is itself a row: Spark may take such a row apart."""
     inside = cursor.parenthesised()
     values: _Row = []
     while not values or inside.accept(","):
@@ -223,7 +224,10 @@ def _is_row(part: Cursor) -> bool:
 
 
 def _constant(cursor: Cursor) -> Fragment | None:
-    """The fragment of a plain constant without looking further: VALUES lists are long."""
+    """A plain constant as a fragment, made without sqlglot because VALUES lists are long.
+
+    None for anything else.
+    """
     first = cursor.peek()
     prefix = first.word in _LITERAL_TYPES or (first.kind is Kind.SYMBOL and first.text == "-")
     token = cursor.peek(1) if prefix else first
@@ -252,7 +256,7 @@ def _constant(cursor: Cursor) -> Fragment | None:
 
 
 def _literal_type(word: str) -> exp.Expr:
-    """The type of ``DATE '…'`` and its like, as sqlglot names it."""
+    """The node of sqlglot for the type of a literal like ``DATE '…'``."""
     return _literal_cast(word).to.copy()
 
 
@@ -264,7 +268,7 @@ def _literal_cast(word: str) -> exp.Cast:
 
 
 def _values_source(cursor: Cursor, rows: list[_Row]) -> Fragment:
-    """The VALUES list as a query, put together from its values."""
+    """The VALUES list as one query fragment, put together from the fragments of its values."""
     start, end = cursor.offset, cursor.source.tokens[cursor.end - 1].end
     line, column = cursor.source.place(start)
     tuples = [exp.Tuple(expressions=[value.tree for _, value in row]) for row in rows]

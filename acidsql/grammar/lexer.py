@@ -1,4 +1,4 @@
-"""Text → tokens with exact places, by the rules of Spark's lexer; comments are no tokens."""
+"""Text → tokens with exact places, by the rules of Spark's lexer. Comments are left out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acidsql.errors import AnalysisError, SqlSyntaxError, UnsupportedStatementEr
 
 
 class Kind(Enum):
-    """What a token is."""
+    """The kinds of tokens."""
 
     WORD = "word"
     QUOTED = "quoted"
@@ -37,8 +37,8 @@ class Token(NamedTuple):
         return self.text.upper() if self.kind is Kind.WORD else ""
 
 
-# Rules of SqlBaseLexer.g4. A line that ends in a backslash continues its `--` comment; a raw
-# string knows no escapes; a number is longer than the word that starts with its digits.
+# The rules are those of Spark's SqlBaseLexer.g4. A backslash at the end of a line continues a `--`
+# comment. A raw string has no escapes. Digits that a letter follows, as in 1st, begin a word.
 _TOKEN = re.compile(
     r"""
       (?P<space>\s+)
@@ -56,8 +56,12 @@ _TOKEN = re.compile(
 )
 _BRACKET = re.compile(r"/\*(?!\+)|\*/")
 _PLAIN_HINT = re.compile(r"/\*\+(?:`[^`]*`|(?!--|/\*)[^'\"`])*?\*/")
-"""A hint that ends for Spark too at its first ``*/``: none in a string or comment inside of it is,
-which Spark would read over, and take for statement what is a string or comment here."""
+"""A hint that ends at its first ``*/`` for Spark, too.
+
+Spark reads strings and comments inside of a hint: a ``*/`` in one of them does not end the hint.
+Other hints are refused, since Spark would take a part of the hint for the statement, or the other
+way round.
+"""
 _KINDS = {
     "raw": Kind.STRING,
     "string": Kind.STRING,
@@ -79,7 +83,7 @@ class UnclosedError(Exception):
 
 
 def lex(text: str) -> Iterator[Token]:
-    """The tokens in order; raises UnclosedError where a quote or comment is not closed.
+    """The tokens in order. Raises UnclosedError for a quote, hint or comment without an end.
 
     >>> [token.text for token in lex("a /* ; */ = 'b;' -- c")]
     ['a', '=', "'b;'"]
@@ -98,12 +102,12 @@ def lex(text: str) -> Iterator[Token]:
                 if text.startswith("/*+", match.start()):
                     raise UnclosedError("hint", match.start())
             elif group == "hint" and not _PLAIN_HINT.fullmatch(token):
-                raise UnclosedError("hint, in which a string or a comment begins", match.start())
+                raise UnclosedError("hint: a string or a comment begins inside", match.start())
             yield Token(_KINDS[group], token, match.start(), at)
 
 
 def _bracket_end(text: str, start: int) -> int:
-    """Where the comment that starts here ends; comments nest, hints inside them do not."""
+    """The end of the comment that starts at ``start``. Comments nest; hints inside do not."""
     depth = 0
     for match in _BRACKET.finditer(text, start):
         depth += 1 if match.group() == "/*" else -1
@@ -113,17 +117,20 @@ def _bracket_end(text: str, start: int) -> int:
 
 
 _VARIABLE = re.compile(r"\$\{[^}$ :]+:[^}$ ]*\}")
-"""What Hive replaces wherever it stands, in quotes too (VariableSubstitution); so does Spark.
+"""A variable like ``${hivevar:a}``. Hive (VariableSubstitution) and Spark replace it everywhere,
+even in quotes.
 
-Without a prefix it is left as it is by both where no such variable is set, and here none can be.
+One without a prefix, like ``${a}``, is no variable here: Hive and Spark leave it as it is if the
+variable is not set, and acidsql sets none.
 """
 
 
 class Source:
-    """A statement's text, its tokens, and where it stands in a script.
+    """A statement's text, its tokens, and its place in a script.
 
     ``reflection`` allows the functions that call any method of Java. Raises SqlSyntaxError for an
-    open quote or comment, UnsupportedStatementError for a variable of Hive's outside of comments.
+    unclosed quote or comment, and UnsupportedStatementError for a Hive variable outside of
+    comments.
     """
 
     def __init__(
@@ -142,7 +149,8 @@ class Source:
             self.refuse(
                 f"variables are not supported: {variable[0]}",
                 variable.start(),
-                hint="Write the value itself, or :name and pass args; '$' || '{…}' is this text.",
+                hint="Write the value itself, or :name and pass args. For the text itself, write"
+                " '$' || '{…}'.",
             )
 
     @cached_property
@@ -151,7 +159,7 @@ class Source:
 
     @cached_property
     def code(self) -> str:
-        """The text with comments blanked, so that places stay the same."""
+        """The text with spaces in the place of comments, so that all offsets stay the same."""
         parts, at = [], 0
         for token in self.tokens:
             parts += [_blank(self.text[at : token.start]), token.text]
@@ -160,30 +168,30 @@ class Source:
 
     @cached_property
     def question_marks(self) -> dict[int, int]:
-        """Place of each ``?`` → its number, from 1."""
+        """Offset of each ``?`` → its number, from 1."""
         places = (t.start for t in self.tokens if t.kind is Kind.SYMBOL and t.text == "?")
         return {place: number for number, place in enumerate(places, 1)}
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column, in the script, of a place in the text."""
+        """Line and column, in the script, of an offset in the text."""
         row = bisect_right(self._line_starts, offset) - 1
         column = offset - self._line_starts[row]
         return self.line + row, column + (self.column if row == 0 else 1)
 
     def syntax_error(self, message: str, offset: int, *, hint: str | None = None) -> NoReturn:
-        """Raise SqlSyntaxError at this place."""
+        """Raise SqlSyntaxError with the line and column of an offset."""
         line, column = self.place(offset)
         raise SqlSyntaxError(message, hint=hint, line=line, column=column)
 
     def analysis_error(self, message: str, offset: int, *, hint: str | None = None) -> NoReturn:
-        """Raise AnalysisError at this place."""
+        """Raise AnalysisError with the line and column of an offset."""
         line, column = self.place(offset)
         raise AnalysisError(message, hint=hint, line=line, column=column)
 
     def refuse(
         self, message: str, offset: int, *, hint: str | None = None, code: int | None = None
     ) -> NoReturn:
-        """Raise UnsupportedStatementError at this place."""
+        """Raise UnsupportedStatementError with the line and column of an offset."""
         line, column = self.place(offset)
         raise UnsupportedStatementError(message, hint=hint, code=code, line=line, column=column)
 

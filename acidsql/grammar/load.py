@@ -8,7 +8,7 @@ from acidsql.statements.load import Load
 
 
 def parse_load(cursor: Cursor) -> Load:
-    """The LOAD DATA that starts here."""
+    """Parse a LOAD DATA from the cursor."""
     cursor.expect("LOAD", "DATA")
     local = cursor.accept("LOCAL")
     cursor.expect("INPATH")

@@ -17,7 +17,7 @@ from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInser
 
 
 def parse_merge(cursor: Cursor) -> Merge:
-    """The MERGE that starts here."""
+    """Parse a MERGE from the cursor."""
     start = cursor.offset
     cursor.expect("MERGE")
     if cursor.sees("WITH"):
@@ -153,7 +153,7 @@ def _insert(
 def _refuse_combination(
     cursor: Cursor, token: Token, before: list[MergeClause], clause: MergeClause
 ) -> None:
-    """Raise for a clause that could never act, or that Hive refuses beside those before it."""
+    """Refuse a clause that could never act, or that Hive refuses after the clauses before it."""
     kinds = {MergeUpdate: ("UPDATE", 10406), MergeDelete: ("DELETE", 10405)}
     if any(type(other) is type(clause) for other in before):
         name, code = kinds.get(type(clause), ("INSERT", None))

@@ -67,12 +67,13 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 
 
 def parse(text: str, line: int = 1, column: int = 1, *, reflection: bool = False) -> Statement:
-    """The one statement in a text, which may end in a semicolon.
+    """Parse the one statement in a text. The text may end in a semicolon.
 
-    ``line`` and ``column`` are the place of the text in its script; every place in the statement
-    and in an error counts from there. ``reflection`` allows functions that call any method of Java.
-    Raises SqlSyntaxError for what is no SQL,
-    UnsupportedStatementError for what is refused, AnalysisError for what does not fit together.
+    ``line`` and ``column`` are the place of the text in its script; all places in the statement and
+    in errors count from there. ``reflection`` allows functions that call any method of Java.
+
+    Raises SqlSyntaxError for a text that does not parse, UnsupportedStatementError for a refused
+    statement, and AnalysisError for clauses that do not fit together.
 
     >>> parse("DROP TABLE IF EXISTS db.t").if_exists
     True
@@ -87,9 +88,9 @@ def parse(text: str, line: int = 1, column: int = 1, *, reflection: bool = False
     for token in source.tokens[:end]:
         if token.text == ";":
             source.syntax_error(
-                "one statement is expected, found a second one",
+                "expected one statement, found a second one",
                 token.start,
-                hint="execute_script and acidsql run take several.",
+                hint="execute_script and acidsql run take several statements.",
             )
     statement = _statement(cursor)
     cursor.expect_end()
@@ -132,8 +133,8 @@ def _explain(cursor: Cursor) -> Explain:
         cursor.source.refuse(
             f"EXPLAIN {'LOCKS ' if locks else ''}{word} is not supported",
             cursor.offset,
-            hint="EXPLAIN is followed by a statement that writes rows, or by a query;"
-            " EXPLAIN LOCKS by a definition too.",
+            hint="EXPLAIN takes a query or a statement that writes rows; EXPLAIN LOCKS takes"
+            " definitions, too.",
         )
     statement = _statement(cursor)
     assert isinstance(statement, WriteStatement | Query | Definition | CreateTableAs | Compact)
@@ -141,7 +142,7 @@ def _explain(cursor: Cursor) -> Explain:
 
 
 def _with(cursor: Cursor) -> Statement:
-    """``WITH … SELECT …`` or ``WITH … INSERT INTO … SELECT …``."""
+    """Parse ``WITH … SELECT …`` or ``WITH … INSERT INTO … SELECT …``."""
     at = cursor.at
     ahead = Cursor(cursor.source, at, cursor.end)
     ahead.expect("WITH")

@@ -25,11 +25,11 @@ _OPERATORS = {
     ("<",): "<",
     (">",): ">",
 }
-"""Longer ones first: the lexer gives one symbol at a time."""
+"""Symbols → operator. Longer operators come first: the lexer gives one symbol at a time."""
 
 
 def parse_add_partitions(cursor: Cursor, target: TableRef) -> AddPartitions:
-    """What follows ALTER TABLE t: ``ADD [IF NOT EXISTS] PARTITION …``."""
+    """Parse the rest of ALTER TABLE t: ``ADD [IF NOT EXISTS] PARTITION …``."""
     cursor.expect("ADD")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     partitions: list[NewPartition] = []
@@ -41,7 +41,7 @@ def parse_add_partitions(cursor: Cursor, target: TableRef) -> AddPartitions:
 
 
 def parse_drop_partitions(cursor: Cursor, target: TableRef) -> DropPartitions:
-    """What follows ALTER TABLE t: ``DROP [IF EXISTS] PARTITION (…), … [PURGE]``."""
+    """Parse the rest of ALTER TABLE t: ``DROP [IF EXISTS] PARTITION (…), … [PURGE]``."""
     cursor.expect("DROP")
     if_exists = cursor.accept("IF", "EXISTS")
     partitions = [_conditions(cursor)]
@@ -54,13 +54,13 @@ def parse_drop_partitions(cursor: Cursor, target: TableRef) -> DropPartitions:
 def parse_rename_partition(
     cursor: Cursor, target: TableRef, partition: tuple[PartitionValue, ...]
 ) -> RenamePartition:
-    """What follows ALTER TABLE t PARTITION (…): ``RENAME TO PARTITION (…)``."""
+    """Parse the rest of ALTER TABLE t PARTITION (…): ``RENAME TO PARTITION (…)``."""
     cursor.expect("RENAME", "TO")
     return RenamePartition(target, partition, fixed_partition(cursor, "RENAME TO PARTITION"))
 
 
 def parse_repair(cursor: Cursor) -> RepairTable:
-    """The MSCK that starts here; REPAIR TABLE alone is Spark's way to write it."""
+    """Parse MSCK REPAIR TABLE, or Spark's REPAIR TABLE, from the cursor."""
     start = cursor.offset
     if cursor.accept("MSCK") and not cursor.accept("REPAIR"):
         cursor.source.refuse(
@@ -82,7 +82,7 @@ def parse_repair(cursor: Cursor) -> RepairTable:
 
 
 def fixed_partition(cursor: Cursor, where: str) -> tuple[PartitionValue, ...]:
-    """``PARTITION (a = 1, …)`` in which every column has a value."""
+    """Parse ``PARTITION (a = 1, …)``, in which every item needs a value."""
     if not cursor.sees("PARTITION"):
         cursor.unexpected("expected PARTITION")
     return parse_fixed_partition(cursor, where)

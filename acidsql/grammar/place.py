@@ -1,4 +1,4 @@
-"""Where a name stands in a statement, for errors that are found after parsing."""
+"""The place of a name in a statement, for errors that are found after parsing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from acidsql.grammar.lexer import Kind, Source, Token
 def place_of_name(
     text: str, parts: Sequence[str] = (), line: int = 1, column: int = 1
 ) -> tuple[int, int]:
-    """Line and column of the first name of these parts, else of the first word.
+    """Line and column of the first name that consists of these parts.
+
+    If there is none, they are those of the first word.
 
     >>> place_of_name("SELECT a, 't.x', T . `x` FROM t", ["t", "x"])
     (1, 18)

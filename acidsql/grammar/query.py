@@ -1,4 +1,4 @@
-"""SELECT, VALUES, FROM, TABLE and WITH … of these."""
+"""Queries: SELECT, VALUES, FROM and TABLE, perhaps after WITH."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from acidsql.statements.query import Query
 
 
 def parse_query(cursor: Cursor) -> Query:
-    """The query that the rest of the text is."""
+    """Parse the rest of the cursor as a query."""
     source = query(cursor)
     cursor.at = cursor.end
     return Query(source)

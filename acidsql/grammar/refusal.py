@@ -1,4 +1,4 @@
-"""Statements that are recognised and refused, by their first words."""
+"""Refuses known statements that are not supported, by their first words, with a hint for each."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from acidsql.grammar.transaction import SAVEPOINT_HINT
 
 _SPARK = "Run it on the Spark session itself."
 _CREATE = "CREATE TABLE and CREATE DATABASE are supported."
+_ACCESS = "The permissions of the files and of the catalog control access."
 
 _REFUSED: dict[str, tuple[str, str]] = {
     "SAVEPOINT": ("savepoints are not supported", SAVEPOINT_HINT),
@@ -18,8 +19,8 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "UNCACHE": ("UNCACHE is not supported", "Nothing is cached."),
     "REFRESH": ("REFRESH is not needed", "Every statement reads a snapshot of its own."),
     "ANALYZE": ("ANALYZE is not supported", "Leave it out; no statistics are kept."),
-    "GRANT": ("GRANT is not supported", "Rights are those of the files and of the catalog."),
-    "REVOKE": ("REVOKE is not supported", "Rights are those of the files and of the catalog."),
+    "GRANT": ("GRANT is not supported", _ACCESS),
+    "REVOKE": ("REVOKE is not supported", _ACCESS),
     "LOCK": ("LOCK TABLE is not supported", "Each statement takes the locks it needs."),
     "UNLOCK": ("UNLOCK TABLE is not supported", "Locks end with their statement; see SHOW LOCKS."),
     "KILL": ("KILL is not supported", "Interrupt the session that runs the statement."),
@@ -28,7 +29,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "EXECUTE": ("EXECUTE is not supported", "Pass parameters: :name or ?."),
     "CALL": ("CALL is not supported", "See docs/statements.md."),
     "OPTIMIZE": ("OPTIMIZE is not supported", "Write ALTER TABLE t COMPACT 'major'."),
-    "VACUUM": ("VACUUM is not supported", "The cleaner removes what nobody reads any more."),
+    "VACUUM": ("VACUUM is not supported", "The cleaner of acidsql service removes old files."),
     "REPLACE": ("REPLACE is not supported", "DROP the table, then CREATE it."),
     "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
     "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),
@@ -38,14 +39,14 @@ _REFUSED: dict[str, tuple[str, str]] = {
 _REFUSED_CREATE = {
     "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
     "FUNCTION": "Register the function on the Spark session.",
-    "OR REPLACE": "DROP what is there, then CREATE it.",
+    "OR REPLACE": "DROP the old one, then CREATE the new one.",
     "INDEX": "Leave it out.",
-    "ROLE": "Rights are those of the files and of the catalog.",
+    "ROLE": _ACCESS,
 }
 
 
 def refuse(cursor: Cursor) -> NoReturn:
-    """Raise UnsupportedStatementError for the statement that starts here."""
+    """Raise UnsupportedStatementError for the statement at the cursor."""
     first, second = cursor.peek(), cursor.peek(1).word
     known = _REFUSED.get(first.word)
     if known is not None:
@@ -65,4 +66,6 @@ def refuse(cursor: Cursor) -> NoReturn:
         cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
     if not first.word:
         cursor.unexpected("expected a statement")
-    cursor.source.refuse(f"no plan for {first.word}", first.start, hint="See docs/statements.md.")
+    cursor.source.refuse(
+        f"{first.word} is not a supported statement", first.start, hint="See docs/statements.md."
+    )

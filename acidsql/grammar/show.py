@@ -38,14 +38,15 @@ _KNOWN = (
 
 
 def parse_show(cursor: Cursor) -> Show:
-    """The SHOW that starts here."""
+    """Parse a SHOW from the cursor."""
     start = cursor.offset
     cursor.expect("SHOW")
     if cursor.accept("CREATE", "TABLE"):
         return _only(cursor, ShowCreateTable(cursor.table()), "SHOW CREATE TABLE t")
     word = cursor.peek().word
     if word not in _SHOWN:
-        cursor.source.refuse(f"no plan for SHOW {word}".rstrip(), start, hint=_KNOWN)
+        what = f"SHOW {word}".rstrip()
+        cursor.source.refuse(f"{what} is not supported", start, hint=_KNOWN)
     cursor.step()
     match word:
         case "TABLES":
@@ -66,7 +67,7 @@ def parse_show(cursor: Cursor) -> Show:
 
 
 def parse_describe(cursor: Cursor) -> Describe:
-    """The DESCRIBE or DESC that starts here."""
+    """Parse a DESCRIBE or DESC from the cursor."""
     start = cursor.offset
     cursor.step()
     kinds = (*DATABASE_WORDS, "FUNCTION", "QUERY", "CATALOG", "NAMESPACE", "PROCEDURE")
@@ -94,7 +95,7 @@ def parse_describe(cursor: Cursor) -> Describe:
 
 
 def _show_locks(cursor: Cursor) -> ShowLocks:
-    """Behind SHOW LOCKS; a table may be called ``database`` or ``extended``."""
+    """Parse the rest of SHOW LOCKS. A table may be called ``database`` or ``extended``."""
     named = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
     if cursor.sees_any(*DATABASE_WORDS) and named and cursor.peek(1).word not in _AFTER_TABLE:
         cursor.step()

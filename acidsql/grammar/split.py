@@ -1,4 +1,4 @@
-"""Script → statement texts with line and column."""
+"""Script → the texts of its statements, with line and column."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from acidsql.grammar.lexer import Token, UnclosedError, lex
 class ScriptStatement:
     """One statement of a script, with its comments but without its semicolon.
 
-    ``line`` and ``column`` are those of the first character of ``text`` in the script.
+    ``line`` and ``column`` are the place of the first character of ``text`` in the script.
     """
 
     text: str
@@ -22,9 +22,9 @@ class ScriptStatement:
 
 
 def split(text: str) -> Iterator[ScriptStatement]:
-    r"""The statements one by one; pieces that hold only comments and space are left out.
+    r"""The statements one by one. Pieces with only comments and white space are left out.
 
-    Lazy: the statements before an unclosed quote or comment are yielded before SqlSyntaxError.
+    Lazy: SqlSyntaxError for an unclosed quote or comment comes after the statements before it.
 
     >>> [s.text for s in split("USE a; -- done;\nSELECT ';';;")]
     ['USE a', "-- done;\nSELECT ';'"]
@@ -46,7 +46,7 @@ def split(text: str) -> Iterator[ScriptStatement]:
 
 
 class _Places:
-    """Offsets → line and column, asked in rising order."""
+    """Turns offsets into line and column. Offsets must be asked for in rising order."""
 
     def __init__(self, text: str) -> None:
         self.text = text

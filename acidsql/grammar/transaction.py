@@ -13,18 +13,18 @@ from acidsql.statements.transaction import (
     SetTransaction,
 )
 
-_ISOLATION = "There is one isolation level: SNAPSHOT."
+_ISOLATION = "The only isolation level is SNAPSHOT."
 _OTHER_LEVELS = ("READ COMMITTED", "READ UNCOMMITTED", "REPEATABLE READ", "SERIALIZABLE")
 SAVEPOINT_HINT = (
-    "A statement that fails leaves the earlier ones of its transaction as they were;"
-    " ROLLBACK undoes all of them."
+    "A failed statement leaves the work of earlier statements as it was;"
+    " ROLLBACK undoes the whole transaction."
 )
 _EXPECTED = "expected READ ONLY, READ WRITE or ISOLATION LEVEL SNAPSHOT"
 _ON, _OFF = ("TRUE", "ON", "1"), ("FALSE", "OFF", "0")
 
 
 def parse_begin(cursor: Cursor) -> Begin:
-    """``BEGIN [WORK | TRANSACTION] [modes]`` or ``START TRANSACTION [modes]``."""
+    """Parse ``BEGIN [WORK | TRANSACTION] [modes]`` or ``START TRANSACTION [modes]``."""
     if cursor.accept("START"):
         cursor.expect("TRANSACTION")
     else:
@@ -34,7 +34,7 @@ def parse_begin(cursor: Cursor) -> Begin:
 
 
 def parse_commit(cursor: Cursor) -> Commit:
-    """``COMMIT [WORK | TRANSACTION]``."""
+    """Parse ``COMMIT [WORK | TRANSACTION]``."""
     cursor.expect("COMMIT")
     _optional_noun(cursor)
     _refuse_chain(cursor)
@@ -42,7 +42,7 @@ def parse_commit(cursor: Cursor) -> Commit:
 
 
 def parse_rollback(cursor: Cursor) -> Rollback:
-    """``ROLLBACK [WORK | TRANSACTION]``."""
+    """Parse ``ROLLBACK [WORK | TRANSACTION]``."""
     start = cursor.offset
     cursor.expect("ROLLBACK")
     _optional_noun(cursor)
@@ -53,7 +53,7 @@ def parse_rollback(cursor: Cursor) -> Rollback:
 
 
 def parse_set(cursor: Cursor) -> SetTransaction | SetAutocommit:
-    """``SET TRANSACTION modes`` or ``SET AUTOCOMMIT TRUE | FALSE``."""
+    """Parse ``SET TRANSACTION modes`` or ``SET AUTOCOMMIT TRUE | FALSE``."""
     start = cursor.offset
     cursor.expect("SET")
     if cursor.accept("TRANSACTION"):
@@ -75,7 +75,7 @@ def parse_set(cursor: Cursor) -> SetTransaction | SetAutocommit:
 
 
 def parse_abort(cursor: Cursor) -> AbortTransactions:
-    """``ABORT TRANSACTIONS id id …``; commas between the ids are fine."""
+    """Parse ``ABORT TRANSACTIONS id id …``. Commas between the ids are allowed."""
     start = cursor.offset
     cursor.expect("ABORT")
     if not cursor.sees("TRANSACTIONS"):
@@ -105,7 +105,7 @@ def _refuse_chain(cursor: Cursor) -> None:
 
 
 def _modes(cursor: Cursor) -> bool | None:
-    """Whether a list of transaction modes says READ ONLY, READ WRITE or neither."""
+    """Parse a list of transaction modes. True for READ ONLY, False for READ WRITE, None without."""
     read_only: bool | None = None
     first = True
     while not cursor.done:

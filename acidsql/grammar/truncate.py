@@ -8,7 +8,7 @@ from acidsql.statements.truncate import Truncate
 
 
 def parse_truncate(cursor: Cursor) -> Truncate:
-    """The TRUNCATE that starts here."""
+    """Parse a TRUNCATE from the cursor."""
     cursor.expect("TRUNCATE")
     cursor.accept("TABLE")
     target = cursor.table()

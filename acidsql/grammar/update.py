@@ -22,7 +22,7 @@ _CLAUSES = {
 
 
 def parse_update(cursor: Cursor) -> Update:
-    """The UPDATE that starts here."""
+    """Parse an UPDATE from the cursor."""
     cursor.expect("UPDATE")
     target = cursor.table(alias=True)
     refuse_clauses(cursor, "UPDATE")
@@ -34,9 +34,9 @@ def parse_update(cursor: Cursor) -> Update:
 def parse_assignments(
     cursor: Cursor, tables: Sequence[TableRef], statement: str, hidden_by: str | None = None
 ) -> tuple[Assignment, ...]:
-    """``a = e, t.b = e, …`` to the end of the cursor; no column twice.
+    """Parse ``a = e, t.b = e, …`` up to the end of the cursor. No column may be set twice.
 
-    ``tables`` are those that an expression may name, the target first.
+    ``tables`` are the tables that an expression may name, the target first.
     """
     found: list[Assignment] = []
     while not found or cursor.accept(","):
@@ -54,7 +54,7 @@ def parse_assignments(
 
 
 def parse_where(cursor: Cursor, target: TableRef, statement: str) -> Fragment | None:
-    """``WHERE e`` to the end, if there is one."""
+    """Parse ``WHERE e`` up to the end of the cursor, if it is there."""
     refuse_clauses(cursor, statement)
     if not cursor.accept("WHERE"):
         return None
@@ -64,7 +64,10 @@ def parse_where(cursor: Cursor, target: TableRef, statement: str) -> Fragment | 
 
 
 def clause_expression(cursor: Cursor, tables: Sequence[TableRef], statement: str) -> Fragment:
-    """An expression; if it does not parse, the clause that is to blame is refused by name."""
+    """Parse the rest of the cursor as an expression.
+
+    If it does not parse because of a clause like LIMIT, that clause is refused by name.
+    """
     try:
         return expression(Cursor(cursor.source, cursor.at, cursor.end), tables)
     except SqlSyntaxError:
@@ -76,7 +79,7 @@ def clause_expression(cursor: Cursor, tables: Sequence[TableRef], statement: str
 
 
 def refuse_clauses(cursor: Cursor, statement: str) -> None:
-    """Raise UnsupportedStatementError if a clause is next that only other systems have."""
+    """Raise UnsupportedStatementError if a clause is next that only other SQL systems have."""
     word = cursor.peek().word
     if word in _CLAUSES:
         name = "ORDER BY" if word == "ORDER" else word

@@ -1,4 +1,4 @@
-"""A walk over the tree of a query or expression: tables, parameters and stars with their places."""
+"""A walk over the tree of a query or expression finds tables, parameters and stars."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from acidsql.grammar.lexer import Kind, Source
 from acidsql.statements.fragment import Parameter, Star, TableRef
 
 _NO_FUNCTIONS = ("IDENTIFIER", "STREAM", "TABLE")
-"""What stands where a function could but names a table."""
+"""Words that look like a function in FROM but name a table."""
 _REFLECTION = frozenset({"java_method", "reflect", "try_reflect"})
 _UNPLAIN_STAR = ("except_", "except", "replace", "rename", "ilike")
 _NOT_SPARK = (exp.Connect, exp.Fetch, exp.Final, exp.HistoricalData, exp.MatchRecognize)
-"""What sqlglot reads in a Spark query though Spark has no such clause."""
+"""Clauses that sqlglot accepts in a query, but that Spark does not have."""
 
 _Scope = frozenset[str]
 
 
 @dataclass
 class TreeWalk:
-    """Finds tables, parameters and stars in a tree; places are relative to the fragment."""
+    """Finds tables, parameters and stars in a tree. Places are offsets in the fragment."""
 
     source: Source
     base: int
     code: str
     outer: Sequence[TableRef] = ()
-    """The tables of the statement itself, which an expression may name."""
+    """The tables of the statement around the expression, which the expression may name."""
     tables: dict[int, TableRef] = field(default_factory=dict)
     parameters: list[Parameter] = field(default_factory=list)
     stars: list[tuple[int, int, str | None, tuple[int, ...]]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class TreeWalk:
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self, tree: exp.Expr) -> None:
-        """Visit every node with the names of the common table expressions it can see."""
+        """Visit every node, with the names of the common table expressions in its scope."""
         stack: list[tuple[exp.Expr, _Scope]] = [(tree, frozenset())]
         selects: list[exp.Select] = []
         while stack:
@@ -67,7 +67,7 @@ class TreeWalk:
         return stars
 
     def refuse_hidden_row_id(self) -> None:
-        """Raise for a place whose meaning would change when a table shows its row__id."""
+        """Refuse a place whose meaning would change if a table showed its row__id."""
         for offset, what in sorted(self.hidden):
             self.source.refuse(
                 f"{what} cannot be used together with row__id",
@@ -76,7 +76,7 @@ class TreeWalk:
             )
 
     def check_parameters(self, tokens: list[tuple[Kind, str, int]]) -> None:
-        """Raise SqlSyntaxError for a ``?`` or ``:`` that is neither a parameter nor understood."""
+        """Raise SqlSyntaxError for a ``?`` or ``:`` that no parameter or other syntax explains."""
         known = {p.start for p in self.parameters}
         for index, (kind, text, start) in enumerate(tokens):
             if kind is not Kind.SYMBOL or text not in "?:" or start in known:
@@ -110,13 +110,13 @@ class TreeWalk:
         if isinstance(node, exp.QueryTransform):
             self._refuse(node, "SELECT TRANSFORM is not supported", "Use Spark SQL functions.")
         if isinstance(node, _NOT_SPARK):
-            self._refuse(node, f"no plan for {node.key.upper()}", "See docs/statements.md.")
+            self._refuse(node, f"{node.key.upper()} is not supported", "See docs/statements.md.")
         if isinstance(node, exp.Lock):
             self._refuse(node, "SELECT … FOR UPDATE is not supported", "Leave it out.")
         if isinstance(node, (exp.Command, exp.DML, exp.DDL, exp.Parameter)) and not isinstance(
             node, exp.Query
         ):
-            self._refuse(node, f"no plan for {node.key.upper()}", "See docs/statements.md.")
+            self._refuse(node, f"{node.key.upper()} is not supported", "See docs/statements.md.")
         if isinstance(node, exp.Anonymous) and node.name.lower() in _REFLECTION:
             self._refuse_reflection(node)
         if isinstance(node, exp.Anonymous) and node.name.upper() in _NO_FUNCTIONS:
@@ -125,9 +125,9 @@ class TreeWalk:
             )
 
     def _refuse_reflection(self, node: exp.Expr) -> None:
-        """Raise for a function that calls any method of Java, unless this is allowed."""
+        """Refuse a function that can call any method of Java, unless the session allows them."""
         if not self.source.reflection:
-            hint = "Whoever runs acidsql allows it by the property acidsql.allow.reflection."
+            hint = "Connect with the property acidsql.allow.reflection = true to allow it."
             self._refuse(node, f"{node.name.lower()}(…) calls Java, which is not allowed", hint)
 
     def _refuse(self, node: exp.Expr, message: str, hint: str) -> NoReturn:
@@ -160,7 +160,7 @@ class TreeWalk:
             )
         start, end = first.meta["start"], name.meta["end"] + 1
         if self.code[start] in "'\"":
-            self.source.syntax_error("a table name stands in back quotes", self.base + start)
+            self.source.syntax_error("a quoted table name needs back quotes", self.base + start)
         if database is None and name.name.lower() in scope:
             return
         line, column = self.source.place(self.base + start)
@@ -179,22 +179,23 @@ class TreeWalk:
         if node.arg_key == "alias" or isinstance(
             node.parent, (exp.Table, exp.TableAlias, exp.Column, exp.Dot, exp.ColumnDef)
         ):
-            self.source.syntax_error("a parameter stands for a value only", self.base + start)
+            self.source.syntax_error("a parameter can only stand for a value", self.base + start)
         number = self.source.question_marks.get(self.base + start)
         name = node.name if number is None else f"_{number}"
         node.set("this", name)
         self.parameters.append(Parameter(name, start, end))
 
     def _qualifier(self, column: exp.Column) -> None:
-        """Leave the database out of ``db.t.column`` where the nearest FROM says ``db.t``.
+        """Note that the ``db.`` of ``db.t.column`` is to be removed, if the nearest FROM has db.t.
 
-        Not of a table further out: without its database, the name might be one of the inner query.
+        It stays for a table of an outer query: without the database, the name might be taken for a
+        table of the inner query.
         """
         database, table = column.parts[:2]
-        called_so = self._databases(column, table.name.lower())
-        if database.name.lower() not in called_so:
+        databases = self._databases(column, table.name.lower())
+        if database.name.lower() not in databases:
             return
-        if len(called_so) > 1:
+        if len(databases) > 1:
             self._refuse(
                 column, f'"{table.name}" is the name of several sources', "Give each an alias."
             )
@@ -202,7 +203,7 @@ class TreeWalk:
         database.pop()
 
     def _databases(self, node: exp.Expr, name: str) -> list[str]:
-        """Of all that is called so where the node stands; of an alias and the like, ""."""
+        """The databases of all sources with this name in the node's FROM; "" for an alias."""
         select = node.find_ancestor(exp.Select)
         if select is None:
             refs = [(r.visible_name, r.database or "", r.alias) for r in self.outer]
@@ -212,7 +213,7 @@ class TreeWalk:
         return ["" if alias else db.lower() for n, db, alias in refs if n.lower() == name]
 
     def _star_elsewhere(self, star: exp.Star) -> None:
-        """Note a star that is not plainly in a select list; ``count(*)`` is none."""
+        """Note a star that does not stand directly in a select list; ``count(*)`` is left out."""
         node: exp.Expr = star.parent if isinstance(star.parent, exp.Column) else star
         parent = node.parent
         plain = isinstance(parent, exp.Select) and node.arg_key == "expressions"
@@ -267,9 +268,9 @@ class TreeWalk:
 
 
 def _cte_scopes(with_: exp.Expr, scope: _Scope) -> tuple[list[tuple[exp.Expr, _Scope]], _Scope]:
-    """The bodies with what each can see, and what the query itself can see.
+    """The bodies of a WITH, each with the names in its scope, and the scope of the query itself.
 
-    A body sees the expressions before it, and itself if the WITH is RECURSIVE.
+    The scope of a body has the expressions before it, and the body itself if WITH is RECURSIVE.
     """
     bodies = []
     for cte in with_.expressions:
@@ -280,7 +281,7 @@ def _cte_scopes(with_: exp.Expr, scope: _Scope) -> tuple[list[tuple[exp.Expr, _S
 
 
 def _direct_sources(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
-    """What stands in FROM and JOIN, and whether an unqualified star shows it."""
+    """The sources in FROM and JOIN, each with whether an unqualified star shows its columns."""
     found: list[tuple[exp.Expr, bool]] = []
     from_ = node.args.get("from_")
     if from_ is not None:
@@ -309,7 +310,7 @@ def _source(node: exp.Expr, *, shown: bool) -> list[tuple[exp.Expr, bool]]:
 
 
 def _colon_is_known(tokens: list[tuple[Kind, str, int]], index: int) -> bool:
-    """Whether this colon is half of ``::`` or stands between a struct's field and its type."""
+    """Whether a colon is half of ``::``, or stands between a struct's field and its type."""
     start = tokens[index][2]
     neighbours = [t for t in tokens[max(0, index - 1) : index + 2] if t[1] == ":"]
     if any(abs(t[2] - start) == 1 for t in neighbours):
