@@ -1,4 +1,4 @@
-"""Plan → accesses: which tables it reads and changes, for the locks."""
+"""Plan → accesses: the tables that a plan reads and changes, from which its locks follow."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from acidsql.plans.update import UpdatePlan
 def write_accesses(
     plan: WritePlan, target: Table, changed: PartitionName | None = None
 ) -> list[Access]:
-    """What a write does: to its target, and SELECT on every table it reads.
+    """The accesses of a write: those to its target, and SELECT on every table that it reads.
 
-    ``changed`` is the one partition whose rows an UPDATE, DELETE or MERGE can change, if known.
+    ``changed`` is the one partition whose rows an UPDATE, DELETE or MERGE can change, or None if
+    there may be several.
     """
     reads = [Access.of(name, Operation.SELECT) for name in tables_read(plan)]
     return [*_target_accesses(plan, target, changed), *reads]
 
 
 def query_accesses(plan: QueryPlan) -> list[Access]:
-    """SELECT on every table."""
+    """The accesses of a query: SELECT on every table that it reads."""
     return [Access.of(name, Operation.SELECT) for name in tables_read(plan)]
 
 
@@ -46,7 +47,8 @@ def _target_accesses(plan: WritePlan, target: Table, changed: PartitionName | No
         )
 
     def change(operation: Operation) -> Access:
-        # As in Hive: which partitions have a change is known by their rows, whatever is locked.
+        # As in Hive: the partitions with changed rows are known only when the rows are, so the
+        # access is dynamic even if the lock is on one partition.
         return access(operation, changed, dynamic=True)
 
     match plan:

@@ -10,7 +10,7 @@ from acidsql.statements.check import Check
 
 
 def plan_check(statement: Check, names: Names, arguments: Arguments) -> CheckPlan:
-    """What to check: a table of any kind, or one partition of it, which need not exist."""
+    """The plan to check a table of any kind, or one partition of it, which may not exist."""
     table = find_target(statement.target, names)
     partition = partition_of(statement.partition, table, statement.target, arguments)
     return CheckPlan(table=table.name, partition=partition)

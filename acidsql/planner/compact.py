@@ -14,7 +14,10 @@ from acidsql.statements.compact import Compact
 
 
 def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> CompactPlan:
-    """What to compact: a table, or one partition of it, which need not exist."""
+    """The plan to compact a table, or one partition of it. The partition may not exist.
+
+    Raises AnalysisError for a plain table, and for a partitioned table without a partition.
+    """
     table = find_target(statement.target, names)
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     if table.kind is TableKind.PLAIN:
@@ -25,7 +28,8 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
     if table.partition_columns and partition is None:
         raise AnalysisError(
             f"table {table.name} is partitioned: say which partition to compact",
-            hint="ALTER TABLE … PARTITION (…) COMPACT …; SHOW PARTITIONS lists them.",
+            hint="Write ALTER TABLE … PARTITION (…) COMPACT …; SHOW PARTITIONS lists the"
+            " partitions.",
             code=10283,
             **place,
         )

@@ -11,7 +11,7 @@ from acidsql.statements.delete import Delete
 
 
 def plan_delete(statement: Delete, names: Names, arguments: Arguments) -> DeletePlan:
-    """A delete delta of the row ids that the WHERE yields."""
+    """The plan of a DELETE. Raises AnalysisError and UnsupportedStatementError."""
     table = find_acid_target(statement.target, names)
     where = statement.where
     row_id = where is not None and where.mentions_row_id

@@ -15,7 +15,7 @@ from acidsql.statements.insert import Insert
 
 
 def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
-    """What a literal INSERT writes in this process, and any other one from a query."""
+    """The plan of an INSERT: literal rows where the text gives them all, else a query."""
     table = find_target(statement.target, names)
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
@@ -64,7 +64,7 @@ def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> 
         if column.name not in static and column not in columns:
             raise AnalysisError(
                 f'the column list leaves out the partition column "{column.name}"',
-                hint="Name it in the list, or fix it in PARTITION (…).",
+                hint="Name the column in the list, or give its value in PARTITION (…).",
                 line=statement.target.line,
                 column=statement.target.column,
             )

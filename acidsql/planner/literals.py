@@ -1,7 +1,7 @@
 """Literals → the canonical text of a value of a column's type.
 
-The rules are those of an ANSI CAST, so that a row comes out the same whether it was written in this
-process or by Spark. What needs more than these rules is left to Spark.
+The rules are those of Spark's ANSI CAST: a row is the same whether this process or Spark writes it.
+A value that needs other rules is left to Spark.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ _DIGITS_MAX = 40
 Literal = None | bool | int | float | Decimal | str | bytes | datetime.date
 
 
-class NotLiteral(Exception):  # noqa: N818 - not an error: the value is for Spark to compute
+class NotLiteral(Exception):  # noqa: N818 - not an error: Spark computes the value
     """The expression is no literal, or its conversion is left to Spark."""
 
 
 def cell_text(
     fragment: Fragment, kind: ColumnType, arguments: Arguments, column: str
 ) -> str | None:
-    """The text of one value for a column, None for null.
+    """The canonical text of one value for a column; None for null.
 
-    Raises NotLiteral where Spark has to compute it, InvalidValueError where it does not fit.
+    Raises NotLiteral if Spark has to compute the value, and InvalidValueError if the value does not
+    fit the column's type.
     """
     value = _literal(fragment.tree, arguments)
     if value is None:
@@ -56,7 +57,7 @@ def cell_text(
 
 
 def canonical_text(text: str, kind: ColumnType) -> str:
-    """A value's text as this project writes it. ValueError if it is no value of the type.
+    """The canonical text of a value that is given as text. ValueError for no value of the type.
 
     >>> canonical_text("007", PrimitiveType("int"))
     '7'
@@ -96,7 +97,7 @@ def _literal(node: exp.Expr, arguments: Arguments) -> Literal:
 
 def _negated(value: Literal) -> Literal:
     if isinstance(value, Decimal):
-        return value.copy_negate()  # "-" would round to 28 digits
+        return value.copy_negate()  # the operator "-" would round to 28 digits
     if isinstance(value, int) and not isinstance(value, bool):
         return -value
     raise NotLiteral
@@ -115,12 +116,12 @@ def _argument(arguments: Arguments, name: str) -> Literal:
 
 def _number(text: str) -> int | Decimal:
     if len(text) > _DIGITS_MAX:
-        raise NotLiteral  # no SQL number has so many digits
+        raise NotLiteral  # longer than any SQL number
     if text.isdigit():
         return int(text)
     if re.fullmatch(r"\d+\.\d*|\.\d+", text):
         return Decimal(text)
-    raise NotLiteral  # an exponent makes it a double: Spark's rules
+    raise NotLiteral  # a number with an exponent is a double, which Spark converts
 
 
 def _show(value: Literal) -> str:

@@ -14,7 +14,7 @@ from acidsql.statements.load import Load
 
 
 def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
-    """What files go where; whether they fit is seen when they are read."""
+    """The plan of a LOAD DATA. Whether the files fit the table shows when they are read."""
     table = find_target(statement.target, names)
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     static = fixed_values(statement.partition, table, arguments)
@@ -27,8 +27,8 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         )
     if table.bucketing is not None:
         raise UnsupportedStatementError(
-            "files are not loaded into a bucketed table: rows would lie in wrong buckets",
-            hint="Load them into another table, then INSERT INTO … SELECT.",
+            "LOAD DATA into a bucketed table is not supported: rows would lie in wrong buckets",
+            hint="Load the files into another table, then INSERT INTO … SELECT.",
             **place,
         )
     absolute = statement.path.startswith(("/", "file:/")) or "://" in statement.path
@@ -50,7 +50,7 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
 
 
 def _path(statement: Load) -> str:
-    """As the storage takes it; a local one without a scheme, which ``open`` does not know."""
+    """The path as the storage takes it. A local path has no scheme: ``open`` takes none."""
     path = statement.path
     local = local_path_of(path) if statement.local else None
     if statement.local and local is None:

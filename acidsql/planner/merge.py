@@ -22,7 +22,7 @@ from acidsql.statements.fragment import Fragment
 from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
 
 _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
-"""Statement ids rise in the order of Hive 3's multi-insert, whose sinks sort by name."""
+"""The order of the legs' statement ids. It is Hive 3's, whose multi-insert sorts sinks by name."""
 
 
 _CHANCE = {
@@ -31,11 +31,14 @@ _CHANCE = {
     *("input_file_name", "input_file_block_start", "input_file_block_length"),
     *("java_method", "reflect", "try_reflect"),
 }
-"""Functions that Spark calls nondeterministic: no other call need give the same value."""
+"""Functions that Spark calls nondeterministic: each call may give another value."""
 
 
 def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePlan:
-    """The legs' deltas, each under its own statement id."""
+    """The plan of a MERGE. Each leg writes under a statement id of its own.
+
+    Raises AnalysisError and UnsupportedStatementError.
+    """
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
     if alias.lower() == statement.alias.lower():
@@ -123,7 +126,7 @@ class _MergePlanner:
         return InsertLeg(statement_id=statement_id, condition=condition, values=values)
 
     def _refuse_target(self, clause: MergeInsert) -> None:
-        """A row without a match has no target: nothing about it may be asked."""
+        """AnalysisError if the clause uses a target column: a row without a match has no target."""
         for fragment in (*([clause.condition] if clause.condition else []), *(clause.values or ())):
             for column in fragment.tree.find_all(exp.Column):
                 if column.table.lower() == self.alias.lower():
@@ -153,13 +156,17 @@ class _MergePlanner:
         return tuple(columns)
 
     def _update_star(self, clause: MergeUpdate) -> tuple[SetColumn, ...]:
-        """Every column that may change; one that places a row must be equal by the ON condition."""
+        """The assignments of ``UPDATE SET *``: every column that may change.
+
+        A partition or bucket column decides where a row lies and cannot change. It is left out if
+        the ON condition makes it equal; otherwise UnsupportedStatementError.
+        """
         placing = {c.name for c in self.table.partition_columns}
         if self.table.bucketing is not None:
             placing |= set(self.table.bucketing.columns)
         for name in sorted(placing - self.equal):
             raise UnsupportedStatementError(
-                f'UPDATE SET * would change "{name}", by which rows are placed',
+                f'UPDATE SET * would change the partition or bucket column "{name}"',
                 hint=f"Name the columns to set, or compare {name} in the ON condition.",
                 line=clause.line,
                 column=clause.column,
@@ -172,7 +179,7 @@ class _MergePlanner:
 
 
 def _refuse_chance(on: Fragment) -> None:
-    """Whether two rows match is asked as often as it takes: it must not depend on chance."""
+    """AnalysisError for a nondeterministic function: Spark may evaluate ON several times."""
     for function in on.tree.find_all(exp.Func):
         start, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
         name = on.text[start:end]
@@ -181,8 +188,8 @@ def _refuse_chance(on: Fragment) -> None:
         before = on.text[:start].split("\n")
         raise AnalysisError(
             f'the ON condition of a MERGE cannot use "{name}"',
-            detail="Which rows match must not depend on when, and how often, it is asked.",
-            hint="Make it a column of the source: USING (SELECT *, rand() AS chance FROM …).",
+            detail="The condition may be evaluated several times and must give one answer.",
+            hint="Make the value a column of the source: USING (SELECT *, rand() AS r FROM …).",
             line=on.line + len(before) - 1,
             column=len(before[-1]) + (on.column if len(before) == 1 else 1),
         )

@@ -1,4 +1,4 @@
-"""What a statement's names may mean."""
+"""The meaning of a statement's names: tables, frames, views and columns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acidsql.statements.fragment import Identifier, TableRef
 
 
 class Names(Protocol):
-    """What the planner may ask about names; the session answers."""
+    """The questions about names that the planner may ask the session."""
 
     @property
     def database(self) -> str:
@@ -33,17 +33,17 @@ class Names(Protocol):
         ...
 
     def is_view(self, name: str) -> bool:
-        """Whether the engine has a temporary view of this name; asked last, it may start Spark."""
+        """Whether the engine has a temporary view of this name. May start Spark, so ask it last."""
         ...
 
     def table_names(self, database: str) -> list[str]:
-        """Names to suggest when one is unknown."""
+        """The names of a database's tables, as suggestions for an unknown name."""
         ...
 
 
 @dataclass(slots=True)
 class SeenNames:
-    """Names as a plan was made with them, to find out later whether they still mean the same."""
+    """Remembers the tables that a plan was made with, to tell later whether they are the same."""
 
     names: Names
     tables: dict[TableName, Table | None] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class SeenNames:
         return self.names.database
 
     def find_table(self, name: TableName) -> Table | None:
-        """The table, always the same one."""
+        """The table as it was when it was first asked for."""
         if name not in self.tables:
             self.tables[name] = self.names.find_table(name)
         return self.tables[name]
@@ -68,17 +68,17 @@ class SeenNames:
         return self.names.table_names(database)
 
     def still_hold(self) -> bool:
-        """Whether no table that was asked for has been altered, dropped or made since."""
+        """Whether no table that was asked for has been altered, dropped or created since."""
         return all(self.names.find_table(name) == table for name, table in self.tables.items())
 
 
 def table_name(ref: TableRef, names: Names) -> TableName:
-    """The full name of what a reference may mean in the catalog."""
+    """The full name that a reference has in the catalog."""
     return TableName.of(ref.database or names.database, ref.table)
 
 
 def find_target(ref: TableRef, names: Names) -> Table:
-    """The table a statement writes to. TableNotFoundError with what comes near."""
+    """The table that a statement names. TableNotFoundError suggests a similar name."""
     name = table_name(ref, names)
     table = names.find_table(name)
     if table is None:
@@ -87,7 +87,7 @@ def find_target(ref: TableRef, names: Names) -> Table:
 
 
 def refuse_read_only(table: Table) -> None:
-    """Raise UnsupportedStatementError for a table that may be read only."""
+    """Raise UnsupportedStatementError for a table that can only be read."""
     if table.read_only is not None:
         raise UnsupportedStatementError(
             f"table {table.name} cannot be changed, only read", detail=table.read_only
@@ -95,7 +95,10 @@ def refuse_read_only(table: Table) -> None:
 
 
 def find_acid_target(ref: TableRef, names: Names) -> Table:
-    """The table that UPDATE, DELETE or MERGE changes: it has to be full-ACID."""
+    """The table that UPDATE, DELETE or MERGE changes.
+
+    Raises UnsupportedStatementError unless it is full-ACID.
+    """
     table = find_target(ref, names)
     if table.kind is TableKind.FULL_ACID:
         return table
@@ -111,20 +114,20 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
 
 
 def unknown_table(ref: TableRef, names: Names) -> TableNotFoundError:
-    """The error for a name that means nothing."""
+    """The error for the name of an unknown table, with a suggestion."""
     name = table_name(ref, names)
     near = get_close_matches(name.table, names.table_names(name.database), 1)
     return TableNotFoundError(
         f'table "{name}" not found',
         code=10001,
-        hint=f'Did you mean "{near[0]}"?' if near else "SHOW TABLES lists what is there.",
+        hint=f'Did you mean "{near[0]}"?' if near else "SHOW TABLES lists the tables.",
         line=ref.line,
         column=ref.column,
     )
 
 
 def find_column(table: Table, identifier: Identifier) -> Column:
-    """The column of a table that an identifier names. ColumnNotFoundError with what comes near."""
+    """The column that an identifier names. ColumnNotFoundError suggests a similar name."""
     column = table.column(identifier.name)
     if column is not None:
         return column

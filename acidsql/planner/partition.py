@@ -1,4 +1,4 @@
-"""PARTITION (…): values of the partition columns' types, and conditions on them."""
+"""PARTITION (…): values for partition columns, and conditions on them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def partition_column(table: Table, identifier: Identifier) -> Column:
     column = find_column(table, identifier)
     if column not in table.partition_columns:
         raise AnalysisError(
-            f'PARTITION: "{column.name}" is no partition column of "{table.name}"',
+            f'PARTITION: "{column.name}" is not a partition column of "{table.name}"',
             code=10098,
             line=identifier.line,
             column=identifier.column,
@@ -46,10 +46,10 @@ def partition_column(table: Table, identifier: Identifier) -> Column:
 def fixed_values(
     items: Sequence[PartitionValue], table: Table, arguments: Arguments
 ) -> tuple[tuple[str, str | None], ...]:
-    """The partition columns that have a value, with its text, in the table's order.
+    """The partition columns that have a value, with the text of the value, in the table's order.
 
-    AnalysisError for a column that is no partition column or named twice,
-    UnsupportedStatementError for a value that is no literal.
+    AnalysisError for a column that is not a partition column or is named twice, and for a value
+    that is not a literal of the column's type.
     """
     partition_names = [c.name for c in table.partition_columns]
     found: dict[str, str | None] = {}
@@ -60,7 +60,7 @@ def fixed_values(
             what = (
                 "is named twice"
                 if column.name in named
-                else f'is no partition column of "{table.name}"'
+                else f'is not a partition column of "{table.name}"'
             )
             raise AnalysisError(
                 f'PARTITION: "{column.name}" {what}',
@@ -78,10 +78,9 @@ def fixed_values(
 def partition_of(
     items: Sequence[PartitionValue], table: Table, target: TableRef, arguments: Arguments
 ) -> PartitionName | None:
-    """The partition that is named, which need not exist; None where none is.
+    """The partition that a PARTITION clause names; None without a clause. It may not exist.
 
-    Raises what `fixed_values` does, and AnalysisError if some but not all partition columns are
-    named.
+    Raises the errors of `fixed_values`, and AnalysisError if a partition column has no value.
     """
     if not items:
         return None
@@ -101,7 +100,10 @@ def partition_of(
 def whole_partition(
     items: Sequence[PartitionValue], table: Table, target: TableRef, arguments: Arguments
 ) -> PartitionName:
-    """The one partition that is named. Raises what `partition_of` and `require_partitioned` do."""
+    """The one partition that a PARTITION clause names. It may not exist.
+
+    Raises the errors of `partition_of` and `require_partitioned`.
+    """
     require_partitioned(table, target)
     name = partition_of(items, table, target, arguments)
     assert name is not None
@@ -120,9 +122,9 @@ def require_partitioned(table: Table, target: TableRef) -> None:
 
 
 def partition_from_directory(name: PartitionName, table: Table) -> PartitionName:
-    """The partition that a path of directories means: its values as their types write them.
+    """The partition that a path of directories stands for, with values in canonical text.
 
-    ValueError, with the reason, for what is no partition of the table.
+    ValueError, with the reason, for a path that does not fit the partition columns.
     """
     if [key for key, _ in name.items] != [c.name for c in table.partition_columns]:
         raise ValueError(f"the partition columns are {_list(table.partition_columns)}")
@@ -139,7 +141,10 @@ def matching_partitions(
     table: Table,
     arguments: Arguments,
 ) -> list[PartitionName]:
-    """Those that meet all conditions. A partition of NULL meets only ``= NULL`` on that column."""
+    """The partitions that meet all conditions.
+
+    A partition whose value is NULL meets only ``= NULL`` on that column.
+    """
     tests = [_test(condition, table, arguments) for condition in conditions]
     return [name for name in partitions if all(test(dict(name.items)) for test in tests)]
 
@@ -152,7 +157,7 @@ def _test(
     if wanted is None:
         if condition.operator != "=":
             raise AnalysisError(
-                f"NULL is not compared with {condition.operator} in PARTITION",
+                f"PARTITION cannot compare with NULL by {condition.operator}",
                 hint="Write = NULL for the partition of NULL.",
                 line=condition.column.line,
                 column=condition.column.column,
@@ -168,7 +173,7 @@ def _test(
 
 
 def _comparable(text: str, kind: ColumnType) -> Decimal | str:
-    """What orders as the values do; texts of dates and booleans do so themselves."""
+    """A value to compare by. The canonical texts of dates and booleans order like the values."""
     numeric = isinstance(kind, PrimitiveType) and kind.name in INTEGER_BITS
     return Decimal(text) if numeric or isinstance(kind, DecimalType) else text
 
@@ -182,7 +187,7 @@ def _text(value: Fragment, column: Column, arguments: Arguments) -> str | None:
     except NotLiteral:
         raise AnalysisError(
             f'the value of partition column "{column.name}" must be a literal of its type',
-            hint=f'"{column.name}" is {column.type}; write NULL for its partition of NULL.',
+            hint=f"Its type is {column.type}. Write NULL for the partition of NULL.",
             line=value.line,
             column=value.column,
         ) from None

@@ -1,4 +1,4 @@
-"""Statement → plan: one match over what can be planned."""
+"""Statement → plan: one match over the statements that have a plan."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from acidsql.statements import Delete, Insert, Load, Merge, Query, Truncate, Upd
 def make_plan(
     statement: WriteStatement | Query, names: Names, arguments: Arguments
 ) -> WritePlan | QueryPlan:
-    """The plan of a statement that reads or writes rows. Every AnalysisError there is."""
+    """The plan of a statement that reads or writes rows.
+
+    Raises every AnalysisError that can be found without Spark, and UnsupportedStatementError.
+    """
     match statement:
         case Insert():
             return plan_insert(statement, names, arguments)

@@ -1,9 +1,9 @@
-"""WHERE conjuncts of column and literal → predicates that prune a scan.
+"""WHERE conditions → predicates that prune a scan, such as ``id = 7``.
 
-Pruning must never change an answer, so only what is certain is taken: comparisons that are false
-or null whenever the column is null, from the WHERE of the very SELECT that names the table. Such a
-conjunct may be applied to the scan whatever joins stand in between, because every row without it
-would be filtered out afterwards.
+Pruning must never change an answer. So only conjuncts that compare a column with literals are
+taken, and only from the WHERE of the very SELECT that names the table. Such a comparison is false
+or null if the column is null. That makes it safe to apply it to the scan, whatever joins come in
+between: the WHERE would drop the rows afterwards anyway, also the null rows of an outer join.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 def scan_predicates(
     fragment: Fragment, ref: TableRef, table: Table, arguments: Arguments
 ) -> tuple[Predicate, ...]:
-    """What the WHERE of the one SELECT that reads ``ref`` says about its columns."""
+    """The predicates on the columns of ``ref`` in the WHERE of the SELECT that reads it."""
     for select in fragment.tree.find_all(exp.Select):
         reads = _tables_of(select)
         node = next((n for n in reads if _is(n, ref)), None)
         if node is None:
             continue
         if node.args.get("sample") or node.args.get("pivots") or node.alias_column_names:
-            return ()  # what is filtered is not the table's own rows, or not under its own names
+            return ()  # WHERE does not see the table's own rows, or not under the table's names
         where = select.args.get("where")
         alone = len(reads) == 1 and not select.args.get("joins") and not select.args.get("laterals")
         if where is None:
@@ -62,7 +62,7 @@ def conjunct_predicates(
     *,
     bare: bool,
 ) -> Iterator[Predicate]:
-    """The predicates among the conjuncts of a condition; ``bare`` allows unqualified columns."""
+    """The predicates among the conjuncts of a condition. ``bare`` allows unqualified columns."""
     for conjunct in _conjuncts(condition):
         yield from _predicates(conjunct, table, qualifiers, arguments, bare=bare)
 
@@ -123,7 +123,7 @@ def _column(node: exp.Expr, table: Table, qualifiers: set[str], *, bare: bool) -
 
 
 def literal_text(node: exp.Expr, kind: ColumnType, arguments: Arguments) -> str | None:
-    """The canonical text of a literal, if it is exactly comparable with the column's type."""
+    """The canonical text of a literal; None unless it compares exactly with the column's type."""
     node = node.unnest()
     if isinstance(node, exp.Placeholder):
         return _argument_text(arguments.get(node.name), kind)
@@ -143,7 +143,7 @@ def literal_text(node: exp.Expr, kind: ColumnType, arguments: Arguments) -> str 
 
 
 def _is_text(kind: ColumnType) -> bool:
-    """Whether texts are compared as they are; of a char(n), trailing spaces do not count."""
+    """Whether a type compares texts as they are. A char(n) ignores trailing spaces."""
     is_varchar = isinstance(kind, CharType) and kind.name == "varchar"
     return kind == PrimitiveType("string") or is_varchar
 
@@ -168,7 +168,7 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
     if isinstance(value, bool):
         return None
     if isinstance(value, int | Decimal):
-        # Not by abs(), which would round a decimal to 28 digits.
+        # Not with abs(): it would round a decimal to 28 digits.
         written = f"{value:f}" if isinstance(value, Decimal) else str(value)
         text = _number_text(written.removeprefix("-"), kind)
         return f"-{text}" if text is not None and value < 0 else text
@@ -184,7 +184,7 @@ def _tables_of(select: exp.Select) -> list[exp.Expr]:
 
 
 def _is(node: exp.Expr, ref: TableRef) -> bool:
-    """Whether the node is what the reference was made of: by its place, for names may repeat."""
+    """Whether the reference was made of this node. Places are compared, since names may repeat."""
     if not isinstance(node, exp.Table):
         return False
     first = node.args.get("db") or node.this

@@ -12,11 +12,11 @@ from acidsql.statements.query import Query
 
 
 def plan_query(statement: Query, names: Names, arguments: Arguments) -> QueryPlan:
-    """The query's own text over the snapshot's tables."""
+    """The plan of a query: the user's own text with its tables as open sources."""
     source = statement.source
     return QueryPlan(rows=Lowering(names, arguments, source.mentions_row_id).text(source))
 
 
 def is_union(query: Query) -> bool:
-    """Whether rows of several queries are put together somewhere in it."""
+    """Whether a UNION stands anywhere in the query."""
     return query.source.tree.find(exp.Union) is not None

@@ -22,15 +22,15 @@ Source = TableSource | FrameSource | InputSource
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Turns fragments into SQL text: resolves names, keeps ``row__id`` out of stars."""
+    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars."""
 
     names: Names
     arguments: Arguments
     row_id: bool
 
     def text(self, fragment: Fragment) -> SqlText:
-        """The fragment's own text, its tables open."""
-        # What marks a source's place must stand nowhere else: texts may hold any character.
+        """The fragment's own text with its tables as open sources."""
+        # The mark of a source's place must be a character that the text does not contain.
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
         sources: list[Source] = []
         found = [self._resolve(fragment, ref) for ref in fragment.tables]
@@ -70,7 +70,7 @@ class Lowering:
         )
 
     def _star(self, star: Star, fragment: Fragment, found: list[Source | None]) -> str | None:
-        """A star must not show the row id, which is no column of the table in Hive."""
+        """A star with EXCEPT for row ids: in Hive a star does not show them. None to keep it."""
         if not self.row_id:
             return None
         hidden = [
@@ -90,9 +90,9 @@ def mentioned_columns(fragment: Fragment) -> frozenset[str]:
 
 
 def _alias_of(fragment: Fragment, ref: TableRef) -> str:
-    """An alias that keeps the table's own name usable as a qualifier.
+    """An ``AS`` alias that keeps the table's own name usable as a qualifier.
 
-    None before TABLESAMPLE and after TABLE, where Spark's grammar has no room for one.
+    Empty before TABLESAMPLE and after TABLE, where Spark's grammar allows no alias.
     """
     if ref.alias is not None or _SAMPLE.match(fragment.text, ref.end):
         return ""

@@ -11,12 +11,15 @@ from acidsql.statements.truncate import Truncate
 
 
 def plan_truncate(statement: Truncate, names: Names, arguments: Arguments) -> TruncatePlan:
-    """Bases without rows; PARTITION may leave columns out."""
+    """The plan of a TRUNCATE. PARTITION may leave partition columns out.
+
+    Raises AnalysisError for an external table, and for PARTITION of an unpartitioned one.
+    """
     table = find_target(statement.target, names)
     if not table.owns_files:
         raise AnalysisError(
             f"Cannot truncate non-managed table {table.name}.",
-            hint="INSERT OVERWRITE it with no rows, or remove its files.",
+            hint="INSERT OVERWRITE the table with no rows, or remove its files.",
             code=10146,
             line=statement.target.line,
             column=statement.target.column,

@@ -17,7 +17,7 @@ from acidsql.statements.update import Assignment, Update
 
 
 def plan_update(statement: Update, names: Names, arguments: Arguments) -> UpdatePlan:
-    """A delete delta and a delta of the rows that the WHERE yields."""
+    """The plan of an UPDATE. Raises AnalysisError and UnsupportedStatementError."""
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
     fragments = [a.value for a in statement.assignments] + _some(statement.where)
@@ -36,7 +36,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments) -> Update
 def plan_assignments(
     assignments: Sequence[Assignment], table: Table, lowering: Lowering
 ) -> tuple[SetColumn, ...]:
-    """The SET list, without columns that decide where a row lies."""
+    """The SET list. Raises for partition and bucket columns, and for a column that is set twice."""
     found: dict[str, SetColumn] = {}
     for assignment in assignments:
         column = find_column(table, assignment.column)
@@ -54,7 +54,7 @@ def plan_assignments(
 def where_predicates(
     where: Fragment | None, table: Table, alias: str, arguments: Arguments
 ) -> tuple[Predicate, ...]:
-    """What the WHERE of an UPDATE or DELETE says about the target alone."""
+    """The predicates on the target in the WHERE of an UPDATE or DELETE."""
     if where is None:
         return ()
     return tuple(conjunct_predicates(where.tree, table, {alias.lower()}, arguments, bare=True))

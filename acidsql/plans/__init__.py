@@ -1,1 +1,1 @@
-"""What will be done: frozen data, without a trace of the SQL parser."""
+"""Plans: what will be done, as frozen data, without any tree of the SQL parser."""

@@ -9,7 +9,7 @@ from acidsql.plans.node import Node
 
 
 class CheckPlan(Node):
-    """A table, or one partition of it, whose directories and files are looked through."""
+    """Check the directories and files of a table, or of one partition of it."""
 
     kind: Literal["check"] = "check"
     table: TableName

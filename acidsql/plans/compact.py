@@ -9,7 +9,7 @@ from acidsql.plans.node import Node
 
 
 class CompactPlan(Node):
-    """One table or partition: minor, deltas into one delta; major, all into a base."""
+    """Compact one table or partition: "minor", deltas into one delta; "major", all into a base."""
 
     kind: Literal["compact"] = "compact"
     table: TableName

@@ -11,7 +11,11 @@ from acidsql.plans.sql_text import SqlText
 
 
 class DeletePlan(Node):
-    """One delete delta with the row ids that satisfy ``where``."""
+    """Write one delete delta with the row ids of the rows that satisfy ``where``; None: all rows.
+
+    ``alias`` is the name under which ``where`` knows the target. ``row_id`` says that it mentions
+    ``row__id``.
+    """
 
     kind: Literal["delete"] = "delete"
     table: TableName

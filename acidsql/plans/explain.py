@@ -1,4 +1,4 @@
-"""Plan → tree text, for EXPLAIN and for every golden."""
+"""Plan → text of a tree, for EXPLAIN and for goldens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from acidsql.plans.update import SetColumn, UpdatePlan
 
 
 def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
-    """The plan as a tree: a head, and a branch per thing that is read or written."""
+    """The plan as a tree: a head, and a branch for everything that is read or written."""
     match plan:
         case QueryPlan():
             return _tree("query", _query_lines(plan))

@@ -12,10 +12,10 @@ from acidsql.plans.sql_text import SqlText
 
 
 class LiteralRows(Node):
-    """Rows known from the text alone.
+    """Rows whose values are literals in the statement's text.
 
-    A cell is the canonical text of a value of its column's type, or None for null; the cells of a
-    row stand in the order of ``InsertPlan.columns``.
+    A cell is the canonical text of a value of its column's type, or None for null. The cells of a
+    row are in the order of ``InsertPlan.columns``.
     """
 
     kind: Literal["literals"] = "literals"
@@ -23,14 +23,15 @@ class LiteralRows(Node):
 
 
 class InsertPlan(Node):
-    """A delta under the statement's one statement id, or a base with ``overwrite``; files without
-    a directory of their own where the ``target`` is plain.
+    """Write rows into a delta, or with ``overwrite`` into a base.
 
-    A base replaces what its partition held. Where ``static_partition`` is whole, that one is
-    replaced even if there are no rows; otherwise those partitions that rows come to.
+    If the ``target`` is a plain table, the files lie beside its other files. A base replaces the
+    rows of its partition. If ``static_partition`` names all partition columns, that partition is
+    replaced even if there are no rows; otherwise the partitions that get rows are replaced.
+
     ``columns`` are the target columns that the rows fill, in the order of the rows' columns, with
-    dynamic partition columns among them. Columns not named are null. ``static_partition`` gives
-    the value texts of the partition columns that the statement fixes.
+    dynamic partition columns among them. Other columns are null. ``static_partition`` gives the
+    value texts of the partition columns that the statement fixes.
     """
 
     kind: Literal["insert"] = "insert"
@@ -45,7 +46,7 @@ class InsertPlan(Node):
 def literal_partitions(
     plan: InsertPlan, rows: LiteralRows, columns: Sequence[str]
 ) -> list[PartitionName]:
-    """The partition of each row, in a table with these partition columns."""
+    """The partition of each row in a table with these partition columns."""
     fixed = dict(plan.static_partition)
     filled = {name: index for index, name in enumerate(plan.columns)}
     return [

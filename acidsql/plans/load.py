@@ -10,10 +10,11 @@ from acidsql.plans.node import Node
 
 
 class LoadPlan(Node):
-    """The files at ``path``, as they are, in a delta, or in a base with ``overwrite``.
+    """Put the files at ``path`` unchanged into a delta, or with ``overwrite`` into a base.
 
-    Where the ``target`` is plain they lie beside its own. ``static_partition`` gives the value
-    text of each partition column. A ``local`` path is one of this machine, whose files stay.
+    If the ``target`` is a plain table, the files lie beside its other files. ``static_partition``
+    gives the value text of each partition column. A ``local`` path is one of this machine; its
+    files are copied. Other files are moved.
     """
 
     kind: Literal["load"] = "load"

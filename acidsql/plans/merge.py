@@ -15,7 +15,7 @@ from acidsql.plans.update import SetColumn
 
 
 class UpdateLeg(Node):
-    """Matched rows that ``condition`` holds for: a delete delta and a delta."""
+    """Update the matched rows for which ``condition`` holds: a delete delta and a delta."""
 
     kind: Literal["update"] = "update"
     statement_id: StatementId
@@ -24,7 +24,7 @@ class UpdateLeg(Node):
 
 
 class DeleteLeg(Node):
-    """Matched rows that ``condition`` holds for: a delete delta."""
+    """Delete the matched rows for which ``condition`` holds: a delete delta."""
 
     kind: Literal["delete"] = "delete"
     statement_id: StatementId
@@ -32,7 +32,7 @@ class DeleteLeg(Node):
 
 
 class InsertLeg(Node):
-    """Source rows without a match that ``condition`` holds for: a delta."""
+    """Insert the source rows without a match for which ``condition`` holds: a delta."""
 
     kind: Literal["insert"] = "insert"
     statement_id: StatementId
@@ -44,18 +44,18 @@ MatchedLeg = Annotated[UpdateLeg | DeleteLeg, Field(discriminator="kind")]
 
 
 class KeyPair(Node):
-    """An equality of the ON condition between a plain target and a plain source column."""
+    """An equality of the ON condition between a target column and a source column."""
 
     target: str
     source: str
 
 
 class MergePlan(Node):
-    """One scan of the target, joined with the source; the legs' deltas under their statement ids.
+    """Join one scan of the target with the source. Each leg writes under its own statement id.
 
-    ``matched`` stands in the order of the text: of the clauses whose condition holds, the first
-    acts. ``source`` is a query; its columns are known to the expressions under ``source_alias``.
-    ``keys`` lets the scan of the target be pruned by the least and greatest source key.
+    ``matched`` has the legs in the order of the text: the first leg whose condition holds acts on a
+    row. ``source`` is a query, whose columns the expressions know under ``source_alias``. With
+    ``keys``, the least and the greatest source key prune the scan of the target.
     """
 
     kind: Literal["merge"] = "merge"

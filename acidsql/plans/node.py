@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Node(BaseModel):
-    """Frozen data: printed, stored and compared, never executed by itself."""
+    """Frozen data: it can be printed, stored and compared, but does not act."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=False)

@@ -1,4 +1,4 @@
-"""Every plan, and what it does to which tables."""
+"""All plans, and questions that each of them answers: texts, tables read, partitions touched."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ WritePlan = InsertPlan | ChangePlan | TruncatePlan | LoadPlan
 Plan = Annotated[WritePlan | QueryPlan | CompactPlan | CheckPlan, Field(discriminator="kind")]
 
 PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan] = TypeAdapter(Plan)
-"""Plans in and out of JSON."""
+"""Turns plans into JSON and back."""
 
 
 def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
-    """Every SQL text inside a plan."""
+    """All SQL texts inside a plan."""
     match plan:
         case QueryPlan():
             yield plan.rows
@@ -66,9 +66,9 @@ def tables_read(plan: WritePlan | QueryPlan) -> tuple[TableName, ...]:
 
 
 def partition_predicates(plan: WritePlan | QueryPlan, table: Table) -> tuple[Predicate, ...]:
-    """What holds of every row of a table that the plan reads or writes, as far as known.
+    """Predicates that hold for every row of a table that the plan reads or writes.
 
-    Where the table is used more than once, it is what all uses have in common.
+    If the plan uses the table more than once, they are the predicates that all uses share.
     """
     sources = (source for text in texts(plan) for source in text.sources)
     uses = [s.predicates for s in sources if isinstance(s, TableSource) and s.table == table.name]
@@ -92,7 +92,7 @@ def _target_predicates(plan: WritePlan, table: Table) -> tuple[Predicate, ...]:
 
 
 def replaces(plan: WritePlan) -> bool:
-    """Whether the plan's rows take the place of those that were there."""
+    """Whether the plan's rows replace the rows that were there."""
     match plan:
         case InsertPlan() | LoadPlan():
             return plan.overwrite
@@ -103,7 +103,7 @@ def replaces(plan: WritePlan) -> bool:
 
 
 def statement_count(plan: WritePlan) -> int:
-    """How many statement ids the plan writes under: one for each kind of leg of a MERGE."""
+    """How many statement ids the plan writes under. A MERGE needs one for each leg."""
     if not isinstance(plan, MergePlan):
         return 1
     legs = [*plan.matched, *([plan.not_matched] if plan.not_matched else [])]

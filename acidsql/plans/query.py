@@ -9,7 +9,7 @@ from acidsql.plans.sql_text import SqlText
 
 
 class QueryPlan(Node):
-    """Rows of one SQL query."""
+    """Read the rows of one SQL query."""
 
     kind: Literal["query"] = "query"
     rows: SqlText

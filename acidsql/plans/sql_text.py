@@ -1,4 +1,4 @@
-"""SQL text with the frames it reads left open."""
+"""SQL text with open sources: an engine fills in a name for each table or frame."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from acidsql.plans.node import Node
 class TableSource(Node):
     """A table of the catalog, as the snapshot shows it.
 
-    ``row_id`` adds the column ``row__id``. ``columns`` are those of its columns that the statement
-    may mention, as far as known: a scan reads one of them where it needs any.
+    ``row_id`` adds the column ``row__id``. ``columns`` are the columns of the table that the
+    statement may mention: a scan that needs just any column reads one of them.
     """
 
     kind: Literal["table"] = "table"
@@ -40,7 +40,7 @@ class FrameSource(Node):
 
 
 class InputSource(Node):
-    """A frame that the job itself provides: "target" or "source"."""
+    """A frame that the engine's job provides: "target" or "source"."""
 
     kind: Literal["input"] = "input"
     name: str
@@ -53,13 +53,13 @@ Source = Annotated[TableSource | FrameSource | InputSource, Field(discriminator=
 
 
 class SqlText(Node):
-    """Stretches of SQL text and, between them, the sources whose names stand there."""
+    """Pieces of SQL text with sources between them. An engine puts a name in a source's place."""
 
     parts: tuple[str | Source, ...]
 
     @classmethod
     def of(cls, *parts: str | Source | SqlText) -> SqlText:
-        """The parts in a row, nested texts spliced in."""
+        """The parts one after the other; the parts of nested texts are spliced in."""
         flat: list[str | Source] = []
         for part in parts:
             flat += part.parts if isinstance(part, SqlText) else [part]
@@ -75,11 +75,11 @@ class SqlText(Node):
 
     @property
     def sources(self) -> Iterator[TableSource | FrameSource | InputSource]:
-        """The sources in text order; one that stands there twice comes twice."""
+        """The sources in text order. A source that the text uses twice comes twice."""
         return (part for part in self.parts if not isinstance(part, str))
 
     def render(self, name: Callable[[TableSource | FrameSource | InputSource], str]) -> str:
-        """The text with each source replaced by the name it is given."""
+        """The text with each source replaced by the name that ``name`` returns for it."""
         return "".join(part if isinstance(part, str) else name(part) for part in self.parts)
 
     def __str__(self) -> str:

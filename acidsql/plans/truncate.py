@@ -10,9 +10,10 @@ from acidsql.plans.node import Node
 
 
 class TruncatePlan(Node):
-    """A base, or a file, without rows in every partition not excluded by ``static_partition``.
+    """Write a base without rows into every partition that ``static_partition`` does not exclude.
 
-    ``static_partition`` gives the value texts of some of the partition columns, or of none.
+    If the ``target`` is a plain table, it is a file without rows. ``static_partition`` gives the
+    value texts of some of the partition columns, or of none.
     """
 
     kind: Literal["truncate"] = "truncate"

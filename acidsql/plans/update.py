@@ -11,17 +11,17 @@ from acidsql.plans.sql_text import SqlText
 
 
 class SetColumn(Node):
-    """``column`` := ``value``, an expression over the old row."""
+    """Set ``column`` to ``value``, an expression over the old row."""
 
     column: str
     value: SqlText
 
 
 class UpdatePlan(Node):
-    """One delete delta and one delta under the same statement id.
+    """Write one delete delta and one delta under the same statement id.
 
-    ``alias`` is the name under which the expressions know the target. ``row_id`` says that they
-    mention ``row__id``.
+    ``alias`` is the name under which the expressions know the target. ``row_id`` says that one of
+    them mentions ``row__id``.
     """
 
     kind: Literal["update"] = "update"
