@@ -140,7 +140,7 @@ def _find_own(file: CheckedFile, there: RowIdRanges) -> None:
     """
     row_ids = file.deleted
     wrong = (row_ids.write_ids == file.deleted_by) & there.contains(row_ids)
-    detail = "Hive 4 may show the deleted row, which has the same write id; COMPACT 'major' helps"
+    detail = "Hive 4 may show the deleted row, which has the same write id; COMPACT 'major' ends it"
     file.found.add_events(ProblemKind.OWN_DELETE, detail, wrong, row_ids)
 
 

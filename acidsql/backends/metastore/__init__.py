@@ -1,4 +1,4 @@
-"""The store of a running Hive Metastore, asked over Thrift."""
+"""The store in a running Hive Metastore, over Thrift."""
 
 from acidsql.backends.metastore.store import MetastoreStore
 

@@ -1,7 +1,7 @@
-"""What we tell a metastore that we can do, and what its answer lets us do with a table.
+"""The capabilities that we report to a metastore, and the access to a table that it allows us.
 
-Hive 4 judges each table by the strings (Hive MetastoreDefaultTransformer), Hive 3.1 knows one
-number (HiveMetaStore.assertClientHasCapability).
+Hive 4 compares each table with capabilities that are strings (Hive MetastoreDefaultTransformer).
+Hive 3.1 knows one capability, a number (HiveMetaStore.assertClientHasCapability).
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ CAPABILITIES = [
     "HIVEMANAGEDINSERTWRITE",
     "HIVEMANAGESTATS",
     "HIVECACHEINVALIDATE",
-    # Views and materialized views are answered, so that they can be refused by their names.
+    # With these two the server also returns views, so that we can refuse them as views.
     "HIVESQL",
     "HIVEMQT",
     "ACCEPTS_UNMODIFIED_METADATA",
 ]
 ASKER = {"processorCapabilities": CAPABILITIES, "processorIdentifier": "acidsql"}
-"""Fields of every request that has them."""
+"""The fields for every request that has fields for capabilities."""
 
 _NONE, _READ_ONLY, _WRITE_ONLY = 1, 2, 4
-"""Table.accessType; 8 is both. A server that judges nothing sends none."""
+"""Values of Table.accessType; 8 is reading and writing. Servers without a transformer send none."""
 
 
 def write_refusal(table: Any, name: str) -> str | None:
-    """Why the server wants nobody like us to write to a table, or None.
+    """Why the server does not let clients with our capabilities write to a table; None if it does.
 
-    UnsupportedStatementError if it does not want it read either.
+    UnsupportedStatementError if the server does not let us read the table either.
     """
     access = table.accessType
     if access in (_NONE, _WRITE_ONLY):

@@ -1,4 +1,4 @@
-"""Databases, tables and partitions, in the metastore that Hive has them in."""
+"""Databases, tables and partitions of a Hive Metastore."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from acidsql.backends.metastore.tables import (
     Struct,
     change_table,
     copied,
-    forget_judgement,
+    forget_access,
     name_of,
     partition_from,
     partition_name_from,
@@ -60,14 +60,14 @@ _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_T
 class MetastoreCatalog:
     """The verbs of `Catalog`.
 
-    Each is a transaction of the metastore's own database, and so is the commit. Files and
-    directories are our core's to make, move and remove: the metastore is told not to.
+    Each call is a transaction of the metastore's own database, and so is the commit. Our core
+    makes, moves and removes files and directories itself, so the metastore is told not to.
     """
 
     def __init__(
         self, client: MetastoreClient, alone: Callable[[TableName], AbstractContextManager[None]]
     ) -> None:
-        """``alone`` keeps others of us from writing a table back that they have read before."""
+        """``alone`` locks a table's definition, so that no other acidsql overwrites a change."""
         self._client = client
         self._alone = alone
         self._partitions = PartitionCalls(client)
@@ -98,7 +98,7 @@ class MetastoreCatalog:
     def database(self, name: str) -> Database:
         name = name.lower()
         try:
-            # Not get_database_req, which wants the server's catalog to be named.
+            # Not get_database_req: that needs the name of the server's catalog.
             struct = self._client.call("get_database", name)
         except NoSuchObjectError:
             raise database_not_found(name) from None
@@ -119,7 +119,7 @@ class MetastoreCatalog:
         try:
             return str(self._client.call("get_config_value", key, "")).strip()
         except (RefusedError, UnknownMethodError):
-            return ""  # then all tables of a database lie where it says
+            return ""  # then all tables of a database lie in its location
 
     def databases(self) -> list[str]:
         return sorted(self._client.call("get_all_databases"))
@@ -144,8 +144,8 @@ class MetastoreCatalog:
         self._undo.by(self.drop_table, table.name)
 
     def drop_table(self, name: TableName) -> None:
-        """As the port says; but a Hive 4 that need not remove files keeps the write ids: a table
-        of that name goes on after them (AcidEventListener).
+        """As in the port, with one difference: Hive 4 keeps the table's write ids if it does not
+        have to remove files (AcidEventListener). A new table of that name goes on after them.
         """
         try:
             self._client.call("drop_table", name.database, name.table, False, repeatable=False)
@@ -159,7 +159,7 @@ class MetastoreCatalog:
             change_table(struct, table)
             cascade = bool(struct.partitionKeys) and struct.sd.cols != before.sd.cols
             self._alter(table.name, struct, cascade)
-            # Somebody may commit rows until it is put back.
+            # Others may commit rows before the old definition is put back, so its statistics go.
             _without_statistics(before)
             self._undo.by(self._put_back, table.name, before, cascade)
 
@@ -168,9 +168,9 @@ class MetastoreCatalog:
             self._alter(name, before, cascade)
 
     def _alter(self, name: TableName, struct: Struct, cascade: bool = False) -> None:
-        """Replace a table. ``cascade`` gives the columns to its partitions too.
+        """Replace a table. With ``cascade`` its partitions get the columns, too.
 
-        Hive reads a partition by the columns that it has itself.
+        Each partition has columns of its own, and Hive reads a partition by these.
         """
         properties = {"DO_NOT_UPDATE_STATS": "true", **({"CASCADE": "true"} if cascade else {})}
         context = hms.EnvironmentContext(properties=properties)
@@ -205,7 +205,7 @@ class MetastoreCatalog:
         there = copied(moving)
         for partition in moving:
             partition.sd.location = location_of(places[tuple(partition.values)])
-        # Those that are not yet told lie where nothing is any more, whatever their table's name.
+        # From here on, partitions whose location is not changed yet lie where nothing is any more.
         self._undo.by(self._partitions.alter, before, there)
         self._partitions.alter(before, moving)
         change_table(struct, table)
@@ -216,9 +216,10 @@ class MetastoreCatalog:
         self._undo.by(self._alter, table.name, before)
 
     def _rename_translated(self, name: TableName, struct: Struct, before: Struct) -> None:
-        """Rename what the server made an external table of, and would move the directory of.
+        """Rename a table that the server has made external ("translated").
 
-        It does not while it does not know that it did.
+        The server would move the directory of such a table. It does not if the parameter that marks
+        the table is missing, so the parameter is taken away for the renaming.
         """
         renamed = TableName(struct.dbName, struct.tableName)
         plain, moved = copied(before), copied(struct)
@@ -251,12 +252,12 @@ class MetastoreCatalog:
         return result.table
 
     def _require(self, name: TableName) -> Struct:
-        """The table, to be changed and written back."""
+        """The table as a struct to be changed and written back, with fields unknown to our IDL."""
         struct = self._find(TableName.of(name.database, name.table), keep_unknown=True)
         if struct is None:
             raise table_not_found(name)
         require_whole(struct)
-        forget_judgement(struct)
+        forget_access(struct)
         return struct
 
     def tables(self, database: str) -> list[str]:
@@ -264,9 +265,9 @@ class MetastoreCatalog:
         return sorted(names)
 
     def places(self, location: str) -> Iterator[Place]:
-        """The tables' alone: those of partitions would be too many.
+        """As in the port, but of tables only: there may be too many partitions.
 
-        Where the directory is that of a database's table, those of other databases stay unasked.
+        If the directory's parent is that of a database, only this database is looked through.
         """
         parent = location.rpartition("/")[0]
         databases = [self.database(name) for name in self.databases()]
@@ -307,7 +308,7 @@ class MetastoreCatalog:
         return prune_partitions(table, _sorted(found, struct), predicates)
 
     def _read(self, name: TableName) -> Struct:
-        """The table, only to be looked at."""
+        """The table as a struct for reading only."""
         struct = self._find(TableName.of(name.database, name.table))
         if struct is None:
             raise table_not_found(name)
@@ -358,7 +359,7 @@ class MetastoreCatalog:
 
 
 def _without_statistics(struct: Struct) -> bool:
-    """Take away what a Table or Partition says of the number of its rows, if anything."""
+    """Remove the statistics of rows from a Table or Partition. Returns whether it had some."""
     parameters = struct.parameters or {}
     said = [key for key in STATISTICS if key in parameters]
     for key in said:

@@ -1,4 +1,4 @@
-"""How bytes come to a server and back: a socket, bare or with TLS or SASL, or HTTP."""
+"""Channels carry bytes to a server and back: a socket, with or without TLS or SASL, or HTTP."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ from acidsql.backends.metastore.url import Endpoint, Http, Place, Tls
 from acidsql.errors import ConfigError, StorageError
 
 LONGEST_MESSAGE = 1 << 28
-"""More than any answer to a call of ours has, in bytes."""
+"""In bytes. No answer to a call of ours is longer."""
 
 
 class Channel(Protocol):
-    """What thriftpy2 asks of a transport, and what we do. Errors: OSError, EOFError."""
+    """The methods of a transport that thriftpy2 and we use. They raise OSError and EOFError."""
 
-    says_who: bool
-    """Whether the server knows by it who we are."""
+    identifies_user: bool
+    """Whether opening the channel tells the server our user. If not, set_ugi has to."""
 
     def read(self, size: int) -> bytes:
-        """At least one byte, and no more than ``size``."""
+        """Read at least one byte, and no more than ``size``."""
         ...
 
     def write(self, data: bytes) -> None:
-        """A part of a message."""
+        """Write a part of a message."""
         ...
 
     def flush(self) -> None:
-        """The message is complete."""
+        """End the message, and send it."""
         ...
 
     def begin(self, deadline: Deadline) -> None:
-        """A call begins, all of whose reads and writes must be done by then."""
+        """Begin a call. All of its reads and writes must be done by the deadline."""
         ...
 
     def is_idle(self) -> bool:
-        """Whether nothing has come since the last answer: the end is what could have."""
+        """Whether nothing has come since the last answer. The end of the connection would show."""
         ...
 
     def close(self) -> None:
-        """Idempotent."""
+        """Close the channel. Idempotent."""
         ...
 
     @property
     def closed(self) -> bool:
-        """Whether it cannot be used any more."""
+        """Whether the channel is closed."""
         ...
 
 
 class SocketChannel:
-    """A TCP connection, bare or with TLS."""
+    """A TCP connection, with or without TLS."""
 
-    says_who = False
+    identifies_user = False
 
     def __init__(self, connected: TimedSocket) -> None:
         self._socket = connected
@@ -97,9 +97,9 @@ class SocketChannel:
 
 
 class SaslChannel(SocketChannel):
-    """A connection whose messages have their length before them, and may be protected."""
+    """A connection with SASL: each message follows its length, and may be protected."""
 
-    says_who = True
+    identifies_user = True
 
     def __init__(self, connected: TimedSocket, mechanism: Mechanism, name: str) -> None:
         super().__init__(connected)
@@ -125,9 +125,9 @@ class SaslChannel(SocketChannel):
 
 
 class HttpChannel:
-    """Each message is the body of a POST, and so is its answer of the response (Hive 4)."""
+    """HTTP (Hive 4): a message is the body of a POST, the answer is the body of its response."""
 
-    says_who = True
+    identifies_user = True
 
     def __init__(
         self, endpoint: Endpoint, place: Place, http: Http, user: str, deadline: Deadline
@@ -182,7 +182,7 @@ class HttpChannel:
             connected.deadline = deadline
 
     def is_idle(self) -> bool:
-        # Who closes after each answer is connected to again by itself.
+        # Without a socket, the server closed it after its answer; HTTPConnection connects again.
         return self._connection.sock is None or _is_silent(self._connection.sock)
 
     def close(self) -> None:
@@ -195,7 +195,7 @@ class HttpChannel:
 
 
 class _TimedHttp(HTTPConnection):
-    """Connects, also again, within the deadline of the call."""
+    """Connects, and connects again, within the deadline of the call."""
 
     default_port: int
 
@@ -208,9 +208,11 @@ class _TimedHttp(HTTPConnection):
 
 
 def open_channel(endpoint: Endpoint, place: Place, user: str, deadline: Deadline) -> Channel:
-    """A channel to a server, by the deadline. OSError or EOFError if it cannot be had,
-    LostAnswerError if the server knows nothing of our login, StorageError if it does not want us,
-    DependencyError if a package is missing.
+    """Open a channel to a server by the deadline.
+
+    Raises OSError or EOFError if there is no connection, LostAnswerError if the server does not
+    understand our login, StorageError if it refuses our login, and DependencyError if a package is
+    missing.
     """
     if place.http is not None:
         return HttpChannel(endpoint, place, place.http, user, deadline)
@@ -258,7 +260,7 @@ def _context(tls: Tls) -> ssl.SSLContext:
         raise ConfigError(
             "a certificate of the metastore URL cannot be read",
             detail=f"{error}.",
-            hint="Files in PEM format are wanted; keytool and openssl make them of Java's stores.",
+            hint="The files must be in PEM format; keytool and openssl convert Java's key stores.",
         ) from error
     return context
 

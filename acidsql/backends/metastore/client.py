@@ -1,4 +1,4 @@
-"""Calls to a metastore: whichever of its servers answers, whatever it knows."""
+"""Calls to a metastore: by any of its servers, and with the methods that the server knows."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ from acidsql.errors import AcidSqlError, StorageError
 from acidsql.process.forks import Home
 
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
-"""Before each further try: long enough together for a server that restarts."""
+"""The waits before each further try. Together they are long enough for a server to restart."""
 _MAX_IDLE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A method with its arguments, in their order; ``then`` makes something else of the result.
+    """A method with its arguments in order. ``then`` converts the result.
 
-    ``needs`` is a harmless call of a method that those servers have which understand the arguments.
+    ``needs`` is a harmless call of another method. A server that has that method also understands
+    the arguments of this call.
     """
 
     method: str
@@ -43,9 +44,9 @@ class Call:
 class MetastoreClient:
     """A few connections for all threads of this process.
 
-    A call has a connection while it lasts, so a heartbeat never waits behind another one. Of
-    several servers the first that accepts is stayed with until it is gone (Hive's
-    hive.metastore.uri.selection SEQUENTIAL). What each server does not know is remembered.
+    Each call has a connection for itself, so a heartbeat never waits behind another call. Of
+    several servers, the client stays with the first that accepts until that one is gone (Hive's
+    hive.metastore.uri.selection SEQUENTIAL). The client remembers which methods a server lacks.
     """
 
     def __init__(
@@ -77,12 +78,14 @@ class MetastoreClient:
         keep_unknown: bool = False,
         timeout_s: float | None = None,
     ) -> Any:
-        """The result of a method. Errors are those of `errors.failed`.
+        """The result of a method. Raises the errors of `errors.failed`.
 
-        It is tried again on another connection when it is certain that nothing has happened, and
-        if ``repeatable`` also when the connection broke before the answer; else LostAnswerError.
-        ``keep_unknown`` is that of `Connection.call`. ``timeout_s``, else that of the URL, is for
-        all of it: connecting, by any of the servers, other tries, and every byte of the answer.
+        The call is tried again on another connection if it is certain that nothing has happened,
+        and, if ``repeatable``, also if the connection broke before the answer. Otherwise a broken
+        connection is a LostAnswerError. ``keep_unknown`` is that of `Connection.call`.
+
+        ``timeout_s``, by default that of the URL, bounds everything: connecting, the tries with
+        other servers, and every byte of the answer.
         """
         return self.call_known(
             Call(method, arguments),
@@ -98,9 +101,9 @@ class MetastoreClient:
         keep_unknown: bool = False,
         timeout_s: float | None = None,
     ) -> Any:
-        """The result of the first of several methods that the server knows (newest first).
+        """The result of the first of several calls whose method the server knows, newest first.
 
-        UnknownMethodError if it knows none of them. Else as `call`.
+        UnknownMethodError if it knows none of them. Otherwise like `call`.
         """
         waits, deadline = iter(_WAITS_S), self._deadline(timeout_s)
         while True:
@@ -122,7 +125,7 @@ class MetastoreClient:
         return Deadline.after(timeout_s or self.place.timeout_s, self._clock)
 
     def _wait_s(self, waits: Iterator[float], deadline: Deadline) -> float | None:
-        """How long to wait before the next try; None if there is no more of them, or no time."""
+        """Seconds to wait before the next try; None if no try or no time is left."""
         wait_s = next(waits, None)
         if wait_s is not None and self._clock() + wait_s >= deadline.at_s:
             return None
@@ -150,13 +153,13 @@ class MetastoreClient:
         if call.method not in known:
             with suppress(AcidSqlError):
                 self._call(connection, call, keep_unknown=False, deadline=deadline)
-        # Not to be told by a connection that broke.
+        # If the connection broke, nothing was learnt, and nothing is remembered.
         return known.get(call.method, False)
 
     def _call(
         self, connection: Connection, call: Call, keep_unknown: bool, deadline: Deadline
     ) -> Any:
-        """One call, unless the server is known not to know it. UnknownMethodError."""
+        """One call. UnknownMethodError, also without asking if the server is known to lack it."""
         known = self._known[connection.endpoint]
         if not known.get(call.method, True):
             raise unknown_method(connection.endpoint.name, call.method)
@@ -178,7 +181,7 @@ class MetastoreClient:
     # -- connections ----------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close what is idle; what is in use is closed after its call. Idempotent."""
+        """Close idle connections; one in use is closed after its call. Idempotent."""
         if not self._home.is_here:
             return
         with self._guard:
@@ -215,10 +218,10 @@ class MetastoreClient:
         connection.close()
 
     def _connect(self, deadline: Deadline) -> Connection:
-        """To the server that answered last, or the first of the others that does.
+        """Connect to the server that answered last, or else to the first other one that does.
 
-        As in Hive (HiveMetaStoreClient.open), one that refuses our login is not the last to be
-        asked; but it is not asked again, since a wrong password may lock the account.
+        If a server refuses our login, the next one is asked, as in Hive (HiveMetaStoreClient.open).
+        But there is no second round then, since a wrong password may lock the account.
         """
         reasons: list[StorageError] = []
         for endpoint in list(self._endpoints):
@@ -233,14 +236,14 @@ class MetastoreClient:
                 return connection
         if len(reasons) == 1 and _is_refusal(reasons[0]):
             raise reasons[0]
-        raise self._nobody(reasons) from reasons[0]
+        raise self._no_server(reasons) from reasons[0]
 
-    def _nobody(self, reasons: list[StorageError]) -> StorageError:
-        """What to raise if no server will do: NoConnectionError, unless one refused our login."""
+    def _no_server(self, reasons: list[StorageError]) -> StorageError:
+        """The error if no server can be used: NoConnectionError, unless one refused our login."""
         told = " ".join(f"{e.message}: {e.detail}" for e in reasons)
         refusal = next(filter(_is_refusal, reasons), None)
         if refusal is not None:
-            message = f"no server of the metastore {self.place.name} takes our login"
+            message = f"no server of the metastore {self.place.name} accepts our login"
             return StorageError(message, detail=told, hint=refusal.hint)
         accepted = any(isinstance(error, LostAnswerError) for error in reasons)
         if len(reasons) == 1:

@@ -42,7 +42,7 @@ class MetastoreCompactions(MetastoreLocks, ABC):
     def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
         super().__init__(client, policy)
         self._taken: dict[CompactionId, Any] = {}
-        """What was taken from the queue here, as it was given."""
+        """Queue entries that this client has taken, as the metastore sent them."""
         self._workers: dict[CompactionId, TxnId] = {}
         self._has_queue = True
 
@@ -73,9 +73,9 @@ class MetastoreCompactions(MetastoreLocks, ABC):
         return CompactionId(answer.id)
 
     def next_compaction(self, worker_id: str) -> Compaction | None:
-        """As the port says. Hive 3.1 gives its queue to nobody: None, its own workers compact.
+        """As in the port. Hive 3.1 gives its queue to its own workers only: then None.
 
-        What Hive's workers alone can do is refused.
+        A rebalance, which only Hive's workers can do, is marked as refused.
         """
         request = hms.FindNextCompactRequest(workerId=worker_id, workerVersion="acidsql")
         while True:
@@ -88,7 +88,7 @@ class MetastoreCompactions(MetastoreLocks, ABC):
             except UnknownMethodError:
                 if self._has_queue:
                     name = self._client.place.name
-                    _log.warning("the metastore %s gives its compactions to nobody", name)
+                    _log.warning("only the workers of the metastore %s get its compactions", name)
                 self._has_queue = False
                 return None
             if info is None:
@@ -103,7 +103,7 @@ class MetastoreCompactions(MetastoreLocks, ABC):
     ) -> None:
         info = self._info(compaction_id)
         info.highestWriteId = highest_write_id
-        # As whom the metastore's cleaner removes files: it does not begin without.
+        # The user as whom the metastore's cleaner removes files. Without one it does not begin.
         info.runas = info.runas or self.owner_of(TableName(info.dbname, info.tablename))
         self._client.call("update_compactor_state", info, txn_id, keep_unknown=True)
         self._taken[compaction_id] = info
@@ -111,11 +111,13 @@ class MetastoreCompactions(MetastoreLocks, ABC):
 
     @abstractmethod
     def owner_of(self, table: TableName) -> str:
-        """As whom to clean up; implemented beside the catalog's verbs."""
+        """The user as whom the metastore's cleaner works on a table. Implemented by the store."""
 
     def mark_compacted(self, compaction_id: CompactionId) -> None:
-        """As the port says; should the client end between the two steps, the transaction times
-        out, and the cleaner finds nothing that has become obsolete.
+        """As in the port, but in two steps: the mark, then the commit.
+
+        If the client dies between them, the transaction times out, and the cleaner finds nothing
+        obsolete.
         """
         txn_id = self._workers.get(compaction_id)
         if txn_id is None:
@@ -129,7 +131,7 @@ class MetastoreCompactions(MetastoreLocks, ABC):
         self.heartbeat(txn_id)
         self._client.call("mark_compacted", self._info(compaction_id), keep_unknown=True)
         self.commit_txn(txn_id)
-        self._let_go(compaction_id)
+        self._release(compaction_id)
 
     def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:
         self._finish("mark_refused", self._info(compaction_id), reason)
@@ -138,22 +140,22 @@ class MetastoreCompactions(MetastoreLocks, ABC):
         self._finish("mark_failed", self._info(compaction_id), reason)
 
     def ready_to_clean(self) -> list[Compaction]:
-        """Nothing: the metastore's cleaner removes what is obsolete."""
+        """Empty: the metastore's own cleaner removes obsolete directories."""
         return []
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
-        """Nothing: so its cleaner does."""
+        """Does nothing: the metastore's own cleaner marks its entries."""
 
     def committed_writes(self, table: TableName) -> frozenset[Written]:
-        """Nothing: it does not tell."""
+        """Empty: a metastore does not tell."""
         return frozenset()
 
     def aborted_writes(self) -> list[TxnComponent]:
-        """Nothing: its cleaner removes what aborted writes left."""
+        """Empty: the metastore's own cleaner removes the files of aborted writes."""
         return []
 
     def forget_aborted(self, table: TableName, txn_ids: Sequence[TxnId]) -> None:
-        """Nothing: so its cleaner does."""
+        """Does nothing: the metastore's own cleaner makes it forget them."""
 
     def show_compactions(self) -> list[Compaction]:
         answer = self._client.call("show_compact", hms.ShowCompactRequest())
@@ -163,14 +165,14 @@ class MetastoreCompactions(MetastoreLocks, ABC):
     def _finish(self, method: str, info: Any, reason: str) -> None:
         info.errorMessage = reason
         self._client.call(method, info, keep_unknown=True)
-        self._let_go(CompactionId(info.id))
+        self._release(CompactionId(info.id))
 
-    def _let_go(self, compaction_id: CompactionId) -> None:
+    def _release(self, compaction_id: CompactionId) -> None:
         self._taken.pop(compaction_id, None)
         self._workers.pop(compaction_id, None)
 
     def _info(self, compaction_id: CompactionId) -> Any:
-        """The entry as the metastore wants it back."""
+        """The queue entry in the form in which the metastore expects it back."""
         if compaction_id in self._taken:
             return copy(self._taken[compaction_id])
         entry = self._entry(compaction_id)

@@ -1,4 +1,4 @@
-"""One connection to one server of a metastore: a call at a time."""
+"""One connection to one server of a metastore. It carries out one call at a time."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ _BROKEN = (OSError, EOFError, TTransportException)
 class Connection:
     """A connection that is ready for calls. NoConnectionError if it cannot be made.
 
-    ``user`` is whom the metastore takes us for (set_ugi), with the groups the user has here. All of
-    it must be done by the deadline.
+    The metastore takes us for ``user`` (set_ugi), with the groups that the user has on this
+    machine. Connecting and logging in must be done by the deadline.
     """
 
     def __init__(self, endpoint: Endpoint, place: Place, user: str, deadline: Deadline) -> None:
         self.endpoint = endpoint
         self._calls = 0
         self._channel = _open(endpoint, place, user, deadline)
-        # As in Hive's clients: SASL and HTTP have the length of a message already.
-        framed = place.framed and not self._channel.says_who
+        # As in Hive's clients: SASL and HTTP already send the length of a message.
+        framed = place.framed and not self._channel.identifies_user
         self._transport = (TCyFramedTransport if framed else TCyBufferedTransport)(self._channel)
         self._protocol = TCyBinaryProtocol(self._transport)
         self._keeping = KeepingProtocol(self._transport)
         try:
-            if not self._channel.says_who:
-                self._say_who(user, deadline)
+            if not self._channel.identifies_user:
+                self._identify(user, deadline)
         except BaseException:
             self.close()
             raise
@@ -71,10 +71,8 @@ class Connection:
     ) -> Any:
         """The result of a method, by the deadline.
 
-        Errors are those of `errors.failed`, LostAnswerError, or NonsenseError.
-
-        With ``keep_unknown`` structs keep the fields that our IDL does not have, in what is sent
-        and in what is received.
+        Raises the errors of `errors.failed`, LostAnswerError and NonsenseError. With
+        ``keep_unknown``, structs that are sent or received keep fields that our IDL does not have.
         """
         protocol = self._keeping if keep_unknown else self._protocol
         sent = False
@@ -106,10 +104,10 @@ class Connection:
             self.close()
             if not sent:
                 raise
-            # Texts in no Unicode, or longer than this process may have.
+            # A text is not valid Unicode, or too long for the memory of this process.
             raise self._misunderstood(method, error) from error
         except BaseException:
-            # Half a message is on the way.
+            # Half a message may be on the way, so the connection cannot be used again.
             self.close()
             raise
 
@@ -156,19 +154,19 @@ class Connection:
         )
 
     def is_alive(self) -> bool:
-        """Whether an idle connection is still usable, as far as can be seen from here."""
+        """Whether an idle connection still seems usable, judging by its socket."""
         return not self._channel.closed and self._channel.is_idle()
 
     @property
     def closed(self) -> bool:
-        """Whether it cannot be used any more."""
+        """Whether the connection is closed."""
         return self._channel.closed
 
     def close(self) -> None:
-        """Close it. Idempotent."""
+        """Close the connection. Idempotent."""
         self._channel.close()
 
-    def _say_who(self, user: str, deadline: Deadline) -> None:
+    def _identify(self, user: str, deadline: Deadline) -> None:
         try:
             groups = within(deadline, "groups of a user", partial(_groups, user))
         except TimeoutError as error:
@@ -177,7 +175,7 @@ class Connection:
         try:
             self.call("set_ugi", user, groups, deadline=deadline)
         except (UnknownMethodError, MetaError):
-            # As Hive's clients do: a server may run everything as itself.
+            # Hive's clients go on, too: the server may run everything as its own user.
             _log.warning("set_ugi failed at %s", self.endpoint.name, exc_info=True)
 
 
@@ -196,7 +194,7 @@ def _open(endpoint: Endpoint, place: Place, user: str, deadline: Deadline) -> Ch
 
 
 def _groups(user: str) -> list[str]:
-    """The groups of a user of this machine; none of somebody who is known to Hive alone."""
+    """The groups of a user on this machine; [] for a user that this machine does not know."""
     try:
         entry = pwd.getpwnam(user)
         return [grp.getgrgid(gid).gr_name for gid in os.getgrouplist(user, entry.pw_gid)]

@@ -1,4 +1,4 @@
-"""Databases as the metastore has them, and as we know them."""
+"""Converts databases between the metastore's structs and our `Database`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from acidsql.ports.catalog import Database
 
 @dataclass(frozen=True, slots=True)
 class Roots:
-    """The server's warehouse directories; ``external`` is empty unless it has one.
+    """The server's warehouse directories. ``external`` is "" if it has none for external tables.
 
-    ``translates``: it makes external tables of plain ones (Hive 4's metadata transformer).
+    ``translates``: the server makes plain tables external (Hive 4's metadata transformer).
     """
 
     managed: str
@@ -25,7 +25,10 @@ class Roots:
 
 
 def database_from(struct: Any, roots: Roots) -> Database:
-    """The database. Where its managed tables lie: Hive Warehouse.getDatabaseManagedPath."""
+    """Our Database of the metastore's struct.
+
+    The directory of its managed tables follows Hive's Warehouse.getDatabaseManagedPath.
+    """
     name = given(struct.name, "the name of a database").lower()
     location = place_of(struct.locationUri)
     managed = location
@@ -39,7 +42,7 @@ def database_from(struct: Any, roots: Roots) -> Database:
 
 
 def database_to(database: Database) -> Any:
-    """A new Database."""
+    """The metastore's struct for a new database."""
     return hms.Database(
         name=database.name.lower(),
         description=database.comment,

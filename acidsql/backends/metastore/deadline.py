@@ -18,22 +18,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """A time by the clock, in seconds."""
+    """A time of the clock, in seconds, by which a call must end."""
 
     at_s: float
     clock: Callable[[], float] = time.monotonic
 
     @classmethod
     def after(cls, seconds: float, clock: Callable[[], float] = time.monotonic) -> Deadline:
-        """So many seconds from now."""
+        """The deadline this many seconds from now."""
         return cls(clock() + seconds, clock)
 
     def sooner(self, seconds: float) -> Deadline:
-        """This one, or so many seconds from now if that is sooner."""
+        """This deadline, or the one this many seconds from now if that is sooner."""
         return Deadline(min(self.at_s, self.clock() + seconds), self.clock)
 
     def left_s(self) -> float:
-        """What is left, more than nothing. TimeoutError if it has passed."""
+        """The seconds that are left, more than 0. TimeoutError if the deadline has passed."""
         left_s = self.at_s - self.clock()
         if left_s <= 0:
             raise TimeoutError
@@ -41,7 +41,7 @@ class Deadline:
 
 
 def started(name: str, work: Callable[[], T], outcome: Future[T]) -> None:
-    """Do the work in a thread that nobody needs to wait for, whatever comes of it the outcome.
+    """Do the work in a thread of its own. Its result or exception goes into ``outcome``.
 
     ExecutionError if the system starts no more threads.
     """
@@ -58,22 +58,25 @@ def started(name: str, work: Callable[[], T], outcome: Future[T]) -> None:
 
 
 def waited_for(outcome: Future[T], deadline: Deadline) -> T:
-    """What came, or TimeoutError: what has come to nothing until the deadline is left alone."""
+    """The outcome of work. TimeoutError at the deadline; the work itself goes on."""
     try:
         return outcome.result(deadline.left_s())
-    except FutureTimeoutError:  # its own before Python 3.11
+    except FutureTimeoutError:  # before Python 3.11 it is not the built-in TimeoutError
         raise TimeoutError from None
 
 
 def within(deadline: Deadline, name: str, work: Callable[[], T]) -> T:
-    """What the work returns that nothing can break off. TimeoutError, ExecutionError."""
+    """The result of work that cannot be interrupted, if it comes by the deadline.
+
+    Raises TimeoutError, ExecutionError if no thread starts, and the exceptions of the work.
+    """
     outcome: Future[T] = Future()
     started(name, work, outcome)
     return waited_for(outcome, deadline)
 
 
 class TimedSocket(socket.socket):
-    """A socket whose operations share what is left until its deadline."""
+    """A socket whose operations must all end by its deadline."""
 
     deadline: Deadline | None = None
 
@@ -99,4 +102,4 @@ class TimedSocket(socket.socket):
 
 
 class TimedTls(TimedSocket, ssl.SSLSocket):
-    """The same with TLS."""
+    """A TLS socket whose operations must all end by its deadline."""

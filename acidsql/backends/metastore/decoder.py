@@ -1,9 +1,10 @@
-"""Thrift's binary protocol, read as if whoever sends it meant harm.
+"""Reads Thrift's binary protocol, on the assumption that the sender may be hostile.
 
-Apache Thrift: doc/specs/thrift-binary-protocol.md. A size is nothing but a claim: what is believed
-of it is bounded by what has come. Everything that is read takes at least a byte of the message,
-whose length the channel bounds; nesting and the number of structs, each of which becomes an object
-many times as large, are bounded here.
+The format is that of Apache Thrift, doc/specs/thrift-binary-protocol.md. A size in a message is
+only a claim, so no memory is reserved by it: memory grows with the bytes that have come. Every
+value takes at least one byte of the message, and the channel bounds the message's length. This
+module bounds the nesting, and the number of structs, since each becomes an object many times as
+large as its bytes.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ KEPT = "unknown_fields"
 """The attribute of a struct that holds, by field id, the wire type and the bytes of the value."""
 
 MOST_STRUCTS = 4_000_000
-"""In one message: as many columns as 4,000 partitions with 1,000 columns have."""
+"""In one message: enough for 4,000 partitions of 1,000 columns, each column a struct."""
 
 _DEEPEST = 64
-"""As in Thrift's own libraries."""
+"""The limit of nesting, as in Thrift's own libraries."""
 _LONGEST_TEXT = 1 << 28
 _STRICT = 0x80010000
 _TEXTS = (TType.STRING, TType.BINARY)
@@ -45,10 +46,11 @@ _U32 = struct.Struct("!I").unpack
 
 
 class Decoder:
-    """Reads one message. TProtocolException for what is none, UnicodeDecodeError for its texts,
-    NonsenseError for a struct without a field that our IDL requires.
+    """Reads one message.
 
-    With ``keep_unknown`` structs keep the fields that our IDL does not have.
+    Raises TProtocolException for bytes that are no message, UnicodeDecodeError for a text that is
+    not UTF-8, and NonsenseError for a struct without a field that our IDL requires. With
+    ``keep_unknown``, structs keep the fields that our IDL does not have.
     """
 
     def __init__(self, read: Callable[[int], bytes], *, keep_unknown: bool = False) -> None:
@@ -66,7 +68,7 @@ class Decoder:
         return name, head & 0xFF, number
 
     def read_into(self, target: Any, depth: int = 0) -> None:
-        """The fields of a struct of our IDL."""
+        """Read the fields of a struct of our IDL into ``target``."""
         self._enter(depth)
         self._structs += 1
         if self._structs > MOST_STRUCTS:
@@ -135,7 +137,7 @@ class Decoder:
             for _ in range(size):
                 self._skip(wire_type, depth + 1)
         else:
-            # It would take no byte, as often as a size says.
+            # Such values would take no bytes, so a size could claim any number of them.
             raise _refused(f"a value of type {ttype}")
 
     def _recorded(self, ttype: int, depth: int) -> bytes:
@@ -174,12 +176,12 @@ class Decoder:
 
 @cache
 def _required(struct: Any) -> tuple[str, ...]:
-    """The fields of a struct of our IDL that it is nothing without."""
+    """The required fields of a struct of our IDL."""
     return tuple(field[1] for field in struct.thrift_spec.values() if field[-1])
 
 
 def item_type(spec: Any) -> tuple[int, Any]:
-    """The type of an element and what it consists of."""
+    """The type of an element, and the types of its parts if it has some."""
     return (spec[0], spec[1]) if isinstance(spec, tuple) else (spec, None)
 
 

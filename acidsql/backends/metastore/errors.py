@@ -1,4 +1,4 @@
-"""What a metastore answers instead of a result, in our words and with its own."""
+"""The errors of a metastore's answers. They keep the server's own words."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ class NoConnectionError(StorageError):
 
 
 class LostAnswerError(StorageError):
-    """The connection broke, or nothing came in time. Only if ``sent`` can anything have happened,
-    and only if ``closed`` was it not for want of patience.
+    """The connection broke, or no answer came in time.
+
+    ``sent``: the call was sent, so something may have happened. ``closed``: the connection broke;
+    otherwise the time was up.
     """
 
     def __init__(self, message: str, *, detail: str, sent: bool, closed: bool) -> None:
@@ -44,11 +46,11 @@ class LostAnswerError(StorageError):
 
 
 class UnknownMethodError(StorageError):
-    """The server has no such method: it is older, or newer, than the one that has."""
+    """The server has no such method: it is of an older or newer version of Hive."""
 
 
 class MetaError(StorageError):
-    """The server failed (MetaException), or refused for a reason that only its words tell."""
+    """The server failed (MetaException), or refused for a reason that only its message tells."""
 
 
 class NoSuchObjectError(AnalysisError):
@@ -56,20 +58,20 @@ class NoSuchObjectError(AnalysisError):
 
 
 class AlreadyThereError(AnalysisError):
-    """There is such a database, table or partition already (AlreadyExistsException)."""
+    """The database, table or partition is there already (AlreadyExistsException)."""
 
 
 class RefusedError(AnalysisError):
-    """What was asked for is not allowed or not right (InvalidOperationException and the like)."""
+    """The request is not allowed or not valid (InvalidOperationException and the like)."""
 
 
 def not_connected(name: str, reason: str, *, accepted: bool = False) -> NoConnectionError:
-    """No server of the metastore is to be talked to; ``accepted`` says that somebody is there."""
+    """The error if no server can be talked to. ``accepted``: one has accepted a connection."""
     hint = "A Hive Metastore must be listening there; its port is 9083 unless configured."
     if accepted:
         hint = (
-            "The server may want TLS, another login or none, or HTTP: ssl, auth and transport in "
-            "the URL."
+            "The server may expect TLS, another login or none, or HTTP: see the options ssl, auth "
+            "and transport of the URL."
         )
     return NoConnectionError(
         f"cannot connect to the metastore {name}", detail=_sentence(reason), hint=hint
@@ -77,7 +79,7 @@ def not_connected(name: str, reason: str, *, accepted: bool = False) -> NoConnec
 
 
 def unknown_method(name: str, methods: str) -> UnknownMethodError:
-    """A server that has none of the methods that would do."""
+    """The error for a server that has none of the methods that would do."""
     return UnknownMethodError(
         f"the metastore {name} has no {methods}", hint="Hive 3.1 and 4.x are supported."
     )
@@ -86,7 +88,7 @@ def unknown_method(name: str, methods: str) -> UnknownMethodError:
 def lost_answer(
     name: str, method: str, reason: str, *, sent: bool, closed: bool
 ) -> LostAnswerError:
-    """The connection broke in the middle of a call."""
+    """The error for a connection that broke in the middle of a call."""
     return LostAnswerError(
         f"the metastore {name} did not answer to {method}",
         detail=_sentence(reason),
@@ -96,7 +98,7 @@ def lost_answer(
 
 
 def failed(error: Exception, name: str, method: str) -> AcidSqlError:
-    """What a thrift exception that a server sent says."""
+    """Our error for a Thrift exception that a server sent."""
     text = words(error)
     match error:
         case hms.NoSuchTxnException():
@@ -124,7 +126,7 @@ def failed(error: Exception, name: str, method: str) -> AcidSqlError:
             return unknown_method(name, method)
     if _TOO_MANY in text:
         return TooManyOpenTxnsError(text)
-    # Of an exception that the method does not declare, a server says only that there was one.
+    # For an exception that the method does not declare, the server sends no message.
     told = getattr(error, "type", None) != TApplicationException.INTERNAL_ERROR
     return MetaError(
         f"the metastore {name} failed in {method}",
@@ -149,7 +151,7 @@ def _aborted(text: str) -> TxnAbortedError:
 
 
 def words(error: Any) -> str:
-    """The server's own words, in one line.
+    """The server's own message, in one line.
 
     >>> words(hms.MetaException(message="a  b"))
     'a b'
@@ -158,7 +160,7 @@ def words(error: Any) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why a connection broke, or did not come about."""
+    """Why a connection broke, or could not be made."""
     if isinstance(error, TimeoutError):
         return "Nothing came in time"
     if isinstance(error, OSError) and error.strerror:

@@ -1,4 +1,4 @@
-"""How a table's files hold rows, by the classes and properties of its storage descriptor."""
+"""The format of a table's files, by the classes and properties of its storage descriptor."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TEXT_DEFAULTS = {
 _TEXT_IGNORED = (
     "field.delim",
     "serialization.format",
-    # What stands inside a field; we keep no nested values in text.
+    # Delimiters inside of a field. They do not matter: we have no nested values in text files.
     "collection.delim",
     "colelction.delim",
     "mapkey.delim",
@@ -32,21 +32,24 @@ _TEXT_IGNORED = (
 
 @dataclass(frozen=True, slots=True)
 class StoredAs:
-    """A format, and what stands between the fields of a line where it is text."""
+    """A format, and for text the delimiter between the fields of a line."""
 
     format: FileFormat
     field_delimiter: str = FIELD_DELIMITER
 
 
 def stored_as(descriptor: Any, what: str) -> StoredAs:
-    """The format of a StorageDescriptor. UnsupportedStatementError, naming ``what`` it is of."""
+    """The format of a StorageDescriptor.
+
+    UnsupportedStatementError for another format; ``what`` names the table or partition in it.
+    """
     serde = descriptor.serdeInfo
     library = serde.serializationLib if serde is not None else ""
     kind = _BY_READER.get(descriptor.inputFormat)
     if kind is None or _BY_SERDE.get(library) is not kind:
         raise UnsupportedStatementError(
             f"the files of {what} are in a format that is not supported",
-            detail=f"It is read by {descriptor.inputFormat} with {library}.",
+            detail=f"Hive reads them by {descriptor.inputFormat} with {library}.",
             hint="ORC, Parquet and delimited text can be read.",
         )
     if kind is not FileFormat.TEXT:
@@ -59,18 +62,18 @@ def _text_delimiter(properties: Mapping[str, str], what: str) -> str:
         if key not in _TEXT_IGNORED and _TEXT_DEFAULTS.get(key) != value:
             raise UnsupportedStatementError(
                 f"the text files of {what} have the property '{key}' = {value!r}",
-                detail="Only the delimiter of fields may be another than Hive's default.",
+                detail="Only the delimiter of fields may differ from Hive's default.",
             )
     text = properties.get("field.delim") or properties.get("serialization.format") or "1"
     try:
-        # Hive takes a number for that of a character (LazyUtils.getByte).
+        # Hive takes a number for the code of a character (LazyUtils.getByte).
         return chr(int(text)) if 0 <= int(text) < 128 else text[0]
     except ValueError:
         return text[0]
 
 
 def serde_properties(stored: StoredAs) -> dict[str, str]:
-    """The properties of a SerDeInfo: what `stored_as` reads."""
+    """The properties of a SerDeInfo, from which `stored_as` reads the delimiter."""
     if stored.format is not FileFormat.TEXT or stored.field_delimiter == FIELD_DELIMITER:
         return {"serialization.format": "1"}
     delimiter = stored.field_delimiter

@@ -1,4 +1,4 @@
-"""The way to a host, by a deadline, however long the system takes to say where it is."""
+"""Connects to hosts by a deadline, even if the system hangs over the name of a host."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from acidsql.backends.metastore.deadline import Deadline, TimedSocket, started, 
 Addresses = list[tuple[Any, ...]]
 
 _asked: dict[tuple[int, str, int], Future[Addresses]] = {}
-"""What is not answered yet, by process (a fork takes no thread along), host and port.
+"""Look-ups that are not answered yet, by process, host and port.
 
-Who asks the same waits for the same answer: a system that hangs has a thread for each name, not for
-each call.
+Calls that ask for the same name wait for the same answer. So a system that hangs costs one thread
+for each name, not one for each call. The process is part of the key because a forked child does not
+have its parent's threads.
 """
 
 
@@ -37,12 +38,12 @@ def connect(host: str, port: int, deadline: Deadline) -> TimedSocket:
 
 
 def full_name(host: str, deadline: Deadline) -> str:
-    """What the system calls a host, or its address. TimeoutError."""
+    """The system's full name of a host, or its address. TimeoutError at the deadline."""
     return within(deadline, "name of a host", lambda: socket.getfqdn(host))
 
 
 def _addresses(host: str, port: int, deadline: Deadline) -> Addresses:
-    """As `socket.getaddrinfo` tells them. OSError, which says so if they did not come in time."""
+    """The addresses of a host from `socket.getaddrinfo`. OSError, also at the deadline."""
     answer: Future[Addresses] = Future()
     shared = _asked.setdefault((os.getpid(), host, port), answer)
     if shared is answer:
@@ -52,7 +53,7 @@ def _addresses(host: str, port: int, deadline: Deadline) -> Addresses:
     except TimeoutError as error:
         raise OSError(0, f"the name {host} was not resolved in time") from error
     except UnicodeError as error:
-        raise OSError(0, f"{host} is no name of a host") from error
+        raise OSError(0, f"{host} is not a host name") from error
 
 
 def _ask(host: str, port: int, answer: Future[Addresses]) -> None:

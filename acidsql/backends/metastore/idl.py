@@ -9,7 +9,7 @@ import thriftpy2
 
 hms: Any = thriftpy2.load(
     str(Path(__file__).parent / "hive_metastore.thrift"),
-    # The parser wants a name that ends so, and registers the module under it, for pickle.
+    # The parser needs a name that ends in "_thrift". It registers the module so, for pickle.
     module_name="acidsql_hive_metastore_thrift",
 )
-"""``hms.Table`` and so on. Fields that are not set are None, and are not sent."""
+"""The module with ``hms.Table`` and so on. A field that is not set is None, and is not sent."""

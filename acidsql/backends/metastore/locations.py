@@ -1,4 +1,4 @@
-"""Locations as the metastore keeps them, and as our storage takes them."""
+"""Converts locations between the metastore's form and the paths of our storage."""
 
 from __future__ import annotations
 
@@ -12,12 +12,10 @@ _LOCAL = re.compile(r"file:(?://[^/]*)?(?=/)")
 
 
 def place_of(location: str) -> str:
-    """What our storage takes: a local path, or a URI of another file system as it is.
+    """The path for our storage: a local path, or the unchanged URI of another file system.
 
-    StorageError for what is neither: our storage would look for it where this process happens to
-    be.
-
-    Hive's text of a path is not escaped as a URI's is: a percent sign in it is one of the name.
+    StorageError for anything else, such as a relative path, which would mean this process's working
+    directory. Hive does not escape a path as in a URI: a percent sign is part of a name.
 
     >>> place_of("file:/w/t/k=a%2Fb"), place_of("file:///w/t/"), place_of("hdfs://nn:8020/w/t")
     ('/w/t/k=a%2Fb', '/w/t', 'hdfs://nn:8020/w/t')
@@ -25,13 +23,15 @@ def place_of(location: str) -> str:
     if not isinstance(location, str) or not _FULL.fullmatch(location):
         raise StorageError(
             f"the metastore gave {location!r} as a location",
-            hint="A full path or URI is wanted; ALTER TABLE … SET LOCATION in Hive changes it.",
+            hint="It must be a full path or URI; ALTER TABLE … SET LOCATION in Hive changes it.",
         )
     return _LOCAL.sub("", location).rstrip("/") or "/"
 
 
 def location_of(place: str) -> str:
-    """The inverse of `place_of`: without a scheme, the server would take its own file system.
+    """The metastore's form of a path; the inverse of `place_of`.
+
+    A local path gets a scheme: without one, the server would take its own file system.
 
     >>> location_of("/w/t/k=a%2Fb"), location_of("file:///w/a%20b"), location_of("s3a://b/t")
     ('file:/w/t/k=a%2Fb', 'file:/w/a b', 's3a://b/t')

@@ -1,4 +1,4 @@
-"""Locks."""
+"""Locks in a Hive Metastore."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TYPES = {
     LockType.EXCLUSIVE: hms.LockType.EXCLUSIVE,
 }
 _TYPES_3 = {**_TYPES, LockType.EXCL_WRITE: hms.LockType.SHARED_WRITE}
-"""Hive 3.1 has no EXCL_WRITE: there SHARED_WRITE lets one writer in at a time."""
+"""The lock types of Hive 3.1. It has no EXCL_WRITE: SHARED_WRITE lets one writer in at a time."""
 _TYPE_OF = {number: kind for kind, number in _TYPES.items()}
 
 
@@ -50,7 +50,7 @@ class MetastoreLocks(MetastoreTxns):
     def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
         super().__init__(client, policy)
         self._asked: dict[LockId, tuple[TxnId, Sequence[LockComponent]]] = {}
-        """Requests of ours that wait."""
+        """Our lock requests that wait."""
 
     def open_locked(
         self,
@@ -61,7 +61,7 @@ class MetastoreLocks(MetastoreTxns):
         components: Sequence[LockComponent],
         agent_info: str = "",
     ) -> Opened:
-        """As the port says, in the steps that a metastore has: others may come in between."""
+        """As in the port, but in several steps, between which others may act."""
         require_request(type, tables, components)
         txn_id = self.open_txn(user, host, type)
         try:
@@ -71,7 +71,7 @@ class MetastoreLocks(MetastoreTxns):
             try:
                 self.abort_txn(txn_id)
             except AcidSqlError:
-                # It times out. The first error is the one to be seen.
+                # The transaction will time out. The first error is the one to raise.
                 _log.warning("aborting failed", extra={"txn_id": txn_id}, exc_info=True)
             raise
         return Opened(txn_id, write_ids, response, in_one_step=False)
@@ -84,11 +84,11 @@ class MetastoreLocks(MetastoreTxns):
         host: str,
         agent_info: str = "",
     ) -> LockResponse:
-        """As the port says. LockTimeoutError for a read that would have to wait, if the policy is
-        that reads do not (Hive's zeroWaitReadEnabled).
+        """As in the port. LockTimeoutError for a read that would have to wait, if the policy does
+        not let reads wait (Hive's zeroWaitReadEnabled).
 
-        What the transaction has is not asked for again: the metastore would have it wait behind
-        those who wait for it, and so for itself.
+        A lock that the transaction holds is not requested again. The metastore would queue the new
+        request behind transactions that wait for the held lock, so it would wait for itself.
         """
         require_request(TxnType.DEFAULT, (), components)
         held = self._held.setdefault(txn_id, {})
@@ -116,7 +116,7 @@ class MetastoreLocks(MetastoreTxns):
         return response
 
     def _ask(self, component: Sequence[LockComponent], txnid: TxnId, **more: Any) -> Any:
-        """With the lock types that the server knows."""
+        """Send a lock request with the lock types that the server knows."""
         newer, older = (
             hms.LockRequest(
                 component=[_component(c, types) for c in component], txnid=txnid, **more
@@ -124,7 +124,7 @@ class MetastoreLocks(MetastoreTxns):
             for types in (_TYPES, _TYPES_3)
         )
         return self._client.call_known(
-            # The method came to Hive after the lock type.
+            # A server with this method has EXCL_WRITE: the method is newer than the lock type.
             Call("lock", (newer,), needs=Call("get_latest_txnid_in_conflict", (txnid,))),
             Call("lock", (older,)),
         )
@@ -138,10 +138,10 @@ class MetastoreLocks(MetastoreTxns):
             self._client.call("unlock", hms.UnlockRequest(lockid=lock_id))
 
     def resolve_deadlocks(self) -> list[TxnId]:
-        """Abort those of our own that wait in a circle and are the youngest of us in it.
+        """Abort, in each circle of waiting transactions, the youngest of our own.
 
-        Before Hive 4.1 the metastore leaves them to their time-outs. Of the transactions of others
-        nobody is aborted, since only we tell the user to run it again.
+        Before Hive 4.1 the metastore leaves deadlocks to time-outs. Transactions of other
+        clients are not aborted: they would not tell their users to run the statement again.
         """
         locks = self.show_locks()
         waits_for = waiting_for(locks)
@@ -160,7 +160,7 @@ class MetastoreLocks(MetastoreTxns):
         return sorted(locks, key=lambda lock: (lock.lock_id, lock.internal_id))
 
     def _note_wait(self, txn_id: TxnId, components: Sequence[LockComponent]) -> None:
-        """For `latest_txn_in_conflict`, where the server cannot be asked."""
+        """Note the snapshot at which waiting began, for `latest_txn_in_conflict` with Hive 3.1."""
         changed = frozenset(
             TableName(c.database, c.table)
             for c in components
@@ -180,7 +180,7 @@ class MetastoreLocks(MetastoreTxns):
         return LockResponse(lock_id, LockState.WAITING, self._blocker(lock_id))
 
     def _blocker(self, lock_id: LockId) -> str | None:
-        """The lock that a request waits for, in words; None if the server does not tell."""
+        """A description of the lock that a request waits for; None if the server does not tell."""
         locks = self.show_locks()
         waits_for = {
             (lock.blocked_by_lock_id, lock.blocked_by_internal_id)
@@ -192,7 +192,10 @@ class MetastoreLocks(MetastoreTxns):
 
 
 def waiting_for(locks: Sequence[Lock]) -> dict[TxnId, set[TxnId]]:
-    """Who waits for whom: for the first that the metastore has found to be in the way."""
+    """Waiting transaction → the transactions it waits for.
+
+    For each request the metastore tells one blocker, the first that it found.
+    """
     owner = {lock.lock_id: lock.txn_id for lock in locks}
     edges: dict[TxnId, set[TxnId]] = {}
     for lock in locks:
@@ -203,7 +206,10 @@ def waiting_for(locks: Sequence[Lock]) -> dict[TxnId, set[TxnId]]:
 
 
 def _covers(held: LockComponent, wanted: LockComponent) -> bool:
-    """Whether asking would change nothing: neither who is kept out nor what is recorded."""
+    """Whether requesting ``wanted`` would change nothing beside ``held``.
+
+    It would neither keep out anybody else, nor add to the record of what the transaction writes.
+    """
     if held.database != wanted.database or held.table not in (None, wanted.table):
         return False
     if held.partition not in (None, wanted.partition) or not covers(held.type, wanted.type):
@@ -222,7 +228,7 @@ def _component(component: LockComponent, types: dict[LockType, int]) -> Any:
     level = hms.LockLevel.PARTITION
     if component.partition is None:
         level = hms.LockLevel.DB if component.table is None else hms.LockLevel.TABLE
-    # What is not set means something else than what is set to the default (Hive LockComponent).
+    # All fields are set: "not set" means something else than the default (Hive LockComponent).
     return hms.LockComponent(
         type=types[component.type],
         level=level,

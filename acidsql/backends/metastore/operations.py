@@ -1,4 +1,4 @@
-"""What a lock component or a partition says is done to it, in Thrift's numbers."""
+"""The operations of lock components and dynamic partitions, as Thrift's numbers."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ OPERATIONS = {
     WriteOperation.DELETE: hms.DataOperationType.DELETE,
     WriteOperation.NO_TXN: hms.DataOperationType.NO_TXN,
 }
-"""A compaction is none of them: the compactor says so by other calls."""
+"""Write operation → Thrift's number. Compactions are not among them: they have other calls."""

@@ -11,17 +11,19 @@ from acidsql.model.types import INTEGER_BITS, ColumnType, PrimitiveType
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _WORDS = frozenset({"and", "between", "const", "date", "in", "like", "not", "or", "struct"})
-"""Words of the language, which has no quotes for names that all servers know."""
+"""Reserved words of the language. No way of quoting names is known to all servers."""
 _PLAIN_TEXT = re.compile(r"[A-Za-z0-9 _.,:;/+-]*")
-"""Servers take quotes off but never unescape, and their database may know ASCII alone."""
+"""Texts that are safe in a filter: servers remove the quotes but do not unescape, and their
+database may know only ASCII.
+"""
 _VALUES_MAX = 100
 
 
 def filter_text(table: Table, predicates: Sequence[Predicate]) -> str:
-    """A filter that all partitions pass which may hold such rows; "" if nothing can be said.
+    """A filter that lets all partitions pass that may hold such rows; "" if none can be made.
 
-    Texts are only asked to be equal: which is the lesser is for the collation of the server's
-    database to say. Integers are compared as numbers.
+    Texts are compared by = only: the order of texts depends on the collation of the server's
+    database. Integers are compared as numbers.
     """
     kinds = {c.name: c.type for c in table.partition_columns}
     known = (p for p in predicates if p.column in kinds)

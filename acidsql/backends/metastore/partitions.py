@@ -13,17 +13,17 @@ from acidsql.backends.metastore.tables import Struct, partition_name_from, whole
 from acidsql.model.names import PartitionName
 
 BATCH = 300
-"""As many in one call as Hive's clients ask for (hive.metastore.batch.retrieve.max)."""
+"""Partitions in one call: as many as in Hive's clients (hive.metastore.batch.retrieve.max)."""
 
 
 class PartitionCalls:
-    """What is asked of the server about partitions; ``table`` is always the server's own Table."""
+    """The calls about partitions. ``table`` is always the server's own Table struct."""
 
     def __init__(self, client: MetastoreClient) -> None:
         self._client = client
 
     def names(self, table: Struct) -> list[str]:
-        """Of all of them; none of a table without partition columns."""
+        """The names of all partitions; [] for a table without partition columns."""
         if not table.partitionKeys:
             return []
         found: list[str] = self._client.call(
@@ -38,13 +38,13 @@ class PartitionCalls:
         *,
         keep_unknown: bool = True,
     ) -> Iterator[Struct]:
-        """Those with a name that is wanted: all names come, but of the others nothing else."""
+        """The partitions whose names are wanted. The server sends all names, but only these."""
         names = self.names(table)
         for some in batches([n for n in names if wanted(partition_name_from(n, table))]):
             yield from self.named(table, some, keep_unknown=keep_unknown)
 
     def named(self, table: Struct, names: Sequence[str], *, keep_unknown: bool) -> list[Struct]:
-        """Those of the partitions of these names that there are; some hundred at most."""
+        """The partitions of these names, except names that are not there. At most some hundred."""
         request = hms.GetPartitionsByNamesRequest(
             db_name=table.dbName, tbl_name=table.tableName, names=names, **ASKER
         )
@@ -56,9 +56,9 @@ class PartitionCalls:
         return whole_partitions(found)
 
     def filtered(self, table: Struct, text: str) -> list[Struct] | None:
-        """Those that pass a filter of the server's language; None if they are many.
+        """The partitions that pass a filter in the server's language; None if they are too many.
 
-        None too if the server cannot filter so: by integers it does with its own SQL alone, which
+        Also None if the server cannot filter: it filters by integers only with its own SQL, which
         may be switched off (metastore.try.direct.sql).
         """
         try:
@@ -70,7 +70,7 @@ class PartitionCalls:
         return whole_partitions(found) if len(found) <= BATCH else None
 
     def add(self, table: Struct, partitions: Sequence[Struct]) -> None:
-        """Those that are there already stay as they are."""
+        """Add partitions. Partitions that are there already stay as they are."""
         request = hms.AddPartitionsRequest(
             dbName=table.dbName,
             tblName=table.tableName,
@@ -81,7 +81,7 @@ class PartitionCalls:
         self._client.call("add_partitions_req", request, keep_unknown=True)
 
     def drop(self, table: Struct, names: Sequence[str]) -> None:
-        """Their files stay."""
+        """Drop partitions. Their files stay."""
         request = hms.DropPartitionsRequest(
             dbName=table.dbName,
             tblName=table.tableName,
@@ -93,7 +93,7 @@ class PartitionCalls:
         self._client.call("drop_partitions_req", request)
 
     def alter(self, table: Struct, partitions: Sequence[Struct]) -> None:
-        """Replace those of the same values."""
+        """Replace the partitions that have the same values."""
         context = hms.EnvironmentContext(properties={"DO_NOT_UPDATE_STATS": "true"})
         for some in batches(partitions):
             request = hms.AlterPartitionsRequest(
@@ -110,9 +110,9 @@ class PartitionCalls:
             )
 
     def rename(self, values: Sequence[str], struct: Struct) -> None:
-        """Make the partition of some values another one."""
+        """Replace the partition with these values by another one."""
         request = hms.RenamePartitionRequest(
-            catName=struct.catName,  # the server takes none for an error here
+            catName=struct.catName,  # this call fails without the name of the server's catalog
             dbName=struct.dbName,
             tableName=struct.tableName,
             partVals=values,

@@ -1,4 +1,4 @@
-"""SASL as Thrift does it: who we are, said before the first call."""
+"""SASL as in Thrift: the login before the first call."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from acidsql.errors import DependencyError, StorageError
 
 _START, _OK, _BAD, _ERROR, _COMPLETE = 1, 2, 3, 4, 5
 _LONGEST = 1 << 20
-"""More than any message of a negotiation has, in bytes."""
+"""In bytes. No message of a negotiation is longer."""
 
 
 class Mechanism(Protocol):
-    """One way to say who we are. ``complete`` once there is nothing left for us to say."""
+    """One way to log in. ``complete`` once we have sent our last message."""
 
     name: str
     complete: bool
     hint: str | None
-    """What to do if the server does not want us, where its words leave that open."""
+    """The hint for an error if the server refuses us; None where the server's message is enough."""
 
     def step(self, challenge: bytes) -> bytes:
-        """What to answer; the first challenge is empty."""
+        """The answer to a challenge of the server. The first challenge is empty."""
         ...
 
     def wrap(self, data: bytes) -> bytes:
-        """A message as it is sent after the negotiation. OSError if it cannot be protected."""
+        """Protect a message that is sent after the negotiation. OSError if that fails."""
         ...
 
     def unwrap(self, data: bytes) -> bytes:
-        """The inverse. OSError if somebody has changed it, or may have read it."""
+        """The inverse of `wrap`. OSError if somebody changed the message or may have read it."""
         ...
 
 
@@ -65,17 +65,18 @@ _NONE, _INTEGRITY, _PRIVACY = 1, 2, 4
 
 
 class KerberosMechanism:
-    """The ticket of whoever runs this process (RFC 4752), with the least protection that the
-    server accepts (hadoop.rpc.protection).
+    """Kerberos (RFC 4752) with the ticket of the user who runs this process.
 
-    A message may be longer than the server says it takes: neither Hive's clients nor its server
-    (TSaslTransport) care. A connection outlives its ticket, a new one needs another.
+    Messages get the least protection that the server accepts (hadoop.rpc.protection). They may be
+    longer than the maximum that the server names: neither Hive's clients nor its server
+    (TSaslTransport) keep to it. A connection outlives its ticket; a new connection needs a valid
+    one.
     """
 
     name = "GSSAPI"
 
     def __init__(self, login: Kerberos, endpoint: Endpoint, deadline: Deadline) -> None:
-        """Until the deadline there must be a ticket, and the negotiation be done."""
+        """The ticket must be there, and the negotiation done, by the deadline."""
         try:
             import gssapi  # noqa: PLC0415
         except ImportError as error:
@@ -84,7 +85,7 @@ class KerberosMechanism:
                 detail=f"{error}.",
                 hint="pip install 'acidsql[kerberos]'",
             ) from error
-        # As Hive's clients do, which ask for the name of an address, too.
+        # Hive's clients also look up the full name, even of an address.
         host = full_name(endpoint.host, deadline).lower()
         self._principal = login.principal.replace("_HOST", host)
         self._endpoint = endpoint
@@ -95,7 +96,7 @@ class KerberosMechanism:
             self._context: Any = gssapi.SecurityContext(
                 name=gssapi.Name(self._principal, gssapi.NameType.kerberos_principal),
                 usage="initiate",
-                # Not every library gives what was not asked for.
+                # All are requested: some libraries give only the protection that was requested.
                 flags=[
                     flags.mutual_authentication,
                     flags.out_of_sequence_detection,
@@ -106,14 +107,14 @@ class KerberosMechanism:
         self._protection = 0
         self.complete = False
         self.hint: str | None = (
-            f"Its log says why. It has to be the {self._principal} that the ticket is for, and "
-            "set up for Kerberos."
+            f"The metastore's log says why. It must be set up for Kerberos, and be the "
+            f"{self._principal} that the ticket is for."
         )
 
     def step(self, challenge: bytes) -> bytes:
         with self._explained():
             if not self._context.complete:
-                # It may ask a KDC, for as long as krb5.conf has it.
+                # This may ask a KDC, and wait as long as krb5.conf says.
                 step = partial(self._context.step, challenge or None)
                 return within(self._deadline, "Kerberos login", step) or b""
             self._protection = self._chosen(self._context.unwrap(challenge).message)
@@ -128,7 +129,7 @@ class KerberosMechanism:
             if len(offer) == 4 and offer[0] & protection:
                 return protection
         raise StorageError(
-            f"the metastore {self._endpoint.name} offers no protection of messages that is known",
+            f"the metastore {self._endpoint.name} offers no known protection of messages",
             detail=f"It offers 0x{offer.hex()}.",
         )
 
@@ -165,13 +166,13 @@ class KerberosMechanism:
         return StorageError(
             f"the Kerberos login to {self._endpoint.name} failed",
             detail=f"{why}.",
-            hint=f"klist shows the tickets, kinit gets one; by the URL the metastore is "
-            f"{self._principal}.",
+            hint="klist shows the tickets, kinit gets one. By its URL, the metastore is"
+            f" {self._principal}.",
         )
 
 
 def _words(error: Any) -> str:
-    """What the mechanism says, or GSSAPI itself if it says nothing."""
+    """The message of the mechanism, or of GSSAPI itself if the mechanism has none."""
     statuses = (
         error.get_all_statuses(error.min_code, False)
         if error.min_code
@@ -181,8 +182,9 @@ def _words(error: Any) -> str:
 
 
 def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint, deadline: Deadline) -> Mechanism:
-    """The mechanism of a login, to be done by the deadline. DependencyError if its package is
-    missing, TimeoutError.
+    """The mechanism of a login. Its negotiation must be done by the deadline.
+
+    Raises DependencyError if its package is missing, and TimeoutError.
     """
     if isinstance(login, Plain):
         return PlainMechanism(login)
@@ -190,10 +192,10 @@ def mechanism_for(login: Plain | Kerberos, endpoint: Endpoint, deadline: Deadlin
 
 
 def negotiate(connected: socket.socket, mechanism: Mechanism, name: str) -> None:
-    """Say who we are to a server of this name.
+    """Log in to the server of this name.
 
-    StorageError with the server's words if it does not want us, OSError or EOFError if it does not
-    speak SASL at all.
+    Raises StorageError with the server's message if the server refuses us, and OSError or EOFError
+    if it does not speak SASL at all.
     """
     _send(connected, _START, mechanism.name.encode())
     _answer(connected, mechanism, b"")
@@ -211,7 +213,7 @@ def negotiate(connected: socket.socket, mechanism: Mechanism, name: str) -> None
                 hint=mechanism.hint,
             )
         if mechanism.complete:
-            # It has nothing to ask, and says so once more when it has checked.
+            # We have sent our last message. The server reports the end once it has checked it.
             continue
         _answer(connected, mechanism, challenge)
 
@@ -233,7 +235,7 @@ def _receive(connected: socket.socket) -> tuple[int, bytes]:
 
 
 def read_exactly(connected: socket.socket, size: int) -> bytes:
-    """As many bytes. EOFError if there are fewer."""
+    """Read this number of bytes. EOFError if there are fewer."""
     chunks = []
     while size:
         chunk = connected.recv(min(size, 1 << 20))

@@ -1,7 +1,8 @@
-"""Who is at fault: answers that are whole, but make no sense, and bugs of ours over those that do.
+"""Tells the metastore's faults from our own bugs.
 
-What is read of an answer is checked where it is read, and raises NonsenseError. So whatever else
-a verb meets is no matter of the metastore.
+An answer may be complete but make no sense. Every value of an answer is checked where it is read;
+a bad value raises NonsenseError, the metastore's fault. So any other unexpected exception in a verb
+is a bug of ours, an InternalError.
 """
 
 from __future__ import annotations
@@ -29,22 +30,22 @@ C = TypeVar("C", bound=type)
 
 
 class NonsenseError(StorageError):
-    """A metastore answered, but what it says cannot be."""
+    """The answer of a metastore has a value that is missing or impossible."""
 
     def __init__(self, detail: str) -> None:
         super().__init__("the metastore gave an answer that makes no sense", detail=detail)
 
-    def tell_place(self, name: str) -> None:
-        """Say whose answer it was."""
+    def name_server(self, name: str) -> None:
+        """Put the name of the server into the message."""
         self.message = f"the metastore {name} gave an answer that makes no sense"
         self.args = (self.message,)
 
 
-# -- what is checked ----------------------------------------------------------------------------
+# -- checks of answers --------------------------------------------------------------------------
 
 
 def given(value: T | None, what: str) -> T:
-    """A value of an answer, where it must have one. NonsenseError, naming ``what`` is missing.
+    """A value that an answer must have. NonsenseError says that ``what`` is missing.
 
     >>> given("t", "the name of a table")
     't'
@@ -55,7 +56,7 @@ def given(value: T | None, what: str) -> T:
 
 
 def meaning_of(meanings: Mapping[K, T], value: K, what: str) -> T:
-    """What a number or word of an answer stands for. NonsenseError if that is nothing.
+    """The meaning of a number or word of an answer. NonsenseError if it has none.
 
     >>> meaning_of({1: "open"}, 1, "state of a transaction")
     'open'
@@ -66,16 +67,18 @@ def meaning_of(meanings: Mapping[K, T], value: K, what: str) -> T:
         raise NonsenseError(f"{value!r} is no {what}.") from None
 
 
-# -- what is left -------------------------------------------------------------------------------
+# -- everything else is a bug -------------------------------------------------------------------
 
 
 @contextmanager
-def _told(store: _HasPlace, verb: str) -> Iterator[None]:
-    """Any exception as one of ours, with the fault laid where it is."""
+def _faults_assigned(store: _HasPlace, verb: str) -> Iterator[None]:
+    """Turn exceptions of a verb into errors of ours: a NonsenseError with the server's name, and
+    an InternalError for any other exception that is no AcidSqlError.
+    """
     try:
         yield
     except NonsenseError as error:
-        error.tell_place(store.place_name)
+        error.name_server(store.place_name)
         raise
     except (AcidSqlError, MemoryError):
         raise
@@ -88,31 +91,34 @@ def _told(store: _HasPlace, verb: str) -> Iterator[None]:
         ) from error
 
 
-def _telling(verb: Callable[..., Any]) -> Callable[..., Any]:
-    """A verb that raises NonsenseError with the place, and InternalError for bugs."""
+def _with_faults_assigned(verb: Callable[..., Any]) -> Callable[..., Any]:
+    """A verb whose NonsenseErrors name the server, and whose bugs are InternalErrors."""
 
     @wraps(verb)
     def told(self: _HasPlace, /, *args: Any, **kwargs: Any) -> Any:
-        with _told(self, verb.__name__):
+        with _faults_assigned(self, verb.__name__):
             return verb(self, *args, **kwargs)
 
     @wraps(verb)
     def told_one_by_one(self: _HasPlace, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
-        with _told(self, verb.__name__):
+        with _faults_assigned(self, verb.__name__):
             yield from verb(self, *args, **kwargs)
 
     return told_one_by_one if isgeneratorfunction(verb) else told
 
 
 def with_telling_verbs(*ports: type) -> Callable[[C], C]:
-    """A store's class, each verb of these ports told of as above. Blocks of a caller are not."""
+    """A decorator for a store's class that wraps each verb of these ports as above.
+
+    ``committing`` is left out: the block inside of it is the caller's.
+    """
 
     def changed(store: C) -> C:
         names = {name for port in ports for name in dir(port) if not name.startswith("_")}
         for name in sorted(names - {"committing", "close"}):
             verb: Any = getattr(store, name, None)
             if callable(verb):
-                setattr(store, name, _telling(verb))
+                setattr(store, name, _with_faults_assigned(verb))
         return store
 
     return changed

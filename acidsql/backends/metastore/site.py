@@ -1,4 +1,4 @@
-"""What a hive-site.xml says about the way to the metastore."""
+"""Reads the way to the metastore from a hive-site.xml."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ _OPTION_OF = {
     "metastore.client.thrift.transport.mode": "transport",
     "metastore.client.thrift.http.path": "path",
 }
-"""Hive's property, with or without "hive." before it, and the option of our URLs that it is."""
+"""Hive's property, without a "hive." in front → the option of our URLs that means the same."""
 _UNITS = {"ms": 0.001, "s": 1.0, "sec": 1.0, "m": 60.0, "min": 60.0}
 
 
 def read_site(directory: str) -> dict[str, str]:
-    """The options of our URLs, with the servers as ``uris``. ConfigError if it cannot be read."""
+    """The options of our URLs that the hive-site.xml in a directory sets; ``uris`` are the servers.
+
+    ConfigError if the file cannot be read or has a property that we cannot follow.
+    """
     path = Path(directory) / "hive-site.xml"
     try:
         text = path.read_bytes()
@@ -52,7 +55,7 @@ def read_site(directory: str) -> dict[str, str]:
 
 
 def _properties(text: bytes, path: Path) -> dict[str, str]:
-    """Name → value of Hadoop's XML. What may name other files is refused, not followed."""
+    """Name → value of Hadoop's XML. ConfigError for includes and for a DOCTYPE: both name files."""
     found: dict[str, str] = {}
     place: list[str] = []
     words: dict[str, str] = {}
@@ -84,7 +87,7 @@ def _properties(text: bytes, path: Path) -> dict[str, str]:
     try:
         parser.Parse(text, True)
     except expat.ExpatError as error:
-        raise ConfigError(f"{path} is no XML", detail=f"{error}.") from error
+        raise ConfigError(f"{path} is not valid XML", detail=f"{error}.") from error
     return found
 
 
@@ -101,5 +104,5 @@ def _seconds(text: str, path: Path) -> float:
         return float(number) * _UNITS[unit or "s"]
     except (ValueError, KeyError):
         raise ConfigError(
-            f'{path}: "{text}" is no time for hive.metastore.client.socket.timeout'
+            f'{path}: "{text}" is not a time for hive.metastore.client.socket.timeout'
         ) from None

@@ -1,4 +1,4 @@
-"""Valid txn lists and valid write id lists, as a metastore tells them."""
+"""Reads valid txn lists and valid write id lists from a metastore's answers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 
 
 def txn_list(answer: Any, txn_id: TxnId | None) -> ValidTxnList:
-    """What a GetOpenTxnsResponse shows to a transaction, or to somebody without one.
+    """The valid txn list of a transaction, or, None, of a reader without one.
 
-    Its own id is no exception, and later ones are above the mark (Hive createValidReadTxnList).
+    The transaction's own id is not among the exceptions, and later ids lie above the high watermark
+    (Hive createValidReadTxnList).
     """
     newest = TxnId(answer.txn_high_water_mark)
     mark = newest if txn_id is None else min(txn_id, newest)
@@ -31,7 +32,7 @@ def txn_list(answer: Any, txn_id: TxnId | None) -> ValidTxnList:
 
 
 def write_id_list(table: TableName, answer: Any) -> ValidWriteIdList:
-    """What a TableValidWriteIds shows."""
+    """The valid write id list of a TableValidWriteIds."""
     bits = _bits(answer.abortedBits, len(answer.invalidWriteIds))
     ids = [WriteId(i) for i in answer.invalidWriteIds]
     aborted = frozenset(compress(ids, bits))
@@ -40,7 +41,7 @@ def write_id_list(table: TableName, answer: Any) -> ValidWriteIdList:
 
 
 def _bits(packed: bytes, count: int) -> list[bool]:
-    """Java's BitSet, of which zero bytes at the end are left out.
+    """The bits of a Java BitSet, whose bytes leave out zero bytes at the end.
 
     >>> _bits(bytes([0b101]), 10)[:4]
     [True, False, True, False]
@@ -49,6 +50,6 @@ def _bits(packed: bytes, count: int) -> list[bool]:
 
 
 def has_new(before: ValidWriteIdList, after: ValidWriteIdList) -> bool:
-    """Whether a write id is committed now that was not."""
+    """Whether a write id was committed between two snapshots of a table."""
     later = range(before.high_watermark + 1, after.high_watermark + 1)
     return any(after.is_valid(WriteId(w)) for w in (*before.open, *later))

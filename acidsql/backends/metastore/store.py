@@ -1,4 +1,4 @@
-"""The store that a Hive shares with us."""
+"""The store in a Hive Metastore, which Hive shares with us."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
 
 _DEFINITIONS = "acidsql.definitions"
-"""A database of locks alone, as Hive has one (globallocks): no name of a real one has a dot.
+"""A database that exists only in locks, like Hive's "globallocks". No real name has a dot.
 
-Its tables are called like databases, their partitions like tables. Nothing waits for another lock
-while it has one there, so whatever locks a statement has, it can come to no circle.
+In its locks, the table is the name of a real database and the partition names a real table. A
+transaction that holds such a lock never waits for another one, so these locks cause no deadlock.
 """
 
 
 @with_telling_verbs(TxnManager, Catalog)
 class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
-    """Catalog and transaction manager of a running Hive Metastore, as one more of its clients.
+    """Catalog and transaction manager in a running Hive Metastore, of which we are a client.
 
-    ``url`` is `Place.of`'s, ``user`` is whom the metastore takes us for. ConfigError if the URL is
-    none, StorageError if no server answers. ``sleep`` replaces the waits before a call is tried
-    again, in tests.
+    ``url`` is one for `Place.of`; the metastore takes us for ``user``. Raises ConfigError if the
+    URL is not valid, and StorageError if no server answers. Tests replace ``sleep``, the wait
+    before a call is tried again.
     """
 
     is_new = False
-    """Nobody makes a metastore here."""
+    """Always False: connecting never makes a metastore."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
 
     @property
     def place_name(self) -> str:
-        """Its servers, as errors say them."""
+        """The names of the servers, for errors."""
         return self._client.place.name
 
     def owner_of(self, table: TableName) -> str:
@@ -68,10 +68,10 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
     def committing(
         self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
     ) -> Iterator[None]:
-        """The catalog's verbs inside the block, each at once, and then the commit.
+        """The catalog's verbs inside the block, each carried out at once, and then the commit.
 
-        The metastore has no step that takes in both, so what was done is taken back if the commit
-        fails, or if it is not known. Partitions stay: others may have written into them by then.
+        The metastore has no step that does both. So the changes are undone if the commit fails, or
+        if its answer is lost. Added partitions stay: others may have written into them by then.
         """
         if txn_id not in self._unanswered:
             self.heartbeat(txn_id)
@@ -81,10 +81,11 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
 
     @contextmanager
     def _alone_with(self, table: TableName) -> Iterator[None]:
-        """Keeps every other acidsql from changing what the metastore has noted of a table.
+        """Keep every other acidsql from changing the definition of a table.
 
-        A table is changed by reading it and writing all of it back, and the locks of statements let
-        some through that do: an INSERT that takes back statistics, beside SET TBLPROPERTIES.
+        A definition is changed by reading it and writing all of it back. The locks of statements do
+        not exclude all such changes: an INSERT, which removes statistics, may run beside SET
+        TBLPROPERTIES.
         """
         named = str(PartitionName.of({"table": table.table}))
         lock = LockComponent(

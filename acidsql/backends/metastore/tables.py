@@ -1,4 +1,4 @@
-"""Tables, partitions and databases as the metastore has them, and as we know them."""
+"""Converts tables and partitions between the metastore's structs and our own values."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ Struct = Any
 """A struct of the IDL: thriftpy2 makes its class when it loads the IDL."""
 
 STATISTICS = ("COLUMN_STATS_ACCURATE", "numRows", "rawDataSize")
-"""Parameters about rows: the first says whether what is noted, here and of columns, is right.
+"""Parameters about rows. The first says whether these and the columns' statistics are right.
 
-Where it does, Hive answers queries from them (hive.compute.query.using.stats).
+If it says so, Hive answers queries from them (hive.compute.query.using.stats).
 """
 
 TRANSLATED = "TRANSLATED_TO_EXTERNAL"
-"""The parameter of tables that were to be plain, and which the metastore has made external."""
+"""The parameter that marks plain tables which the metastore has made external."""
 
 _KEPT_BY_METASTORE = frozenset(
     {
@@ -64,7 +64,7 @@ _KEPT_BY_METASTORE = frozenset(
         "CAPABILITIES",
     }
 )
-"""Parameters that change with the rows, or with each change: no properties of the table."""
+"""Parameters that the metastore changes by itself. They are no properties of the table."""
 
 _VIEWS = {"VIRTUAL_VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
 _ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
@@ -74,7 +74,10 @@ _ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
 
 
 def table_from(struct: Struct) -> Table:
-    """The table. UnsupportedStatementError, with the reason, for one that we cannot use."""
+    """Our Table of the metastore's struct.
+
+    UnsupportedStatementError, with the reason, for a table that we cannot use.
+    """
     name = name_of(struct)
     parameters = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
     _refuse_unusable(struct, name, parameters)
@@ -82,7 +85,7 @@ def table_from(struct: Struct) -> Table:
     kept = (*_KEPT_BY_METASTORE, CREATED_COLUMNS)
     noted = {k: v for k, v in parameters.items() if k not in kept}
     comment = noted.pop("comment", None)
-    if struct.tableType == "EXTERNAL_TABLE" and not _says(noted, "external"):
+    if struct.tableType == "EXTERNAL_TABLE" and not _is_true(noted, "external"):
         noted["EXTERNAL"] = "TRUE"
     table = Table(
         name=name,
@@ -96,7 +99,7 @@ def table_from(struct: Struct) -> Table:
         created_s=struct.createTime or 0,
         format=stored.format,
         field_delimiter=stored.field_delimiter,
-        read_only=write_refusal(struct, str(name)) or _own_refusal(struct, parameters),
+        read_only=write_refusal(struct, str(name)) or _write_obstacle(struct, parameters),
     )
     _refuse_mismatch(table)
     return table
@@ -109,7 +112,7 @@ def name_of(struct: Struct) -> TableName:
 
 
 def require_whole(struct: Struct) -> None:
-    """NonsenseError for a Table that lacks what is written back of it."""
+    """NonsenseError for a Table without the parts that are needed to write it back."""
     descriptor = given(struct.sd, "how a table is stored")
     for field in given(descriptor.cols, "the columns of a table"):
         given(field.name, "the name of a column")
@@ -117,7 +120,7 @@ def require_whole(struct: Struct) -> None:
 
 
 def _refuse_unusable(struct: Struct, name: TableName, parameters: Mapping[str, str]) -> None:
-    """Everything that is in a metastore, but is no table of Hive's own files."""
+    """Refuse entries of a metastore that are no tables with files of Hive's formats."""
     reason = _VIEWS.get(struct.tableType)
     handler = parameters.get("storage_handler")
     buckets = parameters.get("spark.sql.sources.schema.numBuckets", "0")
@@ -157,10 +160,10 @@ def _refuse_mismatch(table: Table) -> None:
         )
 
 
-def _own_refusal(struct: Struct, parameters: Mapping[str, str]) -> str | None:
-    """Why what we would write would not be what Hive expects there."""
+def _write_obstacle(struct: Struct, parameters: Mapping[str, str]) -> str | None:
+    """Why we cannot write the table as Hive expects it; None if we can."""
     if struct.sd.sortCols:
-        return "Its files are sorted (SORTED BY), which acidsql does not keep up."
+        return "Its files are sorted (SORTED BY), and acidsql does not write sorted files."
     bucketing = _bucketing(struct.sd, parameters)
     if bucketing is None:
         return None
@@ -186,21 +189,24 @@ def _columns_from(fields: Sequence[Struct], name: TableName) -> tuple[Column, ..
 
 
 def _type_from(text: str) -> ColumnType:
-    # Hive notes the time zone of the session that made the table, which says nothing of values.
+    # Hive's type has the time zone of the session that made the table. It does not affect values.
     return parse_type(_ZONE.sub(r"\1", text))
 
 
 def _bucketing(descriptor: Struct, parameters: Mapping[str, str]) -> Bucketing | None:
     if not descriptor.bucketCols or (descriptor.numBuckets or 0) <= 0:
         return None
-    # Absent: made by Hive 2, or by who knows nothing of version 2 (Hive Utilities).
+    # Absent: made by Hive 2, or by a client that does not know version 2 (Hive Utilities).
     version = 2 if parameters.get("bucketing_version", "1") == "2" else 1
     columns = tuple(c.lower() for c in descriptor.bucketCols)
     return Bucketing(columns, descriptor.numBuckets, version)
 
 
 def table_to(table: Table) -> Struct:
-    """A new Table. UnsupportedStatementError for a parameter that is the metastore's own."""
+    """The metastore's struct for a new table.
+
+    UnsupportedStatementError for a parameter that only the metastore may set.
+    """
     classes = STORAGE_CLASSES[table.format]
     bucketing = table.bucketing
     return hms.Table(
@@ -234,9 +240,9 @@ def table_to(table: Table) -> Struct:
 
 
 def change_table(struct: Struct, table: Table) -> None:
-    """Make a Table that the metastore sent one of our table. What we know nothing of stays.
+    """Change a Table that the metastore sent so that it describes our table.
 
-    Row counts and column statistics count as out of date from then on.
+    Parts that we do not know stay. Statistics of rows and columns are marked as out of date.
     """
     kept = {
         k: v
@@ -253,18 +259,18 @@ def change_table(struct: Struct, table: Table) -> None:
 
 
 def copied(struct: Any) -> Any:
-    """A copy that does not change with it, fields unknown to our IDL included."""
+    """A deep copy, with fields that our IDL does not have."""
     return copy.deepcopy(struct)
 
 
-def forget_judgement(struct: Struct) -> None:
-    """Take away what a server says of a Table for the one who asks: no part of the table."""
+def forget_access(struct: Struct) -> None:
+    """Remove the fields that say what the asking client may do. They are no part of the table."""
     struct.accessType = struct.isStatsCompliant = None
     struct.requiredReadCapabilities = struct.requiredWriteCapabilities = None
 
 
 def change_fields(fields: Sequence[Struct], columns: Sequence[Column]) -> list[Struct]:
-    """FieldSchemas of columns; those that stay what they are stay as they were written."""
+    """FieldSchemas of columns. A column that does not change keeps its FieldSchema."""
     same = {}
     for field in fields:
         try:
@@ -279,9 +285,9 @@ def _field(column: Column) -> Struct:
 
 
 def hive_type(kind: ColumnType) -> str:
-    """The text of a type as Hive keeps it: names of fields stand without quotes.
+    """The text of a type as Hive keeps it, with names of fields without quotes.
 
-    UnsupportedStatementError for a name that Hive could not read again (Hive TypeInfoUtils).
+    UnsupportedStatementError for a name that Hive could not read back (Hive TypeInfoUtils).
 
     >>> hive_type(parse_type("array<struct<`a b`:decimal(3,1)>>"))
     'array<struct<a b:decimal(3,1)>>'
@@ -306,7 +312,7 @@ def _field_name(name: str) -> str:
 def _parameters(table: Table) -> dict[str, str]:
     own = [key for key in table.parameters if key in _KEPT_BY_METASTORE]
     if own:
-        raise UnsupportedStatementError(f"the property '{own[0]}' is the metastore's own")
+        raise UnsupportedStatementError(f"only the metastore may set the property '{own[0]}'")
     parameters = table.noted
     if table.comment is not None:
         parameters["comment"] = table.comment
@@ -317,7 +323,7 @@ def _table_type(table: Table) -> str:
     return "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE"
 
 
-def _says(parameters: Mapping[str, str], key: str) -> bool:
+def _is_true(parameters: Mapping[str, str], key: str) -> bool:
     return any(k.lower() == key and v.lower() == "true" for k, v in parameters.items())
 
 
@@ -325,7 +331,7 @@ def _says(parameters: Mapping[str, str], key: str) -> bool:
 
 
 def whole_partitions(structs: list[Struct]) -> list[Struct]:
-    """The Partitions, which have what they are used by. NonsenseError."""
+    """The Partitions. NonsenseError for one without values or storage descriptor."""
     for struct in structs:
         given(struct.values, "the values of a partition")
         given(struct.sd, "how a partition is stored")
@@ -333,7 +339,10 @@ def whole_partitions(structs: list[Struct]) -> list[Struct]:
 
 
 def partition_from(struct: Struct, table: Struct) -> Partition:
-    """A partition of a Table. UnsupportedStatementError if its files are kept in another way."""
+    """Our Partition of a Partition struct.
+
+    UnsupportedStatementError if its files are not stored in the way of its table.
+    """
     keys = [given(f.name, "the name of a partition column") for f in table.partitionKeys or ()]
     _require_as_many(struct.values, keys, "A partition")
     name = PartitionName.of(list(zip(keys, struct.values, strict=True)))
@@ -349,11 +358,11 @@ def partition_from(struct: Struct, table: Struct) -> Partition:
 
 
 def partition_name_from(text: str, table: Struct) -> PartitionName:
-    """The name of a partition of a Table, from the metastore's text of it."""
+    """The name of a partition, from the metastore's text like ``k=1/l=a``."""
     try:
         name = PartitionName.parse(text)
     except ValueError as error:
-        raise NonsenseError(f"It has what is {error}.") from error
+        raise NonsenseError(f"It has a text that is {error}.") from error
     _require_as_many(name.items, table.partitionKeys, f"The partition name {text!r}")
     return name
 
@@ -366,7 +375,7 @@ def _require_as_many(values: Sequence[Any], keys: Sequence[Any], what: str) -> N
 
 
 def partition_to(partition: Partition, table: Struct) -> Struct:
-    """A new Partition of a Table, stored as it is."""
+    """The metastore's struct for a new partition, stored in the way of its table."""
     descriptor = copied(table.sd)
     descriptor.location = location_of(partition.location)
     return hms.Partition(
@@ -381,5 +390,5 @@ def partition_to(partition: Partition, table: Struct) -> Struct:
 
 
 def values_of(name: PartitionName) -> list[str]:
-    """The values of a partition as Partition has them."""
+    """The values of a partition in the form of a Partition struct."""
     return [DEFAULT_PARTITION_VALUE if value is None else value for value in name.values]

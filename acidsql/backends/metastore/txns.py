@@ -1,4 +1,4 @@
-"""Transactions and write ids."""
+"""Transactions and write ids in a Hive Metastore."""
 
 from __future__ import annotations
 
@@ -41,41 +41,44 @@ _STATES = {
     hms.TxnState.COMMITTED: TxnState.COMMITTED,
 }
 AGENT = "acidsql"
-"""How transactions and locks of ours are known from others'."""
+"""Marks transactions and locks as ours."""
 _ROLLED_BACK = 50005
-"""Hive's TxnErrorMsg ABORT_ROLLBACK: 4.x shows it as the reason; it takes no text of ours."""
+"""Hive's TxnErrorMsg ABORT_ROLLBACK. Hive 4.x shows it as the reason, and takes no text of ours."""
 _REMEMBERED = 100
 _MIN_HISTORY = "metastore.txn.use.minhistorywriteid"
 _MOST_SEEDED = 10_000
-"""How many write ids or transactions are used up, where a server cannot pass over them."""
+"""The most write ids or txn ids that we use up one by one if a server cannot skip them."""
 
 
 class MetastoreTxns:
     """The verbs of `TxnManager` about transactions and write ids.
 
-    Timing out, trimming and what else keeps the transaction tables in order is done by the
-    metastore's own services, whatever client asks.
+    The metastore's own services time out transactions and trim the transaction tables.
     """
 
     def __init__(self, client: MetastoreClient, policy: TxnPolicy) -> None:
         self._client = client
         self._policy = policy
         self._opened: set[TxnId] = set()
-        """Open transactions of ours."""
+        """Our open transactions."""
         self._deadlocks: dict[TxnId, str] = {}
-        """Those that had to give way, with the reason, which the metastore does not keep."""
+        """Our transactions that lost a deadlock, with the reason, which the metastore forgets."""
         self._unanswered: set[TxnId] = set()
-        """Transactions whose commit was sent and not answered."""
+        """Transactions whose commit was sent, but not answered."""
         self._committed: deque[TxnId] = deque(maxlen=_REMEMBERED)
-        """The last that were committed: 3.1 does not know an empty one any more."""
+        """Our last committed transactions. Hive 3.1 forgets one without writes at once."""
         self._views: dict[TxnId, ValidTxnList] = {}
-        """The snapshots of open transactions of ours."""
+        """The snapshots of our open transactions."""
         self._pinned: dict[TxnId, set[TableName]] = {}
-        """The tables whose history the metastore keeps for them (MIN_HISTORY_WRITE_ID)."""
+        """The tables whose history the metastore keeps for our open transactions
+        (MIN_HISTORY_WRITE_ID).
+        """
         self._waited: dict[TxnId, tuple[frozenset[TableName], ValidTxnList]] = {}
-        """What was committed when they began to wait for locks on what they want to change."""
+        """For transactions that waited for locks: the tables they want to change, and the snapshot
+        at the beginning of the wait.
+        """
         self._held: dict[TxnId, dict[LockComponent, LockId]] = {}
-        """The locks that were granted to open transactions of ours."""
+        """The locks that were granted to our open transactions."""
         self._pins: bool | None = None
 
     # -- transactions ---------------------------------------------------------------------------
@@ -86,7 +89,7 @@ class MetastoreTxns:
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
-        # 3.1 does not know types and opens what can do everything.
+        # Hive 3.1 does not know types: its transactions can do everything.
         request = hms.OpenTxnRequest(
             num_txns=batch_size(count, self._policy.max_open_batch),
             user=user,
@@ -104,10 +107,10 @@ class MetastoreTxns:
         return opened
 
     def _require_room(self) -> None:
-        """TooManyOpenTxnsError if that is why none was opened: to Hive it is an internal error.
+        """TooManyOpenTxnsError if the limit is why none was opened; Hive sends an internal error.
 
-        The metastore turns everybody away from the limit on, until fewer than nine tenths of it
-        are open (Hive TxnHandler).
+        Once the limit is reached, the metastore refuses everybody until fewer than nine tenths of
+        the limit are open (Hive TxnHandler).
         """
         limit = self.setting("hive.max.open.txns")
         if not limit.isdecimal():
@@ -117,13 +120,13 @@ class MetastoreTxns:
             raise TooManyOpenTxnsError(
                 "Maximum allowed number of open transactions has been reached. See"
                 " hive.max.open.txns.",
-                detail=f"{count} transactions are open in the metastore, where it is {limit}.",
-                hint="It opens new ones when fewer than nine tenths of that are: SHOW TRANSACTIONS"
-                " lists them, ABORT TRANSACTIONS ends them.",
+                detail=f"{count} transactions are open in the metastore, whose limit is {limit}.",
+                hint="It opens new ones once fewer than nine tenths of the limit are open. SHOW"
+                " TRANSACTIONS lists them, ABORT TRANSACTIONS ends them.",
             )
 
     def heartbeat(self, txn_id: TxnId) -> None:
-        # A server that hangs must not use up the time in which another one could be asked.
+        # A short time-out: if one server hangs, there must be time to ask another one.
         timeout_s = min(self._policy.heartbeat_s, self._client.place.timeout_s)
         request = hms.HeartbeatRequest(txnid=txn_id)
         try:
@@ -141,10 +144,10 @@ class MetastoreTxns:
     def commit_txn(
         self, txn_id: TxnId, reached: Sequence[Reached] = (), written: Sequence[Written] = ()
     ) -> None:
-        """As the port says. The metastore is asked to look for write conflicts in any case."""
+        """As in the port. The metastore always looks for write conflicts."""
         if txn_id in self._committed:
             return
-        # What a commit without an answer had reached was told before.
+        # If an earlier commit was not answered, the metastore has these records already.
         for r in reached if txn_id not in self._unanswered else ():
             self.add_dynamic_partitions(txn_id, r.write_id, r.table, r.partitions, r.operation)
         request = hms.CommitTxnRequest(txnid=txn_id, exclWriteEnabled=False)
@@ -154,8 +157,8 @@ class MetastoreTxns:
             self._unanswered.add(txn_id)
             raise
         except NoSuchTxnError as error:
-            # 3.1 forgets a transaction that recorded no writes as soon as it has ended, however it
-            # did: the commit that was not answered was such an end, and nothing can be lost.
+            # Hive 3.1 forgets a transaction without recorded writes as soon as it has ended. So if
+            # our commit was not answered, the transaction has ended, and it had no writes to lose.
             if txn_id not in self._unanswered or error.committed:
                 self._forget(txn_id)
                 raise
@@ -166,7 +169,7 @@ class MetastoreTxns:
         self._committed.append(txn_id)
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
-        """As the port says. 4.x notes that it was rolled back; the reason cannot be told."""
+        """As in the port. The reason is not passed on; Hive 4.x notes that it was rolled back."""
         request = hms.AbortTxnRequest(txnid=txn_id, errorCode=_ROLLED_BACK)
         try:
             self._client.call("abort_txn", request)
@@ -192,7 +195,7 @@ class MetastoreTxns:
         return valid
 
     def show_txns(self) -> list[Txn]:
-        """As the port says. The metastore does not tell the type."""
+        """As in the port, but the metastore does not tell the type: it is always DEFAULT."""
         infos = self._client.call("get_open_txns_info").open_txns
         txns = [
             Txn(
@@ -211,8 +214,8 @@ class MetastoreTxns:
         return sorted((t for t in txns if t.state is not ended), key=lambda t: t.txn_id)
 
     def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
-        """As the port says. 3.1 cannot be asked: there the write ids are compared of those tables
-        that the transaction had to wait for. What that overlooks is found at the commit.
+        """As in the port. Hive 3.1 has no such method: for the tables that the transaction had to
+        wait for, we compare write ids. A conflict that this misses is found at the commit.
         """
         try:
             winner = self._client.call("get_latest_txnid_in_conflict", txn_id)
@@ -237,11 +240,11 @@ class MetastoreTxns:
         return max(ended, default=None)
 
     def time_out_txns(self) -> list[TxnId]:
-        """Nothing: the metastore's housekeeper does it (AcidHouseKeeperService)."""
+        """Does nothing: the metastore's housekeeper does it (AcidHouseKeeperService)."""
         return []
 
     def trim(self) -> None:
-        """Nothing: the metastore's services do it."""
+        """Does nothing: the metastore's services do it."""
 
     def _forget(self, txn_id: TxnId) -> None:
         self._unanswered.discard(txn_id)
@@ -255,14 +258,17 @@ class MetastoreTxns:
         request = hms.AllocateTableWriteIdsRequest(
             dbName=table.database, tableName=table.table, txnIds=[txn_id]
         )
-        with self._told_why(txn_id):
+        with self._ended_explained(txn_id):
             answer = self._client.call("allocate_table_write_ids", request)
         allocated = {m.txnId: m.writeId for m in answer.txnToWriteIds}
         return WriteId(given(allocated.get(txn_id), f"a write id for transaction {txn_id}"))
 
     @contextmanager
-    def _told_why(self, txn_id: TxnId) -> Iterator[None]:
-        """Hive 4 calls it an internal error if a transaction is not open, and Hive 3.1 hangs up."""
+    def _ended_explained(self, txn_id: TxnId) -> Iterator[None]:
+        """Raise the true error if a call failed because the transaction is not open.
+
+        Hive 4 calls that an internal error, and Hive 3.1 closes the connection. A heartbeat tells.
+        """
         try:
             yield
         except (MetaError, LostAnswerError):
@@ -270,7 +276,7 @@ class MetastoreTxns:
             raise
 
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
-        """As the port says, of a table that is transactional or not there yet."""
+        """As in the port, for a table that is transactional or not there yet."""
         mark = self._allocated(table)
         if mark >= highest:
             return
@@ -287,7 +293,7 @@ class MetastoreTxns:
         self._use_up(table, mark, highest)
 
     def _allocated(self, table: TableName) -> WriteId:
-        """The highest write id that was given out; 0 if none was."""
+        """The highest write id that was given out; 0 if there is none."""
         now = self.valid_txns()
         return self.valid_write_ids([table], now)[table].high_watermark
 
@@ -295,7 +301,7 @@ class MetastoreTxns:
         """Allocate the write ids one after the other, and commit them empty."""
         if highest - mark > _MOST_SEEDED:
             raise TxnError(
-                f"the metastore cannot pass over {highest - mark} write ids of {table}",
+                f"the metastore cannot skip {highest - mark} write ids of {table}",
                 hint="INSERT INTO … SELECT from the files into a new table.",
             )
         while mark < highest:
@@ -310,17 +316,17 @@ class MetastoreTxns:
                 self.commit_txn(txn_id)
 
     def seed_txn_id(self, highest: TxnId) -> None:
-        """As the port says."""
+        """As in the port."""
         mark = self.valid_txns().high_watermark
         if mark >= highest:
             return
         try:
-            # Unlike the seed of write ids it is the first that is handed out.
+            # This seed is the first id that is given out; the seed of write ids is the last one.
             self._client.call("seed_txn_id", hms.SeedTxnIdRequest(seedTxnId=highest + 1))
         except UnknownMethodError:
             if highest - mark > _MOST_SEEDED:
                 raise TxnError(
-                    f"the metastore cannot pass over {highest - mark} transaction ids"
+                    f"the metastore cannot skip {highest - mark} transaction ids"
                 ) from None
         else:
             return
@@ -353,7 +359,7 @@ class MetastoreTxns:
         return None
 
     def _pin(self, valid: dict[TableName, ValidWriteIdList], txns: ValidTxnList) -> None:
-        """Tell the metastore's cleaner what the transaction reads, where it wants to know that."""
+        """Tell the metastore which tables a transaction reads, if its cleaner is set up to ask."""
         txn_id = next((t for t, view in list(self._views.items()) if view is txns), None)
         if txn_id is None:
             return
@@ -373,7 +379,7 @@ class MetastoreTxns:
         return self._pins
 
     def setting(self, key: str) -> str:
-        """A setting of the metastore, as it writes it; "" if it does not tell."""
+        """The text of a setting of the metastore; "" if the metastore does not tell."""
         try:
             return str(self._client.call("get_config_value", key, ""))
         except (MetaError, RefusedError, UnknownMethodError):
@@ -389,7 +395,7 @@ class MetastoreTxns:
     ) -> None:
         require_reach(operation)
         if not partitions:
-            # What the lock has recorded goes with the transaction.
+            # Without partitions there is nothing to add to the lock's own record.
             return
         request = hms.AddDynamicPartitions(
             txnid=txn_id,
@@ -399,7 +405,7 @@ class MetastoreTxns:
             partitionnames=list(partitions),
             operationType=OPERATIONS[operation],
         )
-        with self._told_why(txn_id):
+        with self._ended_explained(txn_id):
             self._client.call("add_dynamic_partitions", request)
 
 

@@ -1,4 +1,4 @@
-"""Taking back what the metastore did before a commit that failed."""
+"""Undoes the changes that the metastore made before a commit that failed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _log = logging.getLogger(__name__)
 
 
 class Undo:
-    """Steps that take changes back, for each thread its own.
+    """Steps that undo changes. Each thread has steps of its own.
 
-    A metastore carries out each call by itself: there is no transaction of its database that holds
-    several. So a change is taken back by its opposite. Between the two others may see it; the
-    locks of the statement keep them from acting on it.
+    A metastore carries out each call by itself: no transaction of its database spans several. So a
+    change is undone by the opposite change. Others may see the change in between, but the locks of
+    the statement keep them from acting on it.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Undo:
 
     @contextmanager
     def unless_done(self) -> Iterator[None]:
-        """Any exception inside takes back what was noted there, the last first."""
+        """On any exception inside the ``with`` block, run the steps noted there, the last first."""
         with ExitStack() as stack:
             self._local.stack = stack
             try:
@@ -34,15 +34,15 @@ class Undo:
                 self._local.stack = None
 
     def by(self, step: Callable[..., Any], *arguments: Any) -> None:
-        """Note how to take back what has just been done; nothing outside of `unless_done`."""
+        """Note the step that undoes the last change. Outside of `unless_done` this does nothing."""
         stack: ExitStack | None = getattr(self._local, "stack", None)
         if stack is not None:
             stack.callback(_try, step, *arguments)
 
 
 def _try(step: Callable[..., Any], *arguments: Any) -> None:
-    """The error that led here is the one to be seen."""
+    """Run a step. Its own error is only logged: the error that made us undo is the one to raise."""
     try:
         step(*arguments)
     except Exception:
-        _log.warning("a change could not be taken back by %s", step.__name__, exc_info=True)
+        _log.warning("a change could not be undone by %s", step.__name__, exc_info=True)

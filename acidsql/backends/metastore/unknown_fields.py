@@ -1,7 +1,7 @@
-"""A binary protocol that keeps the fields our IDL does not have.
+"""A binary protocol that keeps fields that our IDL does not have.
 
-A table or partition that is read, changed and written back replaces what the metastore has: a field
-that got lost on the way would be erased, like skew, privileges or whatever a later Hive adds.
+A table or partition that is read, changed and written back replaces the metastore's. A field that
+got lost on the way would be erased, such as skew, privileges or a field of a later Hive.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from acidsql.backends.metastore.decoder import KEPT, Decoder, item_type
 
 
 class KeepingProtocol(TBinaryProtocol):
-    """Reads and writes like `TBinaryProtocol`, unknown fields included."""
+    """Reads and writes like `TBinaryProtocol`, with unknown fields."""
 
     def __init__(self, transport: Any) -> None:
         super().__init__(transport)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Where a metastore is: its servers, and how to talk to them."""
+"""The URL of a metastore: its servers, and how to talk to them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NEEDED = {
     "token": ("transport", ("http",)),
     "path": ("transport", ("http",)),
 }
-"""Options that say nothing without another one."""
+"""Options that have no effect without another option, with the values which that one needs."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,7 +40,7 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """What errors and logs say.
+        """The name of the server in errors and logs.
 
         >>> Endpoint("::1").name
         'thrift://[::1]:9083'
@@ -51,8 +51,9 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """How a server is recognised, and how we are: files in PEM format. None of them: the system's
-    certificates, and no certificate of ours.
+    """The certificates of a TLS connection: files in PEM format.
+
+    Without ``cafile`` the system's certificates are trusted. Without ``certfile`` we show none.
     """
 
     cafile: str | None = None
@@ -62,7 +63,7 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """User and password, which the metastore has checked by LDAP or whatever it is set up with."""
+    """User and password, which the metastore checks, for example by LDAP."""
 
     user: str
     password: str = field(repr=False)
@@ -70,14 +71,18 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class Kerberos:
-    """``principal`` is the servers' (hive.metastore.kerberos.principal); _HOST: each one's name."""
+    """A login with Kerberos.
+
+    ``principal`` is that of the servers (hive.metastore.kerberos.principal). _HOST in it stands for
+    the name of each server.
+    """
 
     principal: str
 
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """Hive 4's other transport: ``path`` is that of the URL, ``token`` a JWT."""
+    """Transport by HTTP (Hive 4). ``path`` is the path of the HTTP URL, ``token`` is a JWT."""
 
     path: str = "metastore"
     token: str | None = field(default=None, repr=False)
@@ -87,11 +92,11 @@ class Http:
 class Place:
     """The servers of one metastore, which share its database, and how to talk to them.
 
-    ``timeout_s`` is how long a whole call may take, to its last byte and with all other tries
-    (hive.metastore.client.socket.timeout, 600 s in Hive as well, is there for each read);
-    ``connect_timeout_s`` how long a server may take to accept, TLS and login included. ``framed``
-    is hive.metastore.thrift.framed.transport.enabled, which counts where there is neither login
-    nor HTTP.
+    ``timeout_s`` bounds a whole call, to its last byte and with all further tries. (Hive has the
+    same default of 600 s in hive.metastore.client.socket.timeout, but for each read.)
+    ``connect_timeout_s`` bounds the time that a server takes to accept, with TLS and login.
+    ``framed`` is hive.metastore.thrift.framed.transport.enabled. It has no effect with a login or
+    HTTP.
     """
 
     endpoints: tuple[Endpoint, ...]
@@ -104,16 +109,16 @@ class Place:
 
     @property
     def name(self) -> str:
-        """What errors and logs say, without credentials."""
+        """The names of the servers in errors and logs, without credentials."""
         return ",".join(e.name for e in self.endpoints)
 
     @classmethod
     def of(cls, url: str, environment: Mapping[str, str] = os.environ) -> Place:
-        """From one URL, or several with commas between them as hive.metastore.uris has them.
+        """The place of one URL, or of several with commas between them as in hive.metastore.uris.
 
-        Without a server, or with the option ``conf``, what is not in the URL is taken from the
-        hive-site.xml in the directory of ``conf``, else of HIVE_CONF_DIR. ConfigError if the URL
-        is none, or has an option that is unknown or would be ignored.
+        Without a server, or with the option ``conf``, a hive-site.xml supplies what the URL does
+        not say. Its directory is ``conf`` or else HIVE_CONF_DIR. ConfigError if the URL is not
+        valid, or has an option that is unknown or would have no effect.
 
         >>> Place.of("thrift://a,b:9084?timeout=60").name
         'thrift://a:9083,thrift://b:9084'
@@ -147,21 +152,24 @@ def _require_known(options: Mapping[str, str]) -> None:
         if key not in _OPTIONS:
             raise ConfigError(
                 f'unknown option "{key}" of the metastore URL',
-                hint=f"Known are {', '.join(_OPTIONS)}.",
+                hint=f"The known options are {', '.join(_OPTIONS)}.",
             )
 
 
 def _require_heeded(said: Mapping[str, str], options: Mapping[str, str]) -> None:
-    """Refuse what the URL says to no effect. A hive-site.xml may: it is for others too."""
+    """Refuse options of the URL that would have no effect.
+
+    A hive-site.xml may have such properties: it serves other clients, too.
+    """
     login, over_http = said.get("auth", "none").lower(), _http(options) is not None
     if login != "none" and over_http:
         raise ConfigError(
-            f"auth={login} of the metastore URL is not for transport=http",
-            detail="Over HTTP a metastore is told the user of connect, or given a token.",
+            f"auth={login} of the metastore URL cannot be used with transport=http",
+            detail="Over HTTP a metastore gets the user of connect, or a token.",
         )
     for key, (other, values) in _NEEDED.items():
         if key in said and options.get(other, "").lower() not in values:
-            raise ConfigError(f"{key} of the metastore URL is for {other}={values[0]}")
+            raise ConfigError(f"{key} of the metastore URL needs {other}={values[0]}")
 
 
 def _with_site(
@@ -202,7 +210,7 @@ def _endpoint(text: str) -> Endpoint:
         port = 0
     usable = parts.scheme == "thrift" and parts.hostname and port != 0
     if not usable or parts.path.strip("/"):
-        # Not quoted: it may hold what was meant as a password.
+        # The text is not quoted: a part of it may be meant as a password.
         raise ConfigError("the metastore URL cannot be read", hint=_HINT)
     assert parts.hostname is not None
     return Endpoint(parts.hostname, port or DEFAULT_PORT)
@@ -213,7 +221,7 @@ def _tls(options: Mapping[str, str]) -> Tls | None:
     if _flag(options, "ssl"):
         return Tls(*files)
     if any(files):
-        raise ConfigError("certificates of the metastore URL are for ssl=true")
+        raise ConfigError("certificates of the metastore URL need ssl=true")
     return None
 
 
@@ -224,7 +232,7 @@ def _login(options: Mapping[str, str]) -> Plain | Kerberos | None:
         case "plain" | "ldap":
             if not options.get("user") or "password" not in options:
                 raise ConfigError(
-                    "the metastore wants a user and a password",
+                    "auth=plain of the metastore URL needs a user and a password",
                     hint="Write thrift://user:password@host:9083.",
                 )
             return Plain(options["user"], options["password"])
@@ -238,7 +246,7 @@ def _login(options: Mapping[str, str]) -> Plain | Kerberos | None:
             return Kerberos(principal)
         case other:
             raise ConfigError(
-                f'auth of the metastore URL is none, plain or kerberos, not "{other}"'
+                f'auth of the metastore URL must be none, plain or kerberos, not "{other}"'
             )
 
 
@@ -249,7 +257,9 @@ def _http(options: Mapping[str, str]) -> Http | None:
         case "http":
             return Http(options.get("path", "metastore").strip("/"), options.get("token"))
         case other:
-            raise ConfigError(f'"{other}" is no transport of a metastore URL: binary or http')
+            raise ConfigError(
+                f'transport of the metastore URL must be binary or http, not "{other}"'
+            )
 
 
 def _seconds(options: Mapping[str, str], key: str, default: float) -> float:
@@ -261,12 +271,12 @@ def _seconds(options: Mapping[str, str], key: str, default: float) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < float("inf"):
-        raise ConfigError(f'"{text}" is no time in seconds for {key} of the metastore URL')
+        raise ConfigError(f'{key} of the metastore URL must be seconds above 0, not "{text}"')
     return seconds
 
 
 def _flag(options: Mapping[str, str], key: str) -> bool:
     text = options.get(key, "false").lower()
     if text not in ("true", "false"):
-        raise ConfigError(f'{key} of the metastore URL is "true" or "false", not "{text}"')
+        raise ConfigError(f'{key} of the metastore URL must be "true" or "false", not "{text}"')
     return text == "true"

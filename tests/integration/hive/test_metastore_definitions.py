@@ -126,7 +126,9 @@ def test_properties(both: OneMetastore) -> None:
     both.theirs("ALTER TABLE t SET TBLPROPERTIES ('c' = 'd')")
     assert "a" not in both.described("t")
     assert ("", "c", "d") in both.acidsql("DESCRIBE FORMATTED t")
-    with pytest.raises(UnsupportedStatementError, match="'numRows' is the metastore's own"):
+    with pytest.raises(
+        UnsupportedStatementError, match="only the metastore may set the property 'numRows'"
+    ):
         both.acidsql("ALTER TABLE t SET TBLPROPERTIES ('numRows' = '5')")
 
 

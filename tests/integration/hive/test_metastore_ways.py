@@ -99,7 +99,7 @@ def test_too_many_open_transactions(version: int, tmp_path: Path) -> None:
         hive.run("!count")
         with pytest.raises(TooManyOpenTxnsError, match=r"hive\.max\.open\.txns") as caught:
             store.open_txn("ann", "here")
-        assert caught.value.detail == "5 transactions are open in the metastore, where it is 5."
+        assert caught.value.detail == "5 transactions are open in the metastore, whose limit is 5."
         store.abort_txn(opened[0])
         with pytest.raises(TooManyOpenTxnsError):
             store.open_txn("ann", "here")

@@ -355,7 +355,7 @@ def test_check_table_names_what_an_earlier_release_left(earlier):
     assert {Path(path).parent.name for _, path, _, _ in found} == {
         "delete_delta_0000003_0000003_0001", "delete_delta_0000003_0000003_0002",
     }  # fmt: skip
-    assert all("compact 'major'" in detail for *_, detail in found)
+    assert all("COMPACT 'major'" in detail for *_, detail in found)
 
 
 @pytest.mark.parametrize("kind", ["minor", "major"])

@@ -97,7 +97,7 @@ def test_another_server_may_want_us() -> None:
             for _ in range(2):
                 assert len(client.call("get_all_databases")) == 1000
         assert len(asked) == 1
-        with pytest.raises(StorageError, match="takes our login") as caught:
+        with pytest.raises(StorageError, match="accepts our login") as caught:
             client_of(servers.replace("ret@", "RET@")).__enter__()
         assert len(asked) == 2, "a refusal is final"
         detail = caught.value.detail or ""
@@ -110,7 +110,7 @@ def test_a_refusal_beside_a_server_that_is_gone() -> None:
     with server.fake, listening(server.serve) as port, socket.create_server(("127.0.0.1", 0)) as s:
         gone = s.getsockname()[1]
         s.close()
-        with pytest.raises(StorageError, match="takes our login") as caught:
+        with pytest.raises(StorageError, match="accepts our login") as caught:
             client_of(f"thrift://ann:wrong@127.0.0.1:{gone},127.0.0.1:{port}").__enter__()
     assert not isinstance(caught.value, NoConnectionError)
     assert f"{gone}: Connection refused." in (caught.value.detail or "")
@@ -288,14 +288,14 @@ def test_what_is_no_url(url: str) -> None:
 @pytest.mark.parametrize(
     ("url", "why"),
     [
-        ("thrift://h?auth=kerberos&transport=http", "auth=kerberos of the metastore URL is not"),
-        ("thrift://ann:secret@h?transport=HTTP", "auth=plain of the metastore URL is not for"),
-        ("thrift://h?principal=hive/_HOST@R", "principal of the metastore URL is for auth=ker"),
-        ("thrift://ann:secret@h?principal=hive/_HOST@R", "principal of the metastore URL is for"),
-        ("thrift://h?auth=kerberos&user=ann", "user of the metastore URL is for auth=plain"),
-        ("thrift://h?password=secret", "password of the metastore URL is for auth=plain"),
-        ("thrift://h?token=secret", "token of the metastore URL is for transport=http"),
-        ("thrift://h?path=elsewhere", "path of the metastore URL is for transport=http"),
+        ("thrift://h?auth=kerberos&transport=http", "auth=kerberos of the metastore URL cannot"),
+        ("thrift://ann:secret@h?transport=HTTP", "auth=plain of the metastore URL cannot"),
+        ("thrift://h?principal=hive/_HOST@R", "principal of the metastore URL needs auth=ker"),
+        ("thrift://ann:secret@h?principal=hive/_HOST@R", "principal of the metastore URL needs"),
+        ("thrift://h?auth=kerberos&user=ann", "user of the metastore URL needs auth=plain"),
+        ("thrift://h?password=secret", "password of the metastore URL needs auth=plain"),
+        ("thrift://h?token=secret", "token of the metastore URL needs transport=http"),
+        ("thrift://h?path=elsewhere", "path of the metastore URL needs transport=http"),
         ("thrift:?conf={site}&transport=http&auth=kerberos", "auth=kerberos of the metastore URL"),
     ],
 )
@@ -359,7 +359,7 @@ def test_a_hive_site(tmp_path: Path) -> None:
     ("text", "why"),
     [
         ("<configuration/>", "no hive.metastore.uris"),
-        ("<configuration>", "no XML"),
+        ("<configuration>", "not valid XML"),
         (
             '<!DOCTYPE c [<!ENTITY x SYSTEM "file:///etc/passwd">]><configuration>&x;'
             "</configuration>",
@@ -371,7 +371,7 @@ def test_a_hive_site(tmp_path: Path) -> None:
             "includes another file",
         ),
         (SITE.replace("m1.example", "${host}"), "not resolved"),
-        (SITE.replace("90s", "soon"), "no time"),
+        (SITE.replace("90s", "soon"), "not a time"),
         (
             SITE.replace("metastore.use.SSL", "metastore.thrift.compact.protocol.enabled").replace(
                 ">false<", ">true<"

@@ -175,7 +175,7 @@ def test_a_name_that_is_lost_in_the_middle_of_a_life(
 
 
 def test_a_name_that_is_none() -> None:
-    with pytest.raises(NoConnectionError, match="is no name of a host"):
+    with pytest.raises(NoConnectionError, match="is not a host name"):
         MetastoreClient(Place.of(f"thrift://{'a' * 70}.example"), "ann")
 
 

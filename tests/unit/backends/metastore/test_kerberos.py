@@ -178,7 +178,7 @@ def test_protections(server: Server, offer: int, chosen: str) -> None:
 @pytest.mark.parametrize("offer", ["", "00010000", "08010000", "0401"])
 def test_a_protection_that_nobody_knows(server: Server, offer: str) -> None:
     server.offer = bytes.fromhex(offer)
-    with listening(server.serve) as port, pytest.raises(StorageError, match="no protection"):
+    with listening(server.serve) as port, pytest.raises(StorageError, match="no known protection"):
         client_of(url(port)).__enter__()
 
 

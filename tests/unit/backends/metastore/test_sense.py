@@ -125,7 +125,7 @@ LOCK = hms.ShowLocksResponseElement(
         (
             {**ANY_TABLE, "get_partition_names": lambda *_: ["k"]},
             lambda s: s.partition_names(T),
-            "It has what is not a partition name: 'k'.",
+            "It has a text that is not a partition name: 'k'.",
         ),
         (
             {**ANY_TABLE, "get_partition_names": lambda *_: ["k=1/l=2"]},

@@ -92,7 +92,9 @@ def test_no_note_of_ours_about_files_that_others_write():
 def test_what_the_metastore_notes_about_rows_is_no_property():
     noted = {"COLUMN_STATS_ACCURATE": "{}", "numRows": "7", "transient_lastDdlTime": "1"}
     assert table_from(struct(parameters=noted)) == PLAIN
-    with pytest.raises(UnsupportedStatementError, match="'numRows' is the metastore's own"):
+    with pytest.raises(
+        UnsupportedStatementError, match="only the metastore may set the property 'numRows'"
+    ):
         table_to(replace(PLAIN, parameters={"numRows": "7"}))
 
 
@@ -170,7 +172,7 @@ def test_text_with_head_lines_or_nested_values():
         ({"accessType": 2, "requiredWriteCapabilities": ["MAGICWRITE", "EXTWRITE"]},
          "The metastore asks for MAGICWRITE for writing."),
         ({"descriptor": {"sortCols": [hms.Order(col="id", order=1)]}},
-         "Its files are sorted (SORTED BY), which acidsql does not keep up."),
+         "Its files are sorted (SORTED BY), and acidsql does not write sorted files."),
         ({"descriptor": {"bucketCols": ["b"], "numBuckets": 2,
                          "cols": [hms.FieldSchema(name="b", type="binary")]}},
          'It is bucketed by "b" of type binary, which Hive hashes in its own way.'),

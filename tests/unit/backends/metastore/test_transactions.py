@@ -138,7 +138,7 @@ def test_no_transaction_is_opened(
         assert caught.value.detail == "Internal error processing open_txns."
         assert caught.value.hint == "The metastore's log says why."
     else:
-        assert caught.value.detail == "9 transactions are open in the metastore, where it is 10."
+        assert caught.value.detail == "9 transactions are open in the metastore, whose limit is 10."
 
 
 # -- snapshots
@@ -738,7 +738,7 @@ def test_too_many_write_ids_for_hive_3(metastore: Open) -> None:
         get_open_txns=lambda: open_txns(9, []),
         get_valid_write_ids=lambda _: write_ids(0, []),
     )
-    with pytest.raises(TxnError, match="cannot pass over 10000000 write ids"):
+    with pytest.raises(TxnError, match="cannot skip 10000000 write ids"):
         store.seed_write_id(TABLE, WriteId(10_000_000))
 
 
