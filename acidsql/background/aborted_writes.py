@@ -72,14 +72,14 @@ def _remove(table: Table, written: Sequence[TxnComponent], scope: BackgroundScop
             return all_txns
         files, markers = list_marked_files(location, storage)
         doomed = aborted(files, write_ids, seen, markers, table.kind)
-        doomed += _unfilled(location, depth, files, write_ids, seen, storage)
+        doomed += _without_files(location, depth, files, write_ids, seen, storage)
         for path in doomed:
-            storage.remove(_own(f"{location}/{path}", places, location))
+            storage.remove(_own_path(f"{location}/{path}", places, location))
         kept |= {owners[w] for w in _covered(files, doomed, write_ids)}
     return kept
 
 
-def _own(full: str, places: Collection[str], location: str) -> OwnPath:
+def _own_path(full: str, places: Collection[str], location: str) -> OwnPath:
     """The path as one below the innermost directory that the catalog names.
 
     A directory that the catalog names may be a symbolic link; below it no link is followed.
@@ -115,7 +115,7 @@ def _covered(
     }
 
 
-def _unfilled(
+def _without_files(
     location: str,
     depth: int,
     files: Sequence[ListedFile],

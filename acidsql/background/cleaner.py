@@ -37,7 +37,7 @@ def _clean(compaction: Compaction, scope: BackgroundScope) -> int:
         # Asked again: the table may have been renamed or dropped before our lock was granted.
         if txn is None or compaction not in scope.txns.ready_to_clean():
             return 0
-        if not _is_removed(compaction, name, scope):
+        if not _remove_due(compaction, name, scope):
             return 0
         # mark_cleaned makes a Hive Metastore forget the aborted writes of the place. None of their
         # files may be left then, so our lock must still hold.
@@ -46,20 +46,20 @@ def _clean(compaction: Compaction, scope: BackgroundScope) -> int:
     return 1
 
 
-def _is_removed(compaction: Compaction, name: TableName, scope: BackgroundScope) -> bool:
+def _remove_due(compaction: Compaction, name: TableName, scope: BackgroundScope) -> bool:
     """Remove the obsolete directories; False if the directory is missing, so nothing is known."""
     table = scope.catalog.find_table(name)
     if table is None:
         return True
     valid_txns = scope.txns.valid_txns()
-    write_ids = _capped(scope.txns.valid_write_ids([name], valid_txns)[name], compaction)
+    write_ids = _covered_write_ids(scope.txns.valid_write_ids([name], valid_txns)[name], compaction)
     directory = partition_directory(scope.catalog, table, compaction.partition_name)
     if directory is None:
         return True
     if not scope.storage.exists(directory.location):
         # A missing directory may come back with its files, as when a disk is mounted again.
         return False
-    settled = _settled(valid_txns, compaction)
+    settled = _settled_txns(valid_txns, compaction)
     minor = compaction.type is CompactionType.MINOR
     _remove_obsolete(directory.location, write_ids, settled, scope.storage, minor=minor)
     _remove_unfinished(directory.location, valid_txns, scope.storage)
@@ -93,7 +93,7 @@ def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> N
             storage.remove(doomed)
 
 
-def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteIdList:
+def _covered_write_ids(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteIdList:
     """The write ids that the compaction covered and that lie below every open write id."""
     highest = compaction.highest_write_id
     mark = min(write_ids.high_watermark, write_ids.min_open - 1)
@@ -107,7 +107,7 @@ def _capped(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteId
     )
 
 
-def _settled(txns: ValidTxnList, compaction: Compaction) -> ValidTxnList:
+def _settled_txns(txns: ValidTxnList, compaction: Compaction) -> ValidTxnList:
     """The transactions that began before the compaction's commit, below every open transaction.
 
     Directories with a higher visibility id come from a later compaction. A reader that opened

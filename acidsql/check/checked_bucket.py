@@ -53,7 +53,7 @@ class CheckedBucket:
         there = RowIdRanges.together([ranges for _, ranges in parts])
         for file in deleted:
             self._find_orphans(file, there)
-            _find_own(file, there)
+            _find_own_deletes(file, there)
         problems = [
             *(self._problem(f.path, *found) for f in (*inserted, *deleted) for found in f.found),
             *(f.unreadable for f in (*inserted, *deleted) if f.unreadable is not None),
@@ -131,7 +131,7 @@ class CheckedBucket:
         return Problem(path, kind, detail, self.partition.name)
 
 
-def _find_own(file: CheckedFile, there: RowIdRanges) -> None:
+def _find_own_deletes(file: CheckedFile, there: RowIdRanges) -> None:
     """Find deletes of rows of the same write id that are still there.
 
     A minor compaction of Hive 4 over that write id alone keeps both row and delete, and Hive 4's

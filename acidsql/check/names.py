@@ -37,7 +37,7 @@ class Names:
 
     ``write_ids`` is the snapshot. ``highest`` is the highest write id that was given out; the store
     was asked after the listing was made. While ``compacting``, a worker may be writing a hidden
-    directory.
+    directory. The files of a write id that is still open are not judged.
     """
 
     kind: TableKind

@@ -38,12 +38,12 @@ def check_table(
     missing = {p.path for p in names if p.kind is ProblemKind.MISSING_DIRECTORY}
     there = tuple(p for p in wanted.partitions if p.location not in missing)
     read = check_directories(replace(wanted, partitions=there), txn.valid_txns, storage)
-    found = _committed(read.problems, snapshot.table.name, store)
+    found = _without_folded(read.problems, snapshot.table.name, store)
     problems = sorted({*names, *found}, key=lambda p: (p.path, p.kind.value, p.detail))
     return replace(read, problems=tuple(problems))
 
 
-def _committed(problems: Sequence[Problem], table: TableName, store: Store) -> list[Problem]:
+def _without_folded(problems: Sequence[Problem], table: TableName, store: Store) -> list[Problem]:
     """The problems that are left after COMMIT.
 
     Own deletes of an uncommitted write id are left out: COMMIT folds them.
@@ -160,7 +160,7 @@ class _NameCheck:
                 found.setdefault(place, []).append("/".join(parts[depth:]))
         for place, files in sorted(found.items()):
             path = f"{root}/{place}" if place else root
-            kind = _beside(place, files, table.kind, latest, depth)
+            kind = _problem_beside(place, files, table.kind, latest, depth)
             if kind is not None:
                 detail = "the catalog knows no such partition, so its rows are not read"
                 if kind is not ProblemKind.UNKNOWN_PARTITION:
@@ -173,7 +173,7 @@ class _NameCheck:
         return [PartitionLocation(p.name, p.location) for p in found]
 
 
-def _beside(
+def _problem_beside(
     place: str, files: Sequence[str], kind: TableKind, latest: ValidWriteIdList, depth: int
 ) -> ProblemKind | None:
     """The problem of a directory outside of every partition; None if it may be committed yet."""

@@ -68,7 +68,7 @@ def service_command(
             with stop_signals() as stop:
                 serve(session, stop, Timetable(0, interval_s), housekeeping)
             return
-        supervisor = Supervisor(tell)
+        supervisor = Supervisor(report_failure)
         supervisor.attempt("housekeeper", session.run_housekeeper, None)
         run_round(session, click.echo, supervisor)
         if supervisor.failures or session.failures:
@@ -113,7 +113,7 @@ def serve(
     A failure of any kind is printed, and the work is tried again in its next round. The end prints
     how often each kind of work failed.
     """
-    supervisor = Supervisor(tell)
+    supervisor = Supervisor(report_failure)
     while not stop.is_set():
         now_s = clock()
         if housekeeping.is_due(now_s):
@@ -138,7 +138,7 @@ def run_round(session: Session, report: Callable[[str], object], supervisor: Sup
         report(f"cleaner: {count_text(cleaned, 'compaction')} cleaned")
 
 
-def tell(name: str, error: BaseException) -> None:
+def report_failure(name: str, error: BaseException) -> None:
     """Print an error: an AcidSqlError as commands print it, any other error with its trace."""
     if isinstance(error, AcidSqlError):
         click.echo(error_text(error), err=True)

@@ -129,7 +129,7 @@ def _fragment(
         t.kind in (Kind.WORD, Kind.QUOTED) and unquote(t).lower() == ROW_ID for t in tokens
     )
     if mentions:
-        walk.refuse_hidden_row_id()
+        walk.refuse_row_id_leaks()
     walk.check_parameters([(t.kind, t.text, t.start - start) for t in tokens])
     line, column = source.place(start)
     return Fragment(

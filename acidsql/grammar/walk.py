@@ -12,10 +12,10 @@ from acidsql.grammar.cursor import refuse_catalog
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.statements.fragment import Parameter, Star, TableRef
 
-_NO_FUNCTIONS = ("IDENTIFIER", "STREAM", "TABLE")
+_TABLE_WORDS = ("IDENTIFIER", "STREAM", "TABLE")
 """Words that look like a function in FROM but name a table."""
 _REFLECTION = frozenset({"java_method", "reflect", "try_reflect"})
-_UNPLAIN_STAR = ("except_", "except", "replace", "rename", "ilike")
+_STAR_CLAUSES = ("except_", "except", "replace", "rename", "ilike")
 _NOT_SPARK = (exp.Connect, exp.Fetch, exp.Final, exp.HistoricalData, exp.MatchRecognize)
 """Clauses that sqlglot accepts in a query, but that Spark does not have."""
 
@@ -34,7 +34,7 @@ class TreeWalk:
     tables: dict[int, TableRef] = field(default_factory=dict)
     parameters: list[Parameter] = field(default_factory=list)
     stars: list[tuple[int, int, str | None, tuple[int, ...]]] = field(default_factory=list)
-    hidden: list[tuple[int, str]] = field(default_factory=list)
+    row_id_leaks: list[tuple[int, str]] = field(default_factory=list)
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
 
     def run(self, tree: exp.Expr) -> None:
@@ -66,9 +66,9 @@ class TreeWalk:
             stars.append(Star(start, end, qualifier, tuple(sorted(index[s] for s in sources))))
         return stars
 
-    def refuse_hidden_row_id(self) -> None:
+    def refuse_row_id_leaks(self) -> None:
         """Refuse a place whose meaning would change if a table showed its row__id."""
-        for offset, what in sorted(self.hidden):
+        for offset, what in sorted(self.row_id_leaks):
             self.source.refuse(
                 f"{what} cannot be used together with row__id",
                 self.base + offset,
@@ -95,12 +95,12 @@ class TreeWalk:
             case exp.Column() if len(node.parts) > 2:
                 self._qualifier(node)
             case exp.Star():
-                self._star_elsewhere(node)
+                self._star_outside_list(node)
             case exp.Join() if node.args.get("method") == "NATURAL":
-                self.hidden.append((self._start(node), "NATURAL JOIN"))
+                self.row_id_leaks.append((self._start(node), "NATURAL JOIN"))
             case exp.Pivot():
                 what = "UNPIVOT" if node.args.get("unpivot") else "PIVOT"
-                self.hidden.append((self._start(node), what))
+                self.row_id_leaks.append((self._start(node), what))
             case _:
                 pass
 
@@ -119,7 +119,7 @@ class TreeWalk:
             self._refuse(node, f"{node.key.upper()} is not supported", "See docs/statements.md.")
         if isinstance(node, exp.Anonymous) and node.name.lower() in _REFLECTION:
             self._refuse_reflection(node)
-        if isinstance(node, exp.Anonymous) and node.name.upper() in _NO_FUNCTIONS:
+        if isinstance(node, exp.Anonymous) and node.name.upper() in _TABLE_WORDS:
             self._refuse(
                 node, f"{node.name.upper()}(…) is not supported", "Write the table's name itself."
             )
@@ -212,14 +212,14 @@ class TreeWalk:
             refs = [(s.alias_or_name, s.text("db"), s.alias) for s in sources]
         return ["" if alias else db.lower() for n, db, alias in refs if n.lower() == name]
 
-    def _star_elsewhere(self, star: exp.Star) -> None:
+    def _star_outside_list(self, star: exp.Star) -> None:
         """Note a star that does not stand directly in a select list; ``count(*)`` is left out."""
         node: exp.Expr = star.parent if isinstance(star.parent, exp.Column) else star
         parent = node.parent
         plain = isinstance(parent, exp.Select) and node.arg_key == "expressions"
         counts = isinstance(parent, exp.Count) and node is star
         if not plain and not counts:
-            self.hidden.append((star.meta.get("start", 0), "a star inside an expression"))
+            self.row_id_leaks.append((star.meta.get("start", 0), "a star inside an expression"))
 
     def _select(self, select: exp.Select) -> None:
         direct = list(_direct_sources(select))
@@ -230,9 +230,9 @@ class TreeWalk:
             start, end = star.meta.get("start", -1), star.meta.get("end", -1) + 1
             if start < 0 or self.code[start:end] != "*":
                 where = max(start, self._start(select))
-                self.hidden.append((where, "TABLE or FROM without a select list"))
-            elif any(star.args.get(key) for key in _UNPLAIN_STAR):
-                self.hidden.append((start, "a star with EXCEPT"))
+                self.row_id_leaks.append((where, "TABLE or FROM without a select list"))
+            elif any(star.args.get(key) for key in _STAR_CLAUSES):
+                self.row_id_leaks.append((start, "a star with EXCEPT"))
             elif isinstance(node, exp.Column):
                 self._qualified_star(node, direct)
             else:
@@ -263,7 +263,7 @@ class TreeWalk:
                 if id(source) in self.tables:
                     sources.append(self.tables[id(source)].start)
         if not found:
-            self.hidden.append((start, f"the star of {'.'.join(parts)}"))
+            self.row_id_leaks.append((start, f"the star of {'.'.join(parts)}"))
         self.stars.append((start, end, parts[-1], tuple(sources)))
 
 

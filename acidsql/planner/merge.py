@@ -25,7 +25,7 @@ _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
 """The order of the legs' statement ids. It is Hive 3's, whose multi-insert sorts sinks by name."""
 
 
-_CHANCE = {
+_NONDETERMINISTIC = {
     *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
     *("monotonically_increasing_id", "spark_partition_id"),
     *("input_file_name", "input_file_block_start", "input_file_block_length"),
@@ -48,7 +48,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             line=statement.target.line,
             column=statement.target.column,
         )
-    _refuse_chance(statement.on)
+    _refuse_nondeterministic(statement.on)
     row_id = any(f.mentions_row_id for f in _fragments(statement))
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
@@ -178,12 +178,12 @@ class _MergePlanner:
         return SetColumn(column=column.name, value=SqlText.of(name))
 
 
-def _refuse_chance(on: Fragment) -> None:
+def _refuse_nondeterministic(on: Fragment) -> None:
     """AnalysisError for a nondeterministic function: Spark may evaluate ON several times."""
     for function in on.tree.find_all(exp.Func):
         start, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
         name = on.text[start:end]
-        if name.lower() not in _CHANCE:
+        if name.lower() not in _NONDETERMINISTIC:
             continue
         before = on.text[:start].split("\n")
         raise AnalysisError(

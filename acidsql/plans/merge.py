@@ -72,11 +72,13 @@ class MergePlan(Node):
 
     def starting_at(self, first: StatementId) -> MergePlan:
         """The plan with its legs' statement ids counted from ``first``."""
-        matched = tuple(leg.model_copy(update=_moved(leg, first)) for leg in self.matched)
+        matched = tuple(leg.model_copy(update=_renumbered(leg, first)) for leg in self.matched)
         leg = self.not_matched
-        not_matched = leg and leg.model_copy(update=_moved(leg, first))
+        not_matched = leg and leg.model_copy(update=_renumbered(leg, first))
         return self.model_copy(update={"matched": matched, "not_matched": not_matched})
 
 
-def _moved(leg: UpdateLeg | DeleteLeg | InsertLeg, first: StatementId) -> dict[str, StatementId]:
+def _renumbered(
+    leg: UpdateLeg | DeleteLeg | InsertLeg, first: StatementId
+) -> dict[str, StatementId]:
     return {"statement_id": StatementId(first + leg.statement_id)}

@@ -126,7 +126,7 @@ class Session:
         self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
-        weakref.finalize(self, _abandoned, self._transactions, self._leases)
+        weakref.finalize(self, _close_later, self._transactions, self._leases)
 
     @property
     def new_warehouse(self) -> str | None:
@@ -153,7 +153,7 @@ class Session:
         started_s = time.perf_counter()
         try:
             statement = parse(sql, line, column, reflection=self._reflection)
-            result = self._try(statement, named_arguments(args, sql), retries)
+            result = self._run_with_retries(statement, named_arguments(args, sql), retries)
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
@@ -335,7 +335,9 @@ class Session:
 
     # -- one match over statements -----------------------------------------------------------------
 
-    def _try(self, statement: Statement, arguments: dict[str, Any], retries: int) -> Result:
+    def _run_with_retries(
+        self, statement: Statement, arguments: dict[str, Any], retries: int
+    ) -> Result:
         if retries and (self._transactions.in_block or not self._transactions.autocommit):
             raise ConfigError(
                 "a single statement of a transaction cannot be retried",
@@ -435,7 +437,7 @@ class Session:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
 
 
-def _abandoned(transactions: TransactionControl, leases: Leases) -> None:
+def _close_later(transactions: TransactionControl, leases: Leases) -> None:
     """Give the closing of a session that nobody closed to the thread of its leases."""
     leases.soon(transactions.close)
     leases.soon(leases.close)

@@ -107,7 +107,7 @@ class TransactionControl:
         """Carry out a statement about the transaction itself, such as COMMIT."""
         match statement:
             case Begin():
-                return _done("begin", self.begin(read_only=statement.read_only))
+                return _block_result("begin", self.begin(read_only=statement.read_only))
             case Commit():
                 return self.commit()
             case Rollback():
@@ -145,19 +145,19 @@ class TransactionControl:
 
     def commit(self) -> Result:
         """End the block. Everything that it wrote becomes visible at once, or nothing does."""
-        with self._ending() as block:
+        with self._ended_block() as block:
             if block is None:
                 return Result("commit", message="OK")
             block.commit(self._store, self._engine, self._leases.pins)
-            return _done("commit", block)
+            return _block_result("commit", block)
 
     def rollback(self) -> Result:
         """End the block. Nothing that it wrote stays."""
-        with self._ending() as block:
+        with self._ended_block() as block:
             if block is None:
                 return Result("rollback", message="OK")
             block.lose(TxnError("ROLLBACK"), self._engine)
-            return _done("rollback", block)
+            return _block_result("rollback", block)
 
     def commit_if(self, block: TransactionBlock) -> None:
         """`commit`, unless a statement has ended the block already."""
@@ -175,7 +175,7 @@ class TransactionControl:
             self.rollback()
 
     @contextmanager
-    def _ending(self) -> Iterator[TransactionBlock | None]:
+    def _ended_block(self) -> Iterator[TransactionBlock | None]:
         """The open block, or None if autocommit is off and no statement has begun one.
 
         The block has ended when the ``with`` block is left. An interrupt before the ``with`` block
@@ -235,7 +235,7 @@ def _refuse_in_block(statement: Statement) -> None:
         )
 
 
-def _done(kind: str, block: TransactionBlock) -> Result:
+def _block_result(kind: str, block: TransactionBlock) -> Result:
     return Result(
         kind,
         txn_id=block.txn.txn_id,

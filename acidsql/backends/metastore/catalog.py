@@ -65,11 +65,13 @@ class MetastoreCatalog:
     """
 
     def __init__(
-        self, client: MetastoreClient, alone: Callable[[TableName], AbstractContextManager[None]]
+        self,
+        client: MetastoreClient,
+        definition_locked: Callable[[TableName], AbstractContextManager[None]],
     ) -> None:
-        """``alone`` locks a table's definition, so that no other acidsql overwrites a change."""
+        """``definition_locked`` keeps other acidsql clients from changing a table's definition."""
         self._client = client
-        self._alone = alone
+        self._definition_locked = definition_locked
         self._partitions = PartitionCalls(client)
         self._undo = Undo()
         self._roots: Roots | None = None
@@ -153,18 +155,18 @@ class MetastoreCatalog:
             raise table_not_found(name) from None
 
     def alter_table(self, table: Table) -> None:
-        with self._alone(table.name):
+        with self._definition_locked(table.name):
             struct = self._require(table.name)
             before = copied(struct)
             change_table(struct, table)
             cascade = bool(struct.partitionKeys) and struct.sd.cols != before.sd.cols
             self._alter(table.name, struct, cascade)
             # Others may commit rows before the old definition is put back, so its statistics go.
-            _without_statistics(before)
+            _remove_statistics(before)
             self._undo.by(self._put_back, table.name, before, cascade)
 
     def _put_back(self, name: TableName, before: Struct, cascade: bool) -> None:
-        with self._alone(name):
+        with self._definition_locked(name):
             self._alter(name, before, cascade)
 
     def _alter(self, name: TableName, struct: Struct, cascade: bool = False) -> None:
@@ -339,7 +341,7 @@ class MetastoreCatalog:
         before = copied(struct)
         struct.values = values_of(renamed.name)
         struct.sd.location = location_of(renamed.location)
-        _without_statistics(struct)
+        _remove_statistics(struct)
         self._partitions.rename(before.values, struct)
         self._undo.by(self._partitions.rename, struct.values, before)
 
@@ -349,16 +351,16 @@ class MetastoreCatalog:
         struct = self._require(name)
         for some in batches([str(p) for p in partitions]):
             found = self._partitions.named(struct, some, keep_unknown=True)
-            self._partitions.alter(struct, [p for p in found if _without_statistics(p)])
-        if not _without_statistics(struct):
+            self._partitions.alter(struct, [p for p in found if _remove_statistics(p)])
+        if not _remove_statistics(struct):
             return
-        with self._alone(name):
+        with self._definition_locked(name):
             struct = self._require(name)
-            if _without_statistics(struct):
+            if _remove_statistics(struct):
                 self._alter(name, struct)
 
 
-def _without_statistics(struct: Struct) -> bool:
+def _remove_statistics(struct: Struct) -> bool:
     """Remove the statistics of rows from a Table or Partition. Returns whether it had some."""
     parameters = struct.parameters or {}
     said = [key for key in STATISTICS if key in parameters]

@@ -1,7 +1,7 @@
-// What acidsql uses of the Hive Metastore's service: methods, structs and fields of Hive 3.1 and 4.x.
+// The methods, structs and fields of the Hive Metastore's service that acidsql uses, of Hive 3.1 and 4.x.
 //
-// Nothing has a default, so that what is not set is not sent: servers tell "not set" from "set to the default".
-// Names are Hive's, spelling mistakes included. "4" marks what Apache Hive 3.1 does not have.
+// No field has a default, so a field that is not set is not sent: to servers, "not set" differs from "the default".
+// Names are Hive's, with its spelling mistakes. "4" marks what Apache Hive 3.1 does not have.
 // A struct that is read, changed and written back keeps its other fields: see unknown_fields.py.
 
 // -- exceptions

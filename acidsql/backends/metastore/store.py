@@ -52,7 +52,7 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         client = MetastoreClient(Place.of(url), user, sleep)
         policy = policy or TxnPolicy()
         MetastoreCompactions.__init__(self, client, policy)
-        MetastoreCatalog.__init__(self, client, self._alone_with)
+        MetastoreCatalog.__init__(self, client, self._definition_locked_for)
         self._open = TxnOpener(self, user, socket.gethostname(), policy)
 
     @property
@@ -80,7 +80,7 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
             self.commit_txn(txn_id, reached, written)
 
     @contextmanager
-    def _alone_with(self, table: TableName) -> Iterator[None]:
+    def _definition_locked_for(self, table: TableName) -> Iterator[None]:
         """Keep every other acidsql from changing the definition of a table.
 
         A definition is changed by reading it and writing all of it back. The locks of statements do

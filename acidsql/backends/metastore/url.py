@@ -134,7 +134,7 @@ class Place:
             servers, options = _with_site(servers, options, environment)
         credentials, servers = _take_credentials(servers)
         options = {**options, **credentials}
-        _require_heeded({**said, **credentials}, options)
+        _require_effective({**said, **credentials}, options)
         endpoints = tuple(_endpoint(text) for text in servers.split(","))
         return cls(
             tuple(dict.fromkeys(endpoints)),
@@ -156,7 +156,7 @@ def _require_known(options: Mapping[str, str]) -> None:
             )
 
 
-def _require_heeded(said: Mapping[str, str], options: Mapping[str, str]) -> None:
+def _require_effective(said: Mapping[str, str], options: Mapping[str, str]) -> None:
     """Refuse options of the URL that would have no effect.
 
     A hive-site.xml may have such properties: it serves other clients, too.
