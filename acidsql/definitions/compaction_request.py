@@ -67,7 +67,7 @@ def compaction_result(number: CompactionId, txns: TxnManager, *, finished: bool)
     if finished:
         done = _entry(number, txns)
         if done is None:
-            message += "\nIt is gone with its table or partition"
+            message += "\nThe compaction is gone with its table or partition"
             return Result("compact", message=message)
         if done.state in _UNFINISHED:
             message += f"\nCompaction with id {number} is still {done.state.word}"

@@ -69,7 +69,7 @@ def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) ->
         txn.lock(creation_locks(table.name))
         if scope.store.find_table(table.name) is not None:
             if if_not_exists:
-                return Result("create", message=EXISTS)
+                return exists_already(table.name)
             raise table_exists(table.name)
         adoption = adopt_location(table, scope, txn, chosen=chosen)
         scope.storage.make_directory(table.location)
@@ -79,7 +79,9 @@ def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) ->
     return Result("create", message=_created(table, adoption))
 
 
-EXISTS = "it exists already"
+def exists_already(name: TableName) -> Result:
+    """The result of CREATE TABLE IF NOT EXISTS for a name that is taken."""
+    return Result("create", message=f"table {name} exists already")
 
 
 def creation_locks(name: TableName) -> list[LockComponent]:
@@ -125,7 +127,7 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     """Drop the table, and its files unless it is external. The message names what stays on disk."""
     name = table_name(statement.target, scope.names)
     if statement.if_exists and scope.store.find_table(name) is None:
-        return Result("drop", message="it does not exist")
+        return Result("drop", message=f"table {name} does not exist")
     table = find_target(statement.target, scope.names)
     with scope.transaction() as txn:
         scope.release(lambda held: held == name)

@@ -7,10 +7,10 @@ import re
 from dataclasses import replace
 
 from acidsql.definitions.create_table import (
-    EXISTS,
     adopt_location,
     creation_locks,
     database_location,
+    exists_already,
     new_table_name,
     parameters_of,
     table_of,
@@ -60,7 +60,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     """Write the query's rows into a new directory. The commit makes the directory a table."""
     name = new_table_name(statement.table.target, scope)
     if statement.table.if_not_exists and scope.store.find_table(name) is not None:
-        return Result("create", message=EXISTS)
+        return exists_already(name)
     statement = _with_full_location(statement, scope)
     seen = SeenNames(scope.names)
     plan = plan_query(statement.query, seen, scope.arguments)
@@ -69,7 +69,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         txn.lock(creation_locks_as(name, plan))
         if scope.store.find_table(name) is not None:
             if statement.table.if_not_exists:
-                return Result("create", message=EXISTS)
+                return exists_already(name)
             raise table_exists(name)
         if not seen.still_hold():
             raise AnalysisError(

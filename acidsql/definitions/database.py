@@ -21,7 +21,7 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
     name = statement.name.name.lower()
     refuse_name(name, Named.DATABASE, line=statement.name.line, column=statement.name.column)
     if statement.if_not_exists and name in scope.store.databases():
-        return Result("create", message="it exists already")
+        return Result("create", message=f"database {name} exists already")
     home = scope.store.database(DEFAULT_DATABASE)
     parent = database_location(home, scope.warehouse, {"EXTERNAL": "TRUE"})
     chosen = statement.location
@@ -43,7 +43,7 @@ def drop_database(statement: DropDatabase, scope: Scope) -> Result:
         scope.release(lambda table: table.database == name)
         txn.lock(database_drop_locks(name))
         if statement.if_exists and name not in scope.store.databases():
-            return Result("drop", message="it does not exist")
+            return Result("drop", message=f"database {name} does not exist")
         database = scope.store.database(name)
         neighbours = Neighbours(scope)
         notes = _drop_tables(name, scope, neighbours) if statement.cascade else []
