@@ -15,11 +15,10 @@ import pyarrow as pa
 from acidsql.engines.selection import SelectedFile, Selection
 from acidsql.layout.arrow import Array
 from acidsql.model.row_id import RowId
-from acidsql.orc.exact import has_nanoseconds
+from acidsql.orc.exact import is_exact, is_finer_than_micros
 from acidsql.orc.keys import DeletedRows, Flags, RowIds
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import ROW
-from acidsql.orc.timestamps import is_exact, is_finer_than_micros
 from acidsql.ports.storage import Storage
 
 _THREADS = 8
@@ -51,7 +50,7 @@ def fine_rows(
 def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str]) -> RowIds | None:
     source = storage.local_path(file.path) or storage.open_input(file.path)
     with open_orc(source, file.path, file.length, exact=True) as opened:
-        if opened.exact is None or not has_nanoseconds(opened.source, opened.tail, columns):
+        if not opened.file.has_nanoseconds(columns):
             return None
         parts = []
         number = 0

@@ -22,13 +22,12 @@ from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, ColumnType
-from acidsql.orc.footer import append_metadata, read_tail
+from acidsql.orc.footer import append_metadata
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
-from acidsql.orc.sink import OrcSink
-from acidsql.orc.splice import Nanos, splice
-from acidsql.orc.values import fitting, storable_rows
+from acidsql.orc.timestamps import MendedSink
+from acidsql.orc.values import fitting, storable
 from acidsql.orc.writer import CODECS
 
 _PARQUET_CODECS = ("none", "snappy", "gzip", "zstd", "lz4")
@@ -72,16 +71,16 @@ class RowWriter:
         self.rows = 0
         self._format = format
         self._schema = row_schema(format.columns)
-        self._nanos: list[Nanos] = []
         with self._clear_errors("written"):
             self._open: Any = self._create()
-            self._write(self._schema.empty_table())
+            if format.format is FileFormat.PARQUET:
+                self._open.write(self._schema.empty_table())
 
     def _create(self) -> Any:
         match self._format.format:
             case FileFormat.ORC:
                 codec = CODECS[self._format.compression]
-                return OrcSink(self.path, compression=codec)
+                return MendedSink(self.path, self._schema, compression=codec)
             case FileFormat.PARQUET:
                 return ParquetSink(self.path, self._schema, self._format.compression)
             case FileFormat.TEXT:
@@ -91,47 +90,36 @@ class RowWriter:
 
     def write_rows(self, rows: pa.RecordBatch) -> None:
         """Write rows whose columns are found by name."""
-        table = pa.Table.from_arrays(self._stored(rows), schema=self._schema)
+        fit = storable if self._format.format is FileFormat.ORC else fitting
+        arrays = [fit(rows.column(c.name), c) for c in self._format.columns]
         with self._clear_errors("written"):
-            self._write(table)
+            self._write(arrays)
         self.rows += rows.num_rows
 
-    def _stored(self, rows: pa.RecordBatch) -> list[Array]:
-        columns = self._format.columns
-        if self._format.format is not FileFormat.ORC:
-            return [fitting(rows.column(c.name), c) for c in columns]
-        stored = storable_rows(rows, columns)
-        self._nanos = self._nanos or [Nanos() for _ in stored.nanos]
-        for nanos, (count, left) in zip(self._nanos, stored.nanos, strict=True):
-            nanos.add(count, left)
-        arrays: list[Array] = stored.array.flatten()
-        return arrays
-
-    def _write(self, table: pa.Table) -> None:
+    def _write(self, arrays: Sequence[Array]) -> None:
         match self._format.format:
-            case FileFormat.ORC | FileFormat.PARQUET:
-                self._open.write(table)
+            case FileFormat.ORC:
+                self._open.write(arrays)
+            case FileFormat.PARQUET:
+                self._open.write(self._table(arrays))
             case FileFormat.TEXT:
                 columns, delimiter = self._format.columns, self._format.field_delimiter
-                self._open.write(encode_lines(table, columns, delimiter))
+                self._open.write(encode_lines(self._table(arrays), columns, delimiter))
             case _:
                 assert_never(self._format.format)
+
+    def _table(self, arrays: Sequence[Array]) -> pa.Table:
+        return pa.Table.from_arrays(list(arrays), schema=self._schema)
 
     def close(self) -> RowWriter:
         """Finish the file; removes it when that fails."""
         with self._clear_errors("finished"):
-            self._open.close()
             if self._format.format is FileFormat.ORC:
-                self._finish_orc()
+                # The footer has to name the calendar, which is not Hive's old one.
+                append_metadata(self.path, self._open.finish(), {})
+            else:
+                self._open.close()
         return self
-
-    def _finish_orc(self) -> None:
-        """Fractions that pyarrow cannot write, and the calendar, which is not Hive's old one."""
-        tail = read_tail(self.path)
-        if any(nanos.parts for nanos in self._nanos):
-            splice(self.path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
-            tail = read_tail(self.path)
-        append_metadata(self.path, tail, {})
 
     def discard(self) -> None:
         """Stop writing and remove the file."""

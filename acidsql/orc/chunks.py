@@ -35,19 +35,6 @@ def decompress_section(section: bytes, compression: str, block_size: int) -> byt
     return bytes(result)
 
 
-def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int, int]:
-    """Where each chunk starts, and the end → how many decompressed bytes come before."""
-    starts = {0: 0}
-    at = before = 0
-    while at < len(section):
-        size = int.from_bytes(section[at : at + CHUNK_HEADER], "little") >> 1
-        chunk = section[at : at + CHUNK_HEADER + size]
-        at += len(chunk)
-        before += len(decompress_section(chunk, compression, block_size))
-        starts[at] = before
-    return starts
-
-
 def original_chunks(data: bytes, compression: str, block_size: int) -> bytes:
     """The data as a section that needs no compressor: every chunk is marked as original.
 

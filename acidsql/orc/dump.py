@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.layout.arrow import Array, DataType
+from acidsql.orc.exact import exact_texts, is_exact
 from acidsql.orc.reader import Source, open_orc
-from acidsql.orc.timestamps import exact_texts, is_exact
 
 
 def dump(source: Source, path: str = "") -> Iterator[str]:

@@ -1,167 +1,70 @@
-"""Read an ORC file's timestamps as EXACT, without pyarrow's loss.
+"""EXACT timestamps: seconds of any year and their nanoseconds, the form that loses nothing.
 
-pyarrow is shown a file whose timestamps are called bigint: what it decodes are then the stored
-seconds. The nanoseconds stand in a stream of their own, which is decoded here.
+No Arrow type holds both: 64 bits count nanoseconds from 1677 to 2262 only, and a Hive table may
+have nanoseconds in any year. So this form stays, whatever becomes of pyarrow's ORC reader.
 """
 
 from __future__ import annotations
 
-import io
-from collections.abc import Iterator
-from typing import Any, BinaryIO
-
+import numpy as np
 import pyarrow as pa
-import pyarrow.orc as pa_orc
+from numpy.typing import NDArray
 
-from acidsql.layout.arrow import Array
-from acidsql.orc.footer import (
-    FOOTER_STATISTICS,
-    FOOTER_TYPE,
-    JULIAN,
-    LONG,
-    TIMESTAMP,
-    TIMESTAMP_INSTANT,
-    TYPE_KIND,
-    FileTail,
-    encode,
-    footer_and_postscript,
-)
-from acidsql.orc.protobuf import bytes_field, fields
-from acidsql.orc.run_length import Unsigned, decode_unsigned
-from acidsql.orc.stripe import SECONDARY, StripeFooter, read_section, read_stripe_footer
-from acidsql.orc.timestamps import is_fine, restored
+from acidsql.layout.arrow import Array, DataType
 
-_KINDS = (TIMESTAMP, TIMESTAMP_INSTANT)
+Longs = NDArray[np.int64]
+
+EXACT = pa.struct([("__acidsql_seconds", pa.int64()), ("__acidsql_nanos", pa.int64())])
+"""Seconds since 1970, rounded down, and the nanoseconds that follow them (0 to 999,999,999)."""
 
 
-class ExactFile:
-    """A file with timestamps; a stripe comes as pyarrow gives it, but for these."""
-
-    def __init__(self, source: BinaryIO, tail: FileTail) -> None:
-        self._source, self._tail = source, tail
-        self._file: Any = pa_orc.ORCFile(pa.PythonFile(_SecondsView(source, tail), "r"))
-
-    def read_stripe(self, number: int) -> pa.RecordBatch:
-        """One stripe, all columns. ValueError if it is malformed."""
-        batch = self._file.read_stripe(number)
-        footer = read_stripe_footer(self._source, self._tail, self._tail.stripes[number])
-        columns = self._tail.types[0].children
-        arrays = [self._restored(a, c, footer) for a, c in zip(batch.columns, columns, strict=True)]
-        return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
-
-    def _restored(self, array: Array, column: int, footer: StripeFooter) -> Array:
-        kind = self._tail.types[column]
-        if kind.kind in _KINDS:
-            zone = footer.zone if kind.kind == TIMESTAMP else ""
-            julian = self._tail.calendar == JULIAN
-            nanos = _nanos(self._source, self._tail, column, footer)
-            return restored(array, nanos, zone, julian=julian)
-        if not any(self._has_timestamps(child) for child in kind.children):
-            return array
-        mask: Array = array.is_null() if array.null_count else None
-        if isinstance(array, pa.StructArray):
-            pairs = zip(array.flatten(), kind.children, strict=True)
-            children = [self._restored(child, at, footer) for child, at in pairs]
-            named = [f.with_type(c.type) for f, c in zip(array.type, children, strict=True)]
-            return pa.StructArray.from_arrays(children, fields=named, mask=mask)
-        if isinstance(array, pa.MapArray):
-            keys, items = (
-                self._restored(inner, at, footer)
-                for inner, at in zip((array.keys, array.items), kind.children, strict=True)
-            )
-            maps: Array = pa.MapArray
-            typed = pa.map_(keys.type, items.type)
-            return maps.from_arrays(array.offsets, keys, items, typed, mask=mask)
-        assert isinstance(array, pa.ListArray)
-        values = self._restored(array.values, kind.children[0], footer)
-        lists: Array = pa.ListArray
-        inner = array.type.field(0).with_type(values.type)
-        return lists.from_arrays(array.offsets, values, pa.list_(inner), mask=mask)
-
-    def _has_timestamps(self, column: int) -> bool:
-        kind = self._tail.types[column]
-        return kind.kind in _KINDS or any(map(self._has_timestamps, kind.children))
+def is_exact(kind: DataType) -> bool:
+    """Whether this is the type EXACT."""
+    return bool(kind == EXACT)
 
 
-def has_nanoseconds(source: BinaryIO, tail: FileTail, columns: frozenset[str]) -> bool:
-    """Whether a file has timestamps finer than microseconds in these columns of its rows.
+def is_timestamp(kind: DataType) -> bool:
+    """Whether this is EXACT or one of Arrow's timestamp types."""
+    return is_exact(kind) or bool(pa.types.is_timestamp(kind))
 
-    In any column, if one of these is not there.
+
+def exact(seconds: Longs, nanos: Longs, nulls: NDArray[np.bool_]) -> Array:
+    """An array of EXACT."""
+    parts = [pa.array(seconds), pa.array(nanos)]
+    return pa.StructArray.from_arrays(parts, fields=list(EXACT), mask=pa.array(nulls))
+
+
+def parts_of(array: Array) -> tuple[Longs, Longs]:
+    """The seconds and the nanoseconds of EXACT, both 0 at nulls."""
+    seconds, nanos = (np.asarray(part.fill_null(0), np.int64) for part in array.flatten())
+    return seconds, nanos
+
+
+def microseconds(ticks: Longs, nulls: NDArray[np.bool_], zone: str | None = None) -> Array:
+    """An Arrow array of timestamps from microseconds since 1970."""
+    return pa.array(ticks, pa.int64(), mask=nulls).cast(pa.timestamp("us", tz=zone))
+
+
+def microseconds_of(array: Array) -> Array:
+    """EXACT as microseconds, rounded down."""
+    seconds, nanos = parts_of(array)
+    return microseconds(seconds * 10**6 + nanos // 1000, np.asarray(array.is_null()))
+
+
+def exact_texts(array: Array) -> list[str]:
+    """Each of EXACT as text with nine digits of a fraction; 1970-01-01 at nulls.
+
+    >>> exact_texts(exact(np.array([-1]), np.array([5]), np.array([False])))
+    ['1969-12-31 23:59:59.000000005']
     """
-    if not tail.may_be_fine:
-        return False
-    row = tail.types[tail.types[0].children[-1] if tail.is_acid else 0]
-    children = {n.lower(): c for n, c in zip(row.names, row.children, strict=True)}
-    there = columns <= children.keys()
-    wanted = {
-        inner
-        for name, child in children.items()
-        if not there or name in columns
-        for inner in _inside(tail, child)
-    }
-    for stripe in tail.stripes:
-        footer = read_stripe_footer(source, tail, stripe)
-        if any(is_fine(_nanos(source, tail, c, footer)) for c in tail.timestamps if c in wanted):
-            return True
-    return False
+    seconds, nanos = parts_of(array)
+    whole = np.datetime_as_string(seconds.astype("datetime64[s]")).tolist()
+    pairs = zip(whole, nanos.tolist(), strict=True)
+    return [f"{text.replace('T', ' ')}.{fraction:09d}" for text, fraction in pairs]
 
 
-def _inside(tail: FileTail, column: int) -> Iterator[int]:
-    yield column
-    for child in tail.types[column].children:
-        yield from _inside(tail, child)
-
-
-def _nanos(source: BinaryIO, tail: FileTail, column: int, footer: StripeFooter) -> Unsigned:
-    stream = footer.find(SECONDARY, column)
-    if stream is None:
-        return decode_unsigned(b"").values
-    if not footer.is_version_2(column):
-        raise ValueError("its numbers are encoded as before Hive 0.12")
-    return decode_unsigned(read_section(source, tail, stream.offset, stream.length)).values
-
-
-class _SecondsView(io.RawIOBase):
-    """The file, its timestamps declared as bigint."""
-
-    def __init__(self, source: BinaryIO, tail: FileTail) -> None:
-        self._source, self._start = source, tail.footer_start
-        self._end = footer_and_postscript(tail, _seconds_footer(tail))
-        self._at = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._at
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        size = self._start + len(self._end)
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: size}[whence]
-        return self._at
-
-    def read(self, size: int = -1) -> bytes:
-        end = self._start + len(self._end) if size < 0 else self._at + size
-        data = b""
-        if self._at < self._start:
-            self._source.seek(self._at)
-            data = self._source.read(min(end, self._start) - self._at)
-        behind = max(self._at, self._start) - self._start
-        data += self._end[behind : max(end - self._start, 0)]
-        self._at += len(data)
-        return data
-
-
-def _seconds_footer(tail: FileTail) -> bytes:
-    footer = bytearray()
-    for number, value in fields(tail.footer):
-        if number == FOOTER_TYPE and isinstance(value, bytes):
-            parts = fields(value)
-            bigint = (encode(n, LONG if n == TYPE_KIND and v in _KINDS else v) for n, v in parts)
-            footer += bytes_field(number, b"".join(bigint))
-        elif number != FOOTER_STATISTICS:  # those of timestamps are none of a bigint
-            footer += encode(number, value)
-    return bytes(footer)
+def is_finer_than_micros(array: Array) -> NDArray[np.bool_]:
+    """Whether each of EXACT has nanoseconds that a number of microseconds cannot express."""
+    _, nanos = parts_of(array)
+    result: NDArray[np.bool_] = nanos % 1000 != 0
+    return result

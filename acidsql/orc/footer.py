@@ -28,6 +28,10 @@ JULIAN = 1
 """Calendar of a footer: hybrid Julian and Gregorian, as Hive 4 writes."""
 PROLEPTIC = 2
 """Calendar of a footer: proleptic Gregorian, as pyarrow counts days, though it does not say so."""
+SWITCH_DAY = -141427
+"""1582-10-15 in days since 1970: the first day that both calendars count alike."""
+SKIPPED_DAYS = 10
+"""The days before it that only the proleptic calendar has: 1582-10-05 to 1582-10-14."""
 
 _MAGIC = b"ORC"
 _TAIL_GUESS = 16 * 1024

@@ -7,17 +7,14 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.orc as pa_orc
 
 from acidsql.errors import CorruptFileError, MissingFileError
 from acidsql.orc.belonging import require_kind
-from acidsql.orc.calendar import has_dates, proleptic
 from acidsql.orc.damage import naming
-from acidsql.orc.exact import ExactFile
-from acidsql.orc.footer import JULIAN, FileTail, read_tail
+from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.schema import (
     CURRENT_TRANSACTION,
     EVENT_COLUMNS,
@@ -32,6 +29,7 @@ from acidsql.orc.statistics import (
     contradiction,
     read_statistics,
 )
+from acidsql.orc.timestamps import MendedFile
 
 Source = BinaryIO | str
 """A seekable stream, or a path in the local file system."""
@@ -39,25 +37,21 @@ Source = BinaryIO | str
 
 @dataclass(frozen=True, slots=True)
 class OrcInput:
-    """An opened ORC file: its tail and pyarrow's reader. ``path`` names it in errors.
+    """An opened ORC file: its tail and its reader. ``path`` names the file in errors.
 
     ``statistics`` are those of an ACID file's event columns, None where there are none to trust.
-    With ``exact``, timestamps of whole stripes are EXACT.
     """
 
     path: str
     tail: FileTail
-    file: Any
-    source: BinaryIO
-    exact: ExactFile | None = None
+    file: MendedFile
     statistics: FileStatistics | None = None
 
     @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the whole file."""
         with naming(self.path):
-            schema: pa.Schema = self.file.schema
-        return schema
+            return self.file.schema
 
     def stripes(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
         """Each stripe that has rows, all columns or those named (``row.a`` for one inside)."""
@@ -73,10 +67,7 @@ class OrcInput:
     def unverified_stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
         """One stripe as it is."""
         with naming(self.path):
-            if self.exact is not None and names is None:
-                return self._dated(self.exact.read_stripe(number))
-            columns = None if names is None else list(names)
-            return self._dated(self.file.read_stripe(number, columns=columns))
+            return self.file.read_stripe(number, names)
 
     def _verify(self, number: int, batch: pa.RecordBatch) -> None:
         """ORC has no checksums, but a sum and bounds. A wrong row id would delete another row."""
@@ -104,8 +95,7 @@ class OrcInput:
         if batches:
             return pa.Table.from_batches(batches)
         with naming(self.path):
-            table: pa.Table = self.file.read(columns=None if names is None else list(names))
-            return table
+            return self.file.read(names)
 
     def names(self, columns: Sequence[str] | None) -> list[str] | None:
         """The names to read for the event columns and these columns of ``row``, as far as there."""
@@ -115,13 +105,6 @@ class OrcInput:
             row = self.schema.field(ROW).type
             there = {row.field(at).name for at in range(row.num_fields)}
         return [*KEY_COLUMNS, *(f"{ROW}.{name}" for name in columns if name in there)]
-
-    def _dated(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self.tail.calendar != JULIAN or not any(map(has_dates, batch.schema.types)):
-            return batch
-        return pa.RecordBatch.from_arrays(
-            [proleptic(column) for column in batch.columns], schema=batch.schema
-        )
 
 
 @contextmanager
@@ -150,13 +133,12 @@ def open_orc(
         if length is not None:
             # Part of a file is only ever a streamed one, which is small.
             source = io.BytesIO(source.read(length))
-        file = pa_orc.ORCFile(pa.PythonFile(cast("Any", source), "r"))
-        exact_file = ExactFile(source, tail) if exact and tail.timestamps else None
+        file = MendedFile(source, tail, exact=exact)
     statistics = None
     # Hive 3 writes none where it has no row index.
     if tail.is_acid and tail.row_index_stride > 0:
         statistics = read_statistics(source, tail, path, len(EVENT_COLUMNS))
-    yield OrcInput(path, tail, file, source, exact_file, statistics)
+    yield OrcInput(path, tail, file, statistics)
 
 
 def read_events(

@@ -21,7 +21,7 @@ from acidsql.model.types import (
     PrimitiveType,
     StructType,
 )
-from acidsql.orc.timestamps import EXACT
+from acidsql.orc.exact import EXACT
 
 OPERATION = "operation"
 ORIGINAL_TRANSACTION = "originalTransaction"
@@ -45,7 +45,7 @@ DELETE = 2
 """An event that takes a row away; its ``row`` is null."""
 
 TimestampForm = Literal["us", "exact"]
-"""Microseconds, which reach every year Hive has; or `orc.timestamps.EXACT`, which loses nothing."""
+"""Microseconds, which reach every year Hive has; or `orc.exact.EXACT`, which loses nothing."""
 
 _PRIMITIVES: dict[str, DataType] = {
     "boolean": pa.bool_(),

@@ -20,12 +20,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.layout.arrow import Array
-from acidsql.orc.calendar import SKIPPED_DAYS, SWITCH_DAY
 from acidsql.orc.chunks import decompress_section
 from acidsql.orc.damage import naming
-from acidsql.orc.footer import DATE, JULIAN, TIMESTAMP, TIMESTAMP_INSTANT, FileTail
+from acidsql.orc.exact import is_exact
+from acidsql.orc.footer import (
+    DATE,
+    JULIAN,
+    SKIPPED_DAYS,
+    SWITCH_DAY,
+    TIMESTAMP,
+    TIMESTAMP_INSTANT,
+    FileTail,
+)
 from acidsql.orc.protobuf import fields
-from acidsql.orc.timestamps import is_exact
 
 _POSTSCRIPT_METADATA = 5
 _FOOTER_STATISTICS = 7

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,41 +20,34 @@ from acidsql.model.types import (
     StructType,
     walk_types,
 )
-from acidsql.orc.nested import has_leaf, map_leaves
+from acidsql.orc.exact import is_exact, is_timestamp, parts_of
+from acidsql.orc.nested import has_leaf
 from acidsql.orc.nulls import settled
-from acidsql.orc.run_length import Unsigned
 from acidsql.orc.schema import arrow_type
-from acidsql.orc.timestamps import is_exact, to_store
 
 
-@dataclass(frozen=True, slots=True)
-class Storable:
-    """Values as pyarrow is to write them.
-
-    ``nanos`` has an entry for each timestamp leaf, in the order of ORC's columns: how many values
-    are not null, and the encoded nanoseconds pyarrow cannot write.
-    """
-
-    array: Array
-    nanos: tuple[tuple[int, Unsigned | None], ...]
-
-
-def storable_rows(rows: pa.RecordBatch, columns: Sequence[Column]) -> Storable:
+def storable_rows(rows: pa.RecordBatch, columns: Sequence[Column]) -> Array:
     """The rows as the struct a file stores, columns found by name.
 
     Raises InvalidValueError, naming the column, for a value the column's type or ORC cannot hold.
     """
     stored = [storable(rows.column(c.name), c) for c in columns]
-    fields = [pa.field(c.name, s.array.type) for c, s in zip(columns, stored, strict=True)]
+    fields = [pa.field(c.name, s.type) for c, s in zip(columns, stored, strict=True)]
     if not fields:
         raise ValueError("a table without columns cannot be stored")
-    array = pa.StructArray.from_arrays([s.array for s in stored], fields=fields)
-    return Storable(array, tuple(leaf for s in stored for leaf in s.nanos))
+    return pa.StructArray.from_arrays(stored, fields=fields)
 
 
-def storable(array: Array, column: Column) -> Storable:
-    """One column's values as ORC stores them. Timestamps may be EXACT."""
-    return _without_nanos(fitting(array, column), column)
+def storable(array: Array, column: Column) -> Array:
+    """One column's values as an ORC file can hold them; timestamps in microseconds or EXACT."""
+    result = fitting(array, column)
+    if any(_is_in_last_second(leaf) for leaf in _leaves(result) if is_timestamp(leaf.type)):
+        raise InvalidValueError(
+            f'column "{column.name}" cannot hold a fraction of the last second before 1970',
+            detail="ORC takes the last second before 1970 for the first one after.",
+            hint="Truncate it to seconds, for example with date_trunc('second', …).",
+        )
+    return result
 
 
 def fitting(array: Array, column: Column) -> Array:
@@ -73,27 +66,13 @@ def fitting(array: Array, column: Column) -> Array:
     return _bounded(settled(result), column.type, column)
 
 
-def _without_nanos(array: Array, column: Column) -> Storable:
-    nanos: list[tuple[int, Unsigned | None]] = []
-
-    def change(leaf: Array) -> Array:
-        stored, left = to_store(leaf)
-        nanos.append((len(leaf) - leaf.null_count, left))
-        return stored
-
-    try:
-        array = map_leaves(array, _is_timestamp, change)
-    except ValueError as error:
-        raise InvalidValueError(
-            f'column "{column.name}" cannot hold a fraction of the last second before 1970',
-            detail=f"{error}.",
-            hint="Truncate it to seconds, for example with date_trunc('second', …).",
-        ) from error
-    return Storable(array, tuple(nanos))
-
-
-def _is_timestamp(kind: DataType) -> bool:
-    return is_exact(kind) or bool(pa.types.is_timestamp(kind))
+def _is_in_last_second(leaf: Array) -> bool:
+    """Whether a timestamp is a millisecond or more after 1969-12-31 23:59:59, but before 1970."""
+    if is_exact(leaf.type):
+        seconds, nanos = parts_of(leaf)
+        return bool(((seconds == -1) & (nanos >= 10**6)).any())
+    ticks = np.asarray(leaf.cast(pa.int64()).fill_null(0), np.int64)
+    return ticks.min(initial=0) < 0 and bool(((ticks < 0) & (ticks >= -999_000)).any())
 
 
 def _cast(array: Array, wanted: DataType) -> Array:
@@ -175,14 +154,14 @@ def _unscaled(array: Array) -> Array:
 
 
 def _leaves(array: Array) -> Iterator[Array]:
-    """The primitive arrays inside an array, without what stands beneath nulls of a list or map."""
+    """The primitive and EXACT arrays inside an array, without the values beneath a null list."""
     if isinstance(array, pa.MapArray):
         first, last = array.offsets[0].as_py(), array.offsets[-1].as_py()
         yield from _leaves(array.keys.slice(first, last - first))
         yield from _leaves(array.items.slice(first, last - first))
     elif isinstance(array, pa.ListArray):
         yield from _leaves(array.flatten())
-    elif isinstance(array, pa.StructArray):
+    elif isinstance(array, pa.StructArray) and not is_exact(array.type):
         for child in array.flatten():
             yield from _leaves(child)
     else:

@@ -27,7 +27,6 @@ from acidsql.orc.footer import (
     NANOSECONDS,
     STATS,
     append_metadata,
-    read_tail,
 )
 from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
 from acidsql.orc.nulls import settled
@@ -39,9 +38,7 @@ from acidsql.orc.schema import (
     ROW,
     event_schema,
 )
-from acidsql.orc.sink import OrcSink
-from acidsql.orc.splice import Nanos, splice
-from acidsql.orc.timestamps import is_fine
+from acidsql.orc.timestamps import MendedSink
 from acidsql.orc.values import storable_rows
 
 ACID_FORMAT_VERSION = "2"
@@ -103,14 +100,12 @@ class EventWriter:
         self.written: WrittenFile | None = None
         self._columns = tuple(columns)
         self._schema = event_schema(columns)
-        self._nanos: list[Nanos] = []
         self._track = KeyTrack()
         self._inserts = self._deletes = 0
         self._open: Any = None
         try:
-            self._open = OrcSink(path, compression=codec, stripe_size=stripe_bytes or STRIPE_BYTES)
-            # Without this a file of no rows would have no columns either.
-            self._open.write(self._schema.empty_table())
+            stripe_size = stripe_bytes or STRIPE_BYTES
+            self._open = MendedSink(path, self._schema, compression=codec, stripe_size=stripe_size)
         except (OSError, pa.ArrowException) as error:
             self.discard()
             raise StorageError(f'file "{path}" cannot be written', detail=str(error)) from error
@@ -129,7 +124,7 @@ class EventWriter:
             _constant(bucket_property, count, np.int32),
             pa.array(np.arange(first, first + count, dtype=np.int64)),
             _constant(write_id, count, np.int64),
-            self._stored(rows),
+            storable_rows(rows, self._columns),
         ]
         self._track.add_stretch(RowId(write_id, bucket_property, first), count)
         self._inserts += count
@@ -170,11 +165,7 @@ class EventWriter:
         if self.written is not None:
             return self.written
         try:
-            self._open.close()
-            tail = read_tail(self.path)
-            if any(nanos.parts for nanos in self._nanos):
-                splice(self.path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
-                tail = read_tail(self.path)
+            tail = self._open.finish()
             assert tail.rows == self._inserts + self._deletes == self._track.rows
             append_metadata(self.path, tail, self._metadata([s.rows for s in tail.stripes]))
             size = os.path.getsize(self.path)
@@ -218,21 +209,13 @@ class EventWriter:
             raise ValueError("an insert event has no row")
         batch = pa.RecordBatch.from_arrays(rows.flatten(), names=[f.name for f in rows.type])
         if deletes == 0:
-            return self._stored(batch)
-        stored = self._stored(batch.filter(pa.array(is_insert)))
+            return storable_rows(batch, self._columns)
+        stored = storable_rows(batch.filter(pa.array(is_insert)), self._columns)
         return settled(stored.take(pa.array(np.cumsum(is_insert) - 1, mask=~is_insert)))
 
-    def _stored(self, rows: pa.RecordBatch) -> Array:
-        stored = storable_rows(rows, self._columns)
-        self._nanos = self._nanos or [Nanos() for _ in stored.nanos]
-        for nanos, (count, left) in zip(self._nanos, stored.nanos, strict=True):
-            nanos.add(count, left)
-        return stored.array
-
     def _write(self, arrays: Sequence[Array]) -> None:
-        table = pa.Table.from_arrays(list(arrays), schema=self._schema)
         try:
-            self._open.write(table)
+            self._open.write(arrays)
         except (OSError, pa.ArrowException) as error:
             fact = f'file "{self.path}" cannot be written'
             raise StorageError(fact, detail=str(error)) from error
@@ -243,7 +226,7 @@ class EventWriter:
             STATS: f"{self._inserts},0,{self._deletes}",
             ACID_VERSION: ACID_FORMAT_VERSION,
         }
-        if any(is_fine(part) for nanos in self._nanos for _, part in nanos.parts):
+        if self._open.has_nanoseconds:
             keys[NANOSECONDS] = "true"
         return keys
 

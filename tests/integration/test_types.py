@@ -15,8 +15,8 @@ import pytest
 
 import acidsql
 from acidsql.errors import InvalidValueError
+from acidsql.orc.exact import exact, exact_texts
 from acidsql.orc.reader import read_events
-from acidsql.orc.timestamps import exact, exact_texts
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import P0, columns
 

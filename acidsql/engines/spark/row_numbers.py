@@ -23,11 +23,11 @@ from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
 from acidsql.model.types import VOID, spark_type
 from acidsql.orc.evolution import current_rows
+from acidsql.orc.exact import is_exact, microseconds_of
 from acidsql.orc.keys import longs, valid_events
 from acidsql.orc.nested import map_leaves
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import CURRENT_TRANSACTION, INSERT, OPERATION, ROW, arrow_type
-from acidsql.orc.timestamps import is_exact, microseconds_of
 from acidsql.orc.types import file_columns
 from acidsql.ports.storage import Storage
 

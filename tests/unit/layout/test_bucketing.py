@@ -9,8 +9,8 @@ import pytest
 from acidsql.layout.bucketing import bucket_hashes, bucket_numbers, is_bucketable
 from acidsql.layout.timestamp_hash import hash_seconds
 from acidsql.model.types import ColumnType, parse_type
+from acidsql.orc.exact import is_exact
 from acidsql.orc.reader import read_events
-from acidsql.orc.timestamps import is_exact
 
 DATA = Path(__file__).parents[2] / "data" / "hive-written" / "states" / "bucketed"
 PLAIN = [

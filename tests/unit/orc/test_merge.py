@@ -9,6 +9,7 @@ import pytest
 from acidsql.errors import CorruptFileError, StorageError
 from acidsql.model.row_id import RowId
 from acidsql.orc.dump import dump
+from acidsql.orc.exact import exact_texts
 from acidsql.orc.footer import KEY_INDEX, STATS, read_tail
 from acidsql.orc.merge import (
     MergeInput,
@@ -18,7 +19,6 @@ from acidsql.orc.merge import (
     merge_minor_inserts,
 )
 from acidsql.orc.reader import read_events
-from acidsql.orc.timestamps import exact_texts
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, P1, columns, delete_file, insert_file, seen
 

@@ -7,9 +7,9 @@ import pyarrow.orc as pa_orc
 import pytest
 
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
-from acidsql.orc.calendar import proleptic
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.reader import iter_stripes, read_events, read_row_ids
+from acidsql.orc.timestamps.calendar import proleptic
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, columns, insert_file
 

@@ -7,11 +7,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from acidsql.layout.arrow import Array, DataType
-
-SWITCH_DAY = -141427
-"""1582-10-15, the first day both calendars count alike."""
-SKIPPED_DAYS = 10
-"""Before it: 1582-10-05 to 1582-10-14 are in the proleptic calendar only."""
+from acidsql.orc.footer import SWITCH_DAY
 
 _EPOCH = 2440588
 _JULIAN_OFFSET = 32082

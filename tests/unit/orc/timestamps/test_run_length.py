@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.orc.run_length import RUN_MAX, decode_unsigned, encode_unsigned
+from acidsql.orc.timestamps.run_length import RUN_MAX, decode_unsigned, encode_unsigned
 
 
 @pytest.mark.parametrize(

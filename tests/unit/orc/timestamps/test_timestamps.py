@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from acidsql.errors import CorruptFileError, InvalidValueError
 from acidsql.layout.arrow import Array
+from acidsql.orc.exact import exact
 from acidsql.orc.footer import append_metadata, read_tail
 from acidsql.orc.reader import open_orc
-from acidsql.orc.timestamps import decode_nanos, encode_nanos, exact, restored, to_store
+from acidsql.orc.timestamps.stored import decode_nanos, encode_nanos, restored, to_store
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import P0, columns
 

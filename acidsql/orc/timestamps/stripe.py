@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from acidsql.orc.chunks import decompress_section
+from acidsql.orc.chunks import CHUNK_HEADER, decompress_section
 from acidsql.orc.footer import FileTail, Stripe, encode
 from acidsql.orc.protobuf import bytes_field, fields
 
@@ -81,6 +81,19 @@ def read_bytes(source: BinaryIO, offset: int, length: int) -> bytes:
     if len(data) != length:
         raise ValueError("the file is shorter than its tail says")
     return data
+
+
+def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int, int]:
+    """Where each chunk starts, and the end → how many decompressed bytes come before."""
+    starts = {0: 0}
+    at = before = 0
+    while at < len(section):
+        size = int.from_bytes(section[at : at + CHUNK_HEADER], "little") >> 1
+        chunk = section[at : at + CHUNK_HEADER + size]
+        at += len(chunk)
+        before += len(decompress_section(chunk, compression, block_size))
+        starts[at] = before
+    return starts
 
 
 def with_streams(footer: StripeFooter, lengths: Mapping[tuple[int, int], int]) -> bytes:

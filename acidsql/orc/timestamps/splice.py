@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from acidsql.orc.chunks import CHUNK_HEADER, chunk_starts, decompress_section
+from acidsql.orc.chunks import CHUNK_HEADER, decompress_section
 from acidsql.orc.footer import (
     FOOTER_STATISTICS,
     FOOTER_STRIPE,
@@ -24,11 +24,18 @@ from acidsql.orc.footer import (
     original_section,
 )
 from acidsql.orc.protobuf import bytes_field, fields, packed_field, packed_numbers
-from acidsql.orc.run_length import RUN_MAX, Runs, Unsigned, decode_unsigned, encode_unsigned
-from acidsql.orc.stripe import (
+from acidsql.orc.timestamps.run_length import (
+    RUN_MAX,
+    Runs,
+    Unsigned,
+    decode_unsigned,
+    encode_unsigned,
+)
+from acidsql.orc.timestamps.stripe import (
     ROW_INDEX,
     SECONDARY,
     Stream,
+    chunk_starts,
     is_index,
     read_bytes,
     read_section,
