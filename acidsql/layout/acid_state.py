@@ -1,8 +1,8 @@
 """Which directories and files of a table or partition a snapshot reads.
 
-The rules are those of Hive's AcidUtils.getAcidState. A listing goes in, a decision comes out. Where
-Hive takes the base of the lowest open write id for valid and leaves it to locks, this function does
-not.
+The rules are those of Hive's AcidUtils.getAcidState. A listing goes in, a decision comes out. One
+rule differs: Hive takes the base of the lowest open write id for valid and relies on locks; here
+that base is not valid.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ class SelectedDir:
     """A directory to be read.
 
     ``path`` is relative to the listing. ``raw`` files hold plain rows without event columns (LOAD
-    DATA). ``needs_row_filter`` says that events of write ids the snapshot does not see may be among
-    them and must be left out one by one.
+    DATA). ``needs_row_filter`` says that the files may hold events of write ids that the snapshot
+    does not see: a reader must leave these events out one by one.
     """
 
     directory: BaseDir | DeltaDir
@@ -47,10 +47,10 @@ class SelectedDir:
 
 @dataclass(frozen=True, slots=True)
 class AcidState:
-    """What a snapshot reads, in reading order, and what nobody with a later one needs.
+    """What a snapshot reads, in reading order, and what no later snapshot needs.
 
-    ``originals`` are in path order, which numbers their rows: never change it. ``obsolete`` and
-    ``aborted`` are relative paths of directories and, for originals, of files.
+    ``originals`` are in path order. The order numbers their rows, so it must not change.
+    ``obsolete`` and ``aborted`` are relative paths of directories and, for originals, of files.
     """
 
     base: SelectedDir | None = None
@@ -79,7 +79,7 @@ def acid_state(
     ``files`` is its recursive listing. ``markers`` maps a directory's path to the text, or just
     the dataFormat, of its ``_metadata_acid``. Without ``valid_txns`` every compactor's transaction
     counts as committed. Raises StorageError 10327 when every compacted base is newer than the
-    snapshot: what they were made of may be gone.
+    snapshot: the directories that were compacted may be gone.
     """
     state, has_history = acid_state_and_history(files, valid_write_ids, valid_txns, markers, kind)
     if not has_history:
@@ -88,11 +88,11 @@ def acid_state(
 
 
 def lost_parts(files: Iterable[ListedFile], txns: ValidTxnList) -> str | None:
-    """The directory of a compaction that the snapshot does not see, and whose parts are gone.
+    """A compacted directory that the snapshot does not see although its parts are gone, or None.
 
-    A cleaner leaves the parts to whoever is open since before the compaction's commit. So nobody
-    finds such a directory, unless the compactor's id is not the store's: it gave that out before it
-    was brought back from a backup.
+    A cleaner keeps the parts as long as a transaction is open that began before the compaction
+    committed. So there is such a directory only where the store does not know the compactor's txn
+    id: the store has been restored from a backup that is older than the compaction.
     """
     groups, originals = _group(files)
     found = {path: _parsed(path) for path in groups}
@@ -116,7 +116,7 @@ def _bounds(directory: BaseDir | DeltaDir) -> tuple[int, int]:
 
 
 def not_enough_history(valid_write_ids: ValidWriteIdList) -> StorageError:
-    """What a snapshot is told that is too old for the files."""
+    """The error for a snapshot that is too old for the files."""
     return StorageError(
         f'not enough history available for "{valid_write_ids.table}" at {valid_write_ids}',
         detail="The oldest base was compacted from writes that this snapshot may not see.",
@@ -172,7 +172,7 @@ class _Choice:
     oldest_base: _Candidate | None = None
     deltas: list[tuple[DeltaDir, str]] = field(default_factory=list)
     mixed: list[DeltaDir] = field(default_factory=list)
-    """Those with rows that the snapshot must not see, where rows do not say whose they are."""
+    """Deltas of an insert-only table, whose rows carry no write id, with rows not to be seen."""
     seen: list[DeltaDir] = field(default_factory=list)
     obsolete: list[str] = field(default_factory=list)
     aborted: list[str] = field(default_factory=list)
@@ -218,7 +218,7 @@ class _Choice:
             self.deltas.append((delta, path))
 
     def has_parts(self, mixed: DeltaDir) -> bool:
-        """Whether the first and the last of what it was made of are still there."""
+        """Whether the first and the last delta that it was compacted from are still there."""
         low, high = mixed.min_write_id, mixed.max_write_id
         return any(d.min_write_id == low and d.max_write_id < high for d in self.seen) and any(
             d.min_write_id > low and d.max_write_id == high for d in self.seen
@@ -237,10 +237,10 @@ class _Choice:
     def select_deltas(self) -> list[_Candidate]:
         """The deltas that reach beyond the base, each write id covered by as few as possible.
 
-        Deltas and delete deltas are chosen apart, where Hive chooses them in one pass. A minor
-        compaction keeps every event of both kinds, so on a finished one the answers are equal. But
-        its two directories appear one after the other, and whoever lists in between must not take
-        the first for a substitute of what only the second will replace.
+        Hive chooses deltas and delete deltas in one pass; here each kind is chosen by itself. Once
+        a minor compaction is finished both ways give the same answer, since it keeps every event.
+        But its two directories appear one after the other. A reader that lists the directory in
+        between sees a new delta, and the old delete deltas must not count as replaced by it.
         """
         inserts = [pair for pair in self.deltas if not pair[0].is_delete]
         deletes = [pair for pair in self.deltas if pair[0].is_delete]
@@ -258,7 +258,7 @@ class _Choice:
                     continue
                 current, last_statement = delta.max_write_id, _statement(delta)
             elif not (
-                # Other statements of the same write id; or the same numbers once more.
+                # Another statement of the same write id, or another directory of the same numbers.
                 (delta.max_write_id == current and last_statement >= 0)
                 or (previous is not None and _numbers(delta) == _numbers(previous))
             ):
@@ -345,5 +345,5 @@ def _numbers(delta: DeltaDir) -> tuple[int, int, int]:
 
 
 def _reading_order(delta: DeltaDir, path: str) -> tuple[int, int, int, str]:
-    # The widest delta of a starting point comes first and makes those inside it obsolete.
+    # Of the deltas that begin at one write id the widest comes first: it makes the others obsolete.
     return delta.min_write_id, -delta.max_write_id, _statement(delta), path

@@ -1,8 +1,8 @@
 """Hive's bucket hash, versions 1 and 2, over Arrow arrays.
 
-As ObjectInspectorUtils.hashCode and hashCodeMurmur have it. Version 1 is Java's hashing, version 2
-(tables made by Hive 3 and later) murmur3 for most primitive types. A null hashes to 0 in both, and
-all sums wrap at 32 bits.
+The source is Hive's ObjectInspectorUtils.hashCode and hashCodeMurmur. Version 1 is Java's hashing.
+Version 2, of tables made by Hive 3 and later, is murmur3 for most primitive types. In both a null
+hashes to 0 and all sums wrap at 32 bits.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from acidsql.model.types import (
 
 
 def is_bucketable(kind: ColumnType, version: int) -> bool:
-    """Whether the hash is Hive's for every value of the type.
+    """Whether `bucket_hashes` gives Hive's hash for every value of the type.
 
-    Hive hashes what happens to be in its buffer behind a binary value in version 2; and how it
-    hashes a timestamp with local time zone is not known well enough.
+    Hive's version 2 hashes a binary value together with whatever its buffer holds after it. How
+    Hive hashes a timestamp with local time zone is not known well enough.
     """
     unknown = {PrimitiveType("timestamp with local time zone")}
     if version == 2:
@@ -86,7 +86,7 @@ def _hashes(array: Array, kind: ColumnType, version: int) -> Hashes:
 
 
 def _value_hashes(array: Array, kind: ColumnType, version: int) -> Hashes:
-    """The hash of each value; what stands at nulls is undefined."""
+    """The hash of each value; at a null any number."""
     match kind:
         case PrimitiveType("string" | "binary") | CharType():
             return _text_hashes(array, kind, version)
@@ -129,7 +129,7 @@ def _float_hashes(array: Array, bits: int, version: int) -> Hashes:
     canonical = np.where(np.isnan(values), np.asarray(np.nan, values.dtype), values)
     integers = canonical.view(f"i{bits // 8}")
     if version == 2:
-        # Hive converts the bits to a number once more, and hashes the bytes of that.
+        # Hive converts these bits, taken for an integer, to a float again and hashes its bytes.
         return _fixed_murmur(integers.astype(f">f{bits // 8}"))
     return fold_long(integers) if bits == 64 else integers.view(np.uint32)
 
@@ -141,7 +141,7 @@ def _text_hashes(array: Array, kind: PrimitiveType | CharType, version: int) -> 
     if version == 2:
         return murmur(buffer, starts, lengths)
     hashes = polynomial(buffer.view(np.int8).astype(np.uint32), starts, starts + lengths)
-    # Only Hive's string starts from 0; its other byte sequences start from 1.
+    # Hive's hash of a string starts from 0, that of other byte sequences from 1.
     return hashes if kind == PrimitiveType("string") else hashes + power_of_31(lengths)
 
 

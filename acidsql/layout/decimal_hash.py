@@ -16,9 +16,9 @@ _TEN = np.uint64(10)
 
 
 def decimal_hashes(array: Array, kind: DecimalType, version: int) -> Hashes:
-    """The hash of each value of a decimal column; what stands at nulls is undefined.
+    """The hash of each value of a decimal column; at a null any number.
 
-    1.00, 1.0 and 1 are one value to Hive: zeros at the end of the fraction are stripped first.
+    1.00, 1.0 and 1 are one value to Hive, so zeros at the end of the fraction are stripped first.
     Version 1 hashes Java's BigInteger and the scale, version 2 only the integer's bytes.
     """
     negative, words = _magnitudes(array.cast(pa.decimal128(38, kind.scale)))
@@ -50,7 +50,10 @@ def _magnitudes(array: Array) -> tuple[NDArray[np.bool_], list[NDArray[np.uint64
 
 
 def _strip_zeros(words: list[NDArray[np.uint64]], scale: int) -> NDArray[np.int64]:
-    """Divide in place by 10 while that is exact and a fraction is left; the scales that remain."""
+    """Divide in place by 10 while that is exact and digits of a fraction are left.
+
+    The result is the scale that remains of each value.
+    """
     scales = np.full(len(words[0]), scale, np.int64)
     active = np.arange(len(scales))
     for _ in range(scale):

@@ -19,17 +19,17 @@ METADATA_FILE = "_metadata_acid"
 """Marks a base that Hive 3 compacted, or that Hive 4 emptied by TRUNCATE or DROP PARTITION."""
 
 UNFINISHED_FILE = "_acidsql_unfinished"
-"""In a directory that is to become a table with the rows in it, until it is one."""
+"""Marks the directory of a CREATE TABLE AS until the table is committed."""
 
 FLUSH_LENGTH_SUFFIX = "_flush_length"
 """Ends the side file that holds the valid length of a file being streamed into."""
 
 FIRST_BASE_WRITE_ID = WriteId(-(2**63))
-"""Of the base that compacts nothing but original files (Long.MIN_VALUE)."""
+"""The write id of a base that was compacted from original files alone (Long.MIN_VALUE)."""
 
 HIGHEST_ID = 2**53 - 1
-"""No write id or txn id is higher: Hive gives them out one by one, from 1 on, and does not come to
-that in centuries. Higher ones are longs, but the ids after them may not be."""
+"""The highest write id or txn id that is believed. Hive gives ids out one by one from 1 and would
+take centuries to reach this one. After a higher id, the next one might not fit into a long."""
 
 _LONG_MAX = 2**63 - 1
 _INT_MAX = 2**31 - 1
@@ -159,7 +159,7 @@ def parse_directory(name: str) -> BaseDir | DeltaDir | None:
 
 
 def impossible_number(directory: BaseDir | DeltaDir) -> str | None:
-    """What no writer can have put into the directory's name, in words; None if there is nothing.
+    """The number in the directory's name that no writer can have used, in words, or None.
 
     >>> impossible_number(BaseDir(WriteId(2**62)))
     'the write id 4611686018427387904'
@@ -213,7 +213,7 @@ def file_bucket_id(name: str) -> BucketId | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether readers pass over a file or directory of this name.
+    """Whether readers skip a file or directory of this name.
 
     >>> is_hidden("_tmp.1"), is_hidden(".x"), is_hidden("base_1")
     (True, True, False)
@@ -222,7 +222,7 @@ def is_hidden(name: str) -> bool:
 
 
 def compaction_attempt(txn_id: TxnId, unique: str) -> str:
-    """How the hidden directories of a compactor begin; ``unique`` are 32 hexadecimal digits.
+    """How the names of a compactor's hidden directories begin; ``unique`` is 32 hex digits.
 
     >>> parse_compaction_attempt(compaction_attempt(TxnId(7), 32 * "a") + "_base_0000003")
     7
@@ -231,7 +231,7 @@ def compaction_attempt(txn_id: TxnId, unique: str) -> str:
 
 
 def parse_compaction_attempt(name: str) -> TxnId | None:
-    """The compactor's transaction behind the name of a hidden directory of acidsql, or None.
+    """The compactor's txn id in the name of a hidden directory of acidsql, or None.
 
     >>> parse_compaction_attempt("_tmp_0000007"), parse_compaction_attempt("_tmp.-ext-10000")
     (None, None)

@@ -1,4 +1,4 @@
-"""Which files of a table's directory no writer of tables makes: listing in, decision out."""
+"""Which files in a table's directory do not belong to the table: a listing in, paths out."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ _ATTEMPTS = re.compile(r"_attempt_[0-9a-f]{32}_.*|\.dropped_[0-9a-f]{32}")
 def foreign_files(
     files: Iterable[ListedFile], kind: TableKind, partition_columns: Sequence[str]
 ) -> list[str]:
-    """The paths of the files that are no table's.
+    """The paths of the files that do not belong to the table.
 
-    Rows of a plain table are what is not hidden. ``partition_columns`` are those above the files.
+    In a plain table every file belongs to it that is not hidden. ``partition_columns`` are those
+    whose directories the paths begin with.
 
     >>> listed = [ListedFile("base_3/bucket_00000", 9), ListedFile("notes.txt", 9)]
     >>> foreign_files(listed, TableKind.FULL_ACID, [])
     ['notes.txt']
     """
-    return [f.path for f in files if not _is_tables(f.path.split("/"), kind, partition_columns)]
+    return [f.path for f in files if not _belongs(f.path.split("/"), kind, partition_columns)]
 
 
-def _is_tables(parts: list[str], kind: TableKind, partition_columns: Sequence[str]) -> bool:
+def _belongs(parts: list[str], kind: TableKind, partition_columns: Sequence[str]) -> bool:
     if any(_ATTEMPTS.fullmatch(p) or parse_compaction_attempt(p) for p in parts):
         return True
     if parts[-1] in _MARKS:
@@ -56,7 +57,7 @@ def _is_tables(parts: list[str], kind: TableKind, partition_columns: Sequence[st
 
 
 def without(paths: Iterable[str], kept: Sequence[str]) -> list[str]:
-    """The files and whole directories to remove so that of the paths only the kept ones stay.
+    """The files and whole directories to remove so that only the ``kept`` paths stay.
 
     >>> without(["a/b/1", "a/b/2", "a/c", "d"], ["a/c"])
     ['a/b', 'd']

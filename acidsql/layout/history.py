@@ -1,4 +1,4 @@
-"""What a directory that was written elsewhere says about the writes before: listing in, ids out."""
+"""What the names in a directory that was written elsewhere say about its writes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import NO_TXN, BucketId, TxnId, WriteId
 
 ORIGINAL_WRITE_IDS = WriteId(10_000_000)
-"""Kept free below the first write id of a table with original files (Hive's conversion to ACID)."""
+"""The write ids up to this one stay free when a table with original files becomes ACID (Hive)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class History:
 
     @property
     def highest_write_id(self) -> WriteId:
-        """The highest that somebody has given; 0 if there is none.
+        """The highest write id that any writer has used; 0 if there is none.
 
-        Original files take the ids that Hive keeps free for them when it converts a table.
+        Where there are original files it is at least `ORIGINAL_WRITE_IDS`.
         """
         ids = [_last_write_id(directory) for _, directory in self.directories]
         kept = [ORIGINAL_WRITE_IDS] if self.originals else []
@@ -45,7 +45,7 @@ class History:
 
     @property
     def visibility_ids(self) -> frozenset[TxnId]:
-        """The transactions of the compactors whose output is there."""
+        """The txn ids of the compactors whose output is there."""
         return frozenset(d.visibility_id for _, d in self.directories if d.visibility_id != NO_TXN)
 
     @property

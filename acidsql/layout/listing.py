@@ -30,8 +30,8 @@ class ListedFile:
 class DataFile:
     """A file that holds rows.
 
-    ``bucket_id`` is None when the name gives none. ``side_file`` is the path of the file that says
-    how much of this one is valid, while a streaming writer has it open.
+    ``bucket_id`` is None when the name gives none. While a streaming writer has the file open,
+    ``side_file`` is the path of the file that says how many of its bytes are valid.
     """
 
     path: str
@@ -55,7 +55,8 @@ def directory_files(
     """Whether the files of a directory are raw, and those that hold rows, in path order.
 
     ``files`` are relative to the directory. Files in directories inside it count as its own, as in
-    Hive 4. Empty files are left out, but for those of events that nobody writes empty.
+    Hive 4. Empty files are left out, except files of events that no writer leaves empty: to read
+    those must be an error.
     """
     shown = [f for f in files if not any(map(is_hidden, f.path.split("/")))]
     if kind is TableKind.INSERT_ONLY:
@@ -72,14 +73,15 @@ def directory_files(
     streamed = isinstance(directory, DeltaDir) and _may_be_streamed(directory)
     sides = {f.path: f.path + FLUSH_LENGTH_SUFFIX for f in shown} if streamed else {}
     sides = {f: s for f, s in sides.items() if s in side_files}
-    # An empty file of events is no file of no events: read, it fails, and loses or brings back no
-    # row. Nor does one that is streamed into say that nothing was committed: its side file does.
+    # A file without events still has a footer, so an empty file is a damaged one: to skip it would
+    # lose rows or bring deleted ones back, to read it is an error. An empty file that a streaming
+    # writer has open stays, too: its side file says how much was committed.
     is_delete = isinstance(directory, DeltaDir) and directory.is_delete
     shown = [
         f
         for f in shown
         if f.path not in side_files
-        and (f.size > 0 or f.path in sides or is_delete or (not raw and _is_cut_off(f)))
+        and (f.size > 0 or f.path in sides or is_delete or (not raw and _has_lost_rows(f)))
     ]
     return raw, _data_files(path, shown, sides)
 
@@ -96,7 +98,7 @@ def _data_files(
 
 
 def _is_raw(directory: BaseDir | DeltaDir, files: Sequence[ListedFile], compacted: bool) -> bool:
-    """Whether LOAD DATA put plain files here; by name, Hive would look into a footer as well."""
+    """Whether LOAD DATA put plain files here, by their names; Hive looks into a footer as well."""
     match directory:
         case BaseDir() if compacted:
             return False
@@ -113,11 +115,12 @@ def _may_be_streamed(delta: DeltaDir) -> bool:
     )
 
 
-def _is_cut_off(empty: ListedFile) -> bool:
-    """Whether an empty file must have had bytes.
+def _has_lost_rows(empty: ListedFile) -> bool:
+    """Whether an empty file has lost its contents.
 
-    Hive 4 leaves one, called ``bucket_N_A``, where its vectorised writer of a bucketed table lost
-    the rows of an INSERT; all readers of Hive pass over it. Nobody leaves an empty ``bucket_N``.
+    Hive 4's vectorised writer may lose the rows of an INSERT into a bucketed table. It then leaves
+    an empty ``bucket_N_A``, which all of Hive's readers skip. No writer leaves an empty
+    ``bucket_N``.
     """
     bucket = parse_bucket_file(_name(empty))
     return bucket is not None and bucket.attempt is None

@@ -1,4 +1,4 @@
-"""Committed writes of which no directory is left: a listing in, write ids out."""
+"""Committed writes whose directories are gone: a listing goes in, write ids come out."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ def missing_writes(
     write_ids: ValidWriteIdList,
     txns: ValidTxnList,
 ) -> list[WriteId]:
-    """Of the write ids committed here those that no directory has, in their order.
+    """The committed write ids that no directory covers, in ascending order.
 
-    A directory has them that is of the write itself, or of a compaction or overwrite that is not
-    aborted and takes the write id in. ``committed`` was asked for before the listing was made.
+    A write id is covered by the directory of the write itself, and by one of a compaction or
+    overwrite that is not aborted and whose range has the id. The store must have been asked for
+    ``committed`` before the listing was made.
     """
     names = {*directories, *(f.path.partition("/")[0] for f in files if "/" in f.path)}
     found = [d for d in map(parse_directory, names) if d is not None]
     there = [d for d in found if not _is_aborted(d, write_ids, txns)]
-    return sorted(w for w in committed if not any(_takes_in(d, w) for d in there))
+    return sorted(w for w in committed if not any(_covers(d, w) for d in there))
 
 
 def _is_aborted(
     directory: BaseDir | DeltaDir, write_ids: ValidWriteIdList, txns: ValidTxnList
 ) -> bool:
-    """Whether a compaction or an overwrite that was aborted has left it."""
+    """Whether the directory was left behind by an aborted compaction or overwrite."""
     if directory.visibility_id != NO_TXN:
         return txns.is_aborted(directory.visibility_id)
     return isinstance(directory, BaseDir) and directory.write_id in write_ids.aborted
 
 
-def _takes_in(directory: BaseDir | DeltaDir, write_id: WriteId) -> bool:
+def _covers(directory: BaseDir | DeltaDir, write_id: WriteId) -> bool:
     low = WriteId(0) if isinstance(directory, BaseDir) else directory.min_write_id
     return low <= write_id <= highest_of(directory)
 
 
 def highest_of(directory: BaseDir | DeltaDir) -> WriteId:
-    """The highest write id that a directory takes in."""
+    """The highest write id that a directory covers."""
     return directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id

@@ -1,4 +1,4 @@
-"""Hash kernels over flat byte buffers: Hive's polynomial hash and its own murmur3, vectorised."""
+"""Vectorised hashes of ranges of a byte buffer: Java's polynomial hash and Hive's murmur3."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _INVERSE_OF_31 = np.uint32(pow(31, -1, 2**32))
 def polynomial(values: Hashes, starts: Positions, ends: Positions) -> Hashes:
     """The sum r = 31 * r + value over each range, from r = 0, wrapping at 32 bits.
 
-    No loop: 31 has an inverse modulo 2**32, so each range is the difference of two prefix sums of
-    value * 31**-position, brought to its scale by one power of 31.
+    There is no loop over the values. 31 has an inverse modulo 2**32, so the sum of a range is the
+    difference of two prefix sums of value * 31**-position, multiplied by one power of 31.
 
     >>> polynomial(np.array([5, 8, 13], np.uint32), np.array([0]), np.array([3])).tolist()
     [5066]
@@ -46,9 +46,8 @@ def murmur(buffer: Bytes, starts: Positions, lengths: Positions) -> Hashes:
     """Hive's murmur3 (x86, 32 bits, seed 104729) of each range of the buffer.
 
     Hive's Murmur3.hash32 extends the sign of the one to three bytes after the last whole word, so
-    it differs from the standard where such a byte is above 127. Ranges are taken longest first:
-    those that still have a word at a position are then a prefix, and the work is one pass per
-    position over what is left.
+    it differs from the standard where such a byte is above 127. Ranges are sorted longest first, so
+    that those with a word left at a position stand in front: one pass per position is enough.
     """
     order = np.argsort(-lengths, kind="stable")
     starts, sorted_lengths = starts[order], lengths[order]

@@ -1,4 +1,4 @@
-"""What may be removed: by the cleaner, and by who takes a directory out of its sight."""
+"""What may be removed by the cleaner, or by a statement that takes a place out of its reach."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def obsolete(
 ) -> list[str]:
     """The directories and original files that a compaction made obsolete, sorted.
 
-    No snapshot reads them that knows the compaction. The caller caps the lists: the write ids at
-    what it covered, the transactions at its commit. What reaches above the cap is as good as not
-    there: a later compaction may have written it, and an older snapshot have chosen from what was
-    there before. After a ``minor`` compaction this goes for a compacted base at the cap as well.
-    ``directories`` are the names directly below, of which some may hold no file: their writer died
-    before its first.
+    No snapshot that sees the compaction reads them. The caller caps the lists: ``valid_write_ids``
+    at the highest write id that the compaction covered, ``valid_txns`` at its commit. Directories
+    that reach above the cap are ignored: a later compaction may have written them, and an older
+    snapshot may still read what was there before. After a ``minor`` compaction a compacted base at
+    the cap is ignored, too. ``directories`` are the names directly below; some may hold no file,
+    because their writer died before its first.
     """
     files = list(files)
     filled = {f.path.partition("/")[0] for f in files}
@@ -45,7 +45,7 @@ def obsolete(
 
 
 def aborted_without_files(empty: Iterable[str], valid_write_ids: ValidWriteIdList) -> list[str]:
-    """Of the names of directories without a file those of aborted writes, sorted."""
+    """The names of aborted writes among the names of directories without a file, sorted."""
     return sorted(name for name in empty if _is_aborted(name, valid_write_ids))
 
 

@@ -14,7 +14,7 @@ _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def timestamp_hashes(array: Array, version: int) -> Hashes:
-    """The hash of each timestamp; what stands at nulls is undefined.
+    """The hash of each timestamp; at a null any number.
 
     ``array`` is of any unit, or a struct of seconds and the nanoseconds after them.
     """
@@ -41,7 +41,10 @@ def hash_seconds(seconds: _Longs, nanos: _Longs, version: int) -> Hashes:
 
 
 def _compact_murmur(seconds: _Longs, nanos: _Longs) -> Hashes:
-    """Murmur over Hive's compact form: four bytes, then what 31 bits of seconds cannot hold."""
+    """Murmur over Hive's compact form.
+
+    Four bytes hold 31 bits of the seconds; nanoseconds and higher bits follow where there are any.
+    """
     wide = (seconds < 0) | (seconds > 2**31 - 1)
     reversed_nanos = _reverse_digits(nanos)
     more = (reversed_nanos != 0) | wide

@@ -9,28 +9,28 @@ from acidsql.model.names import PartitionName, TableName
 
 
 class Operation(Enum):
-    """What is done; the values of one letter are those Hive stores."""
+    """What a statement does. The values of one letter are those that Hive stores."""
 
     SELECT = "s"
     INSERT = "i"
     UPDATE = "u"
     DELETE = "d"
     OVERWRITE = "overwrite"
-    """Rows take the place of all others; Hive stores it as an update."""
+    """New rows replace all rows that are there. Hive stores an overwrite as an update."""
     CREATE = "create"
     DROP = "drop"
     ALTER = "alter"
-    """Changes what the table is: nobody else may be at work in it."""
+    """Changes the table itself, such as its columns: no other statement may use the table."""
     DESCRIBE = "describe"
-    """Changes only what is noted about the table: its rows mean what they meant."""
+    """Changes only notes about the table, such as comments: its rows keep their meaning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
     """What one statement does to one table, or to a whole database when ``table`` is None.
 
-    ``partition`` None means the whole table. ``dynamic`` says that the partitions which have rows
-    written are known only after the job (Hive's isDynamicPartitionWrite).
+    ``partition`` None means the whole table. ``dynamic`` says that the partitions with new rows are
+    known only after the job (Hive's isDynamicPartitionWrite).
     """
 
     database: str

@@ -10,8 +10,8 @@ DEFAULT_DATABASE = "default"
 DEFAULT_PARTITION_VALUE = "__HIVE_DEFAULT_PARTITION__"
 """NULL and the empty string in a partition name (hive.exec.default.partition.name)."""
 
-# Hive's FileUtils.escapePathName: control characters, DEL and these. Hive leaves NUL as it is,
-# which no file system takes; escaped it reads as what it was.
+# Hive's FileUtils.escapePathName escapes control characters, DEL and these. It does not escape NUL,
+# which no file system accepts in a name; we do, and Hive reads the escaped NUL as NUL.
 _ESCAPED = frozenset("\"#%'*/:=?\\{[]^" + "".join(map(chr, range(32))) + "\x7f")
 
 
@@ -77,7 +77,7 @@ class PartitionName:
     def of(
         cls, values: Mapping[str, str | None] | Sequence[tuple[str, str | None]]
     ) -> PartitionName:
-        """From column → value text; column names are lowered.
+        """The name with these value texts by column. Column names become lower case.
 
         An empty value is NULL, and so is `DEFAULT_PARTITION_VALUE`: Hive cannot tell them apart.
         """

@@ -1,7 +1,8 @@
-"""What databases, tables, columns and partitions may be called, and their directories' names.
+"""Which names databases, tables, columns and partitions may have, and how directories are named.
 
-A name is one part of a path, never a path. Who makes something with a name asks `refuse_name`; who
-makes a directory of a name asks one of the ``…_path`` functions, which join nothing else.
+A name is one part of a path, never a path. Code that creates something with a name calls
+`refuse_name` first. Code that needs the directory of a name calls one of the ``…_path`` functions,
+which add one part of a path for each name.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from acidsql.model.names import PartitionName
 
 
 class Named(Enum):
-    """What has a name, as errors call it."""
+    """The kinds of things that have names, in the words of errors."""
 
     DATABASE = "database"
     TABLE = "table"
@@ -41,57 +42,57 @@ _NO_PART = re.compile(r"\.{0,2}|.*[/\\\x00-\x1f\x7f].*", re.DOTALL)
 
 
 def fault_of_name(name: str, what: Named) -> str | None:
-    """Why nothing can be called so, as the end of a sentence about the name; None for a good one.
+    """Why the name is refused, as the end of a sentence about the name; None if it is allowed.
 
-    Databases and tables: letters, digits and underscores of ASCII (Hive MetaStoreUtils
-    .validateName); inside of the name also spaces and hyphens, which only Hive 4 takes. Columns:
-    everything that every store can keep.
+    Databases and tables have ASCII letters, digits and underscores (Hive MetaStoreUtils
+    .validateName); between them spaces and hyphens may stand, which only Hive 4 accepts. Columns
+    have any characters that every store can keep.
 
     >>> fault_of_name("order_lines", Named.TABLE), fault_of_name("größe", Named.COLUMN)
     (None, None)
     >>> fault_of_name("../x", Named.TABLE)
-    'has other characters than letters, digits and _'
+    'has characters other than letters, digits and _'
     """
     length_max = LENGTHS_MAX[what]
     if not name:
         return "is empty"
     if len(name) > length_max:
-        return f"has {len(name)} characters, {length_max} are possible"
+        return f"has {len(name)} characters, {length_max} are allowed"
     if what in (Named.DATABASE, Named.TABLE):
         fits = _WORD.fullmatch(name)
-        return None if fits else "has other characters than letters, digits and _"
+        return None if fits else "has characters other than letters, digits and _"
     if _CONTROL.search(name) or not _is_text(name):
         return "has a control character"
     if what is Named.PARTITION_COLUMN and name.startswith(("_", ".")):
-        return f'begins with "{name[0]}", and readers pass over directories of such names'
+        return f'begins with "{name[0]}", and readers skip directories with such names'
     return None
 
 
 def refuse_name(name: str, what: Named, **place: Any) -> None:
-    """Raise AnalysisError, with line and column if they are given, for what `fault_of_name` finds.
+    """Raise AnalysisError if `fault_of_name` finds a fault; ``place`` may give line and column.
 
-    Only for what is new: a name that is there already must stay readable.
+    To be called for new names only: what has a refused name already must stay readable.
     """
     fault = fault_of_name(name, what)
     if fault is not None:
         shown = name if len(name) <= 100 else f"{name[:100]}…"
         words = what in (Named.DATABASE, Named.TABLE)
-        hint = "A name is no path. LOCATION says where a directory is to be." if words else None
+        hint = "A name is not a path. LOCATION says where the directory is." if words else None
         text = shown.encode("unicode_escape").decode() if _CONTROL.search(shown) else shown
         text = text.encode("utf-8", "backslashreplace").decode()
         raise AnalysisError(f'the {what.value} name "{text}" {fault}', hint=hint, **place)
 
 
 def refuse_partition(name: PartitionName) -> None:
-    """Raise AnalysisError for a partition that no store of Hive's shape could keep."""
+    """Raise AnalysisError for a partition whose name Hive's tables cannot store."""
     text = str(name)
     if len(text) > PARTITION_LENGTH_MAX or not _is_text(text):
         shown = text[:100].encode("utf-8", "backslashreplace").decode()
         raise AnalysisError(
             f'no partition can be called "{shown}…"',
-            detail=f"Its name has {len(text)} characters, {PARTITION_LENGTH_MAX} are possible."
+            detail=f"Its name has {len(text)} characters, {PARTITION_LENGTH_MAX} are allowed."
             if _is_text(text)
-            else "Its value is no text of Unicode.",
+            else "Its value is not Unicode text.",
         )
 
 
@@ -107,7 +108,7 @@ def database_path(parent: str, name: str) -> str:
 def table_path(parent: str, name: str) -> str:
     """The directory of a table below its database's.
 
-    AnalysisError for a name that would be another directory, which an older catalog may hold.
+    AnalysisError for a name that leads to another directory; an older catalog may hold such names.
 
     >>> table_path("/w/sales.db", "orders")
     '/w/sales.db/orders'
@@ -121,7 +122,7 @@ def partition_path(location: str, name: PartitionName) -> str:
     >>> partition_path("/w/t", PartitionName.of({"p": ".."}))
     '/w/t/p=..'
     """
-    # Escaped, and with an equals sign in it, each level is one part whatever the value.
+    # Escaped, and with an equals sign inside, each level is one part of a path, whatever the value.
     return "/".join([location, *map(_part, str(name).split("/"))])
 
 
@@ -136,7 +137,7 @@ def is_path_part(text: str) -> bool:
 
 def _part(text: str) -> str:
     if not is_path_part(text):
-        raise AnalysisError(f"{text!r} is no name of a directory")
+        raise AnalysisError(f"{text!r} cannot be the name of a directory")
     return text
 
 

@@ -1,4 +1,4 @@
-"""What may be removed: something below a directory that is known to be a table's."""
+"""Paths that may be removed: each lies below a directory that is known to belong to a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicates that only prune: a scan may skip what cannot satisfy them, and need not."""
+"""Predicates for pruning: a scan may skip rows that cannot satisfy them, but need not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Predicate:
 
 
 def membership(partitions: Sequence[PartitionName]) -> tuple[Predicate, ...]:
-    """What holds in each of the partitions; nothing is said of a column that is null in one.
+    """Predicates that are true in each of the partitions; none for a column that is null in one.
 
     >>> some = [PartitionName.of({"d": d, "h": "9", "k": None}) for d in ("1", "2")]
     >>> [str(p) for p in membership(some)]

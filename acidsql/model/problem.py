@@ -9,9 +9,9 @@ from acidsql.model.names import PartitionName
 
 
 class ProblemKind(Enum):
-    """What is wrong; docs/statements.md says what each means and who suffers."""
+    """What is wrong. docs/statements.md says what each kind means and which readers it affects."""
 
-    # Of names and listings.
+    # Seen in names and listings.
     MISSING_DIRECTORY = "missing directory"
     MISSING_WRITE = "missing write"
     UNKNOWN_PARTITION = "unknown partition"
@@ -21,7 +21,7 @@ class ProblemKind(Enum):
     LEFT_BEHIND = "left behind"
     UNKNOWN_WRITE_ID = "unknown write id"
     NO_FORMAT_VERSION = "no format version"
-    # Of one file.
+    # Seen in one file.
     EMPTY_FILE = "empty file"
     UNREADABLE = "unreadable"
     WRONG_SCHEMA = "wrong schema"
@@ -33,7 +33,7 @@ class ProblemKind(Enum):
     WRONG_STATEMENT_ID = "wrong statement id"
     WRONG_BUCKET = "wrong bucket"
     WRONG_HASH = "wrong hash"
-    # Of files together.
+    # Seen only in several files together.
     COPIED_DELETE = "copied delete"
     DUPLICATE_ROW_ID = "duplicate row id"
     DELETED_TWICE = "deleted twice"

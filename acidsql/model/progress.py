@@ -1,4 +1,4 @@
-"""What a statement is at, for a person who watches."""
+"""The phase that a statement is in, for a person who watches it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 Tasks = Callable[[], tuple[int, int]]
-"""How many tasks are done, and how many there are; asked from another thread."""
+"""Gives how many tasks are done and how many there are. Called from another thread."""
 
 PATIENCE_S = 1.0
-"""How long a phase lasts before it is shown: what is faster would only flicker."""
+"""How long a phase lasts before it is shown: a shorter one would only flicker."""
 
 
 class Progress(Protocol):
-    """Is told of the phases of statements."""
+    """A listener that is told of the phases of statements."""
 
     def during(self, phase: str, tasks: Tasks | None = None) -> AbstractContextManager[None]:
-        """Told for the time of a block, such as "reading". Blocks may be nested."""
+        """Say that a phase, such as "reading", lasts as long as the block. Blocks may be nested."""
         ...
 
 
@@ -30,11 +30,11 @@ class _Nobody:
 
 
 UNWATCHED: Progress = _Nobody()
-"""Nobody is told."""
+"""The Progress that shows nothing to anybody."""
 
 
 class Relay:
-    """A Progress that hands on to another for as long as that watches."""
+    """A Progress that passes each phase on to the watcher of the moment."""
 
     _elsewhere: ClassVar[Progress] = UNWATCHED
 
@@ -43,7 +43,7 @@ class Relay:
 
     @classmethod
     def else_watched_by(cls, watcher: Progress) -> None:
-        """From now on, hand on to a watcher what nobody else watches, of every relay."""
+        """From now on, every relay that has no watcher of its own passes its phases to this one."""
         cls._elsewhere = watcher
 
     def during(self, phase: str, tasks: Tasks | None = None) -> AbstractContextManager[None]:
@@ -51,7 +51,7 @@ class Relay:
 
     @contextmanager
     def watched_by(self, watcher: Progress) -> Iterator[None]:
-        """Hand on to a watcher for the time of a block."""
+        """Pass phases on to this watcher as long as the block lasts."""
         before, self._watcher = self._watcher, watcher
         try:
             yield
@@ -63,17 +63,17 @@ class Display(Protocol):
     """Where the line about a phase is shown."""
 
     def start(self, line: Callable[[], str]) -> None:
-        """Show the line, and now and then the line as it is by then; not from the main thread."""
+        """Show the line and refresh it now and then. Not called from the main thread."""
         ...
 
     def stop(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         ...
 
 
 @dataclass
 class ProgressLine:
-    """A Progress that shows the outermost phase that has lasted a while, and its inner ones."""
+    """A Progress that shows a line once the outermost phase has lasted ``patience_s`` seconds."""
 
     display: Display
     patience_s: float = PATIENCE_S
@@ -96,14 +96,15 @@ class ProgressLine:
             yield
         finally:
             with self._guard:
-                # Not the last: that may be another thread's.
+                # Not simply the last phase, which may be another thread's.
                 self._phases.remove(entered)
                 if not self._phases:
                     self._hide()
 
     def line(self) -> str:
-        """The line as it is now: the innermost phase, its tasks, the seconds."""
-        # Without the guard: who ends a phase holds it, and may wait for what asks for this line.
+        """The innermost phase, its tasks, and the seconds since the outermost phase began."""
+        # Without the guard: a thread that ends a phase holds the guard while it waits for the
+        # display to stop, and the display asks for this line.
         phases = list(self._phases)
         if not phases:
             return ""

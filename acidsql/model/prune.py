@@ -13,7 +13,7 @@ from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType,
 
 
 class Named(Protocol):
-    """A partition, or with no name the directory of a table itself."""
+    """A partition; without a name, the directory of the table itself."""
 
     @property
     def name(self) -> PartitionName | None: ...
@@ -25,7 +25,7 @@ _Place = TypeVar("_Place", bound=Named)
 def prune_partitions(
     table: Table, partitions: Iterable[_Place], predicates: Sequence[Predicate]
 ) -> list[_Place]:
-    """The directories that are left; what cannot be compared for certain stays."""
+    """The directories that may hold such rows. One whose value cannot be compared is kept."""
     may_hold = partition_test(table, predicates)
     return [p for p in partitions if may_hold(p.name)]
 
@@ -53,7 +53,7 @@ def _may_hold(
         return True
     text = name.values[index]
     if text is None:
-        return False  # a predicate is true of no null
+        return False  # no predicate is true of a null
     try:
         return test(parse(text))
     except (ValueError, ArithmeticError):

@@ -14,7 +14,8 @@ STATEMENT_ID_MAX = 4095
 def encode_bucket(bucket_id: BucketId, statement_id: StatementId) -> int:
     """The bucket property of the rows that one statement writes into one bucket file.
 
-    The bucket stands above the statement, so sorting by row id groups a bucket.
+    The bucket stands in higher bits than the statement, so sorting by row id keeps the rows of one
+    write id and bucket together.
 
     >>> encode_bucket(BucketId(2), StatementId(0))
     537001984
@@ -49,7 +50,7 @@ def decode_statement(bucket_property: int) -> StatementId:
 
 
 def _check(bucket_property: int) -> None:
-    # Codec V0 (before Hive 3) is the bare bucket id; 2 to 7 do not exist.
+    # Codec V0 (before Hive 3) is the bare bucket id; versions 2 to 7 do not exist.
     if bucket_property < 0 or bucket_property >> 29 > 1:
         raise ValueError(f"bucket property {bucket_property} has an unknown codec version")
 

@@ -73,10 +73,10 @@ class ValidTxnList:
 
 @dataclass(frozen=True, slots=True)
 class ValidWriteIdList:
-    """The write ids of a table a snapshot sees; ``table`` is ``db.table``, "null" if unknown.
+    """The write ids of a table that a snapshot sees; ``table`` is ``db.table``, "null" if unknown.
 
-    ``written`` are those seen of which a table without partitions has to have a directory, as far
-    as the store knows; it is no part of Hive's list.
+    ``written`` is no part of Hive's list. It has the seen write ids that must have left a directory
+    in a table without partitions, as far as the store knows.
     """
 
     table: str
@@ -104,7 +104,10 @@ class ValidWriteIdList:
         )
 
     def is_valid_base(self, write_id: WriteId) -> bool:
-        """Whether a compacted base up to this id hides nothing open; aborted ids do not matter."""
+        """Whether a compacted base up to this id covers nothing that is open or too new.
+
+        Aborted ids do not matter: a compaction has left their rows out.
+        """
         return write_id < self.min_open and write_id <= self.high_watermark
 
     def range_valid(self, low: WriteId, high: WriteId) -> Range:
@@ -126,7 +129,7 @@ class ValidWriteIdList:
         return Range.ALL if count == high - low + 1 else Range.SOME
 
     def may_miss(self, low: WriteId, high: WriteId) -> bool:
-        """Whether one of ``low..high``, both inclusive, is unseen here and may be committed since.
+        """Whether one of ``low..high``, both inclusive, is not seen but may be committed by now.
 
         >>> ids = ValidWriteIdList.parse("db.t:7:5:5:3")
         >>> [ids.may_miss(*r) for r in ((3, 4), (4, 5), (6, 8))]
@@ -135,7 +138,7 @@ class ValidWriteIdList:
         return high > self.high_watermark or any(low <= w <= high for w in self.open)
 
     def for_compactor(self) -> ValidWriteIdList:
-        """The compactor's list: nothing from the least open write id on, aborted ones excepted."""
+        """The compactor's list: it ends below the least open write id; aborted ids stay aborted."""
         mark = WriteId(min(self.high_watermark, self.min_open - 1))
         return CompactorWriteIdList(
             self.table,
@@ -188,7 +191,7 @@ def _join(ids: frozenset[TxnId] | frozenset[WriteId]) -> str:
 
 
 def _split(text: str) -> Iterator[int]:
-    """Ids with commas between them; Hive 4 writes several in a row as a range.
+    """The ids of a text with commas between them; Hive 4 writes consecutive ids as a range.
 
     >>> list(_split("3,5-7"))
     [3, 5, 6, 7]

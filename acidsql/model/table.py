@@ -17,8 +17,10 @@ POSITIONAL_EVOLUTION = "orc.force.positional.evolution"
 """ORC's property that decides how columns of older files are matched."""
 
 CREATED_COLUMNS = "acidsql.columns"
-"""A parameter of our own: the digest of the columns a table was created with, empty. Whatever
-changes columns must drop it: they might be changed back, and files differ all the same.
+"""A parameter of our own: the digest of the columns that the table got while it had no file.
+
+Code that changes columns must drop the parameter. Otherwise the digest would fit again after the
+columns were changed back, although files with other columns were written in between.
 """
 
 
@@ -39,7 +41,7 @@ class FileFormat(Enum):
 
 
 FIELD_DELIMITER = "\x01"
-"""What stands between the fields of a line of text, unless ROW FORMAT says otherwise (Hive)."""
+"""The character between the fields of a line of text, unless ROW FORMAT says otherwise (Hive)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,8 @@ class Table:
     """What the catalog knows of a table.
 
     ``columns`` leaves the partition columns out. ``location`` is a URI or an absolute path.
-    ``field_delimiter`` counts for text only. ``read_only`` says why nothing may be written.
+    ``field_delimiter`` is used for text only. ``read_only`` is the reason why nothing may be
+    written, None if there is none.
     """
 
     name: TableName
@@ -83,35 +86,36 @@ class Table:
 
     @property
     def external(self) -> bool:
-        """Whether it is declared external: files of it may be somebody else's."""
+        """Whether the table is declared external: its files may belong to somebody else."""
         return is_external(self.parameters)
 
     @property
     def owns_files(self) -> bool:
-        """Whether dropping the table, or what is in it, removes files.
+        """Whether DROP of the table or of a partition removes files.
 
-        Hive 4 makes external tables of plain ones, and notes that they go on as they were.
+        Hive 4 declares plain tables external. It marks those whose files DROP still removes with
+        ``external.table.purge``.
         """
-        return not self.external or _says(self.parameters, "external.table.purge")
+        return not self.external or _is_true(self.parameters, "external.table.purge")
 
     @property
     def kind(self) -> TableKind:
-        """Full-ACID, insert-only or plain, by the parameters Hive goes by."""
+        """Full-ACID, insert-only or plain, by the parameters that Hive reads."""
         return kind_of(self.parameters)
 
     def created_empty(self) -> Table:
-        """The table, noted as one that gets its columns while it has no file."""
+        """The table with a note that it gets its columns while it has no file."""
         digest = columns_digest(self.columns)
         return replace(self, parameters={**self.parameters, CREATED_COLUMNS: digest})
 
     @property
     def is_made_empty(self) -> bool:
-        """Whether it is known that no file was there before the table and its partitions."""
+        """Whether the table and its partitions are known to have begun without files."""
         return CREATED_COLUMNS in self.parameters
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the table was empty when it got the columns it has, so that all files agree."""
+        """Whether the table was empty when it got its present columns, so that all files agree."""
         return self.parameters.get(CREATED_COLUMNS) == columns_digest(self.columns)
 
     def matches_by_position(self, default: bool) -> bool:
@@ -121,12 +125,12 @@ class Table:
 
     @property
     def noted(self) -> dict[str, str]:
-        """The parameters but for `CREATED_COLUMNS`: for users, and for what is to change."""
+        """The parameters without `CREATED_COLUMNS`: for users, and for what changes parameters."""
         return {k: v for k, v in self.parameters.items() if k != CREATED_COLUMNS}
 
     @property
     def hive4_names(self) -> bool:
-        """Whether new names are Hive 4's: only it reads all of them right (docs/interop.md)."""
+        """Whether new files get Hive 4's names, which only Hive 4 reads right (docs/interop.md)."""
         return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
 
     @property
@@ -142,15 +146,15 @@ class Table:
 
 def is_external(parameters: Mapping[str, str]) -> bool:
     """Whether a table of these parameters is declared external."""
-    return _says(parameters, "external")
+    return _is_true(parameters, "external")
 
 
-def _says(parameters: Mapping[str, str], key: str) -> bool:
+def _is_true(parameters: Mapping[str, str], key: str) -> bool:
     return any(k.lower() == key and v.lower() == "true" for k, v in parameters.items())
 
 
 def kind_of(parameters: Mapping[str, str]) -> TableKind:
-    """Full-ACID, insert-only or plain, by the parameters Hive goes by."""
+    """Full-ACID, insert-only or plain, by the parameters that Hive reads."""
     if parameters.get("transactional", "").lower() != "true":
         return TableKind.PLAIN
     if parameters.get("transactional_properties", "").lower() == "insert_only":

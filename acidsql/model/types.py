@@ -110,7 +110,7 @@ class StructType:
 
 
 VOID = PrimitiveType("void")
-"""Of columns that hold nothing but nulls. ORC has no such type."""
+"""The type of columns that hold nothing but nulls. ORC has no such type."""
 
 ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | StructType
 
@@ -118,9 +118,9 @@ ColumnType = PrimitiveType | DecimalType | CharType | ArrayType | MapType | Stru
 def spark_type(kind: ColumnType) -> str:
     """The Spark SQL type in which a value of this column is seen and computed with.
 
-    Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz; the one with local time
-    zone is an instant, Spark's timestamp_ltz. Spark has char and varchar
-    in table definitions only: their values are strings, whose length the writer checks.
+    Hive's timestamp is wall-clock time, so it is Spark's timestamp_ntz. Hive's timestamp with local
+    time zone is an instant, Spark's timestamp_ltz. Spark has char and varchar in table definitions
+    only: their values are strings, whose length the writer checks.
 
     >>> spark_type(parse_type("struct<a:timestamp,b:varchar(3)>"))
     'struct<`a`:timestamp_ntz,`b`:string>'
@@ -166,10 +166,10 @@ def has_timestamps(kind: ColumnType) -> bool:
 
 
 def parse_type(text: str) -> ColumnType:
-    """A type from Hive's words, in any case.
+    """The type that a text in Hive's words names, in upper or lower case.
 
-    Raises ValueError for a text that is not a type, or that names one we refuse, and for void
-    inside another type.
+    Raises ValueError for a text that is not a type, for a type that acidsql does not support, and
+    for void inside another type.
 
     >>> str(parse_type("MAP<string, array<decimal(10, 2)>>"))
     'map<string,array<decimal(10,2)>>'

@@ -15,7 +15,7 @@ from decimal import Decimal
 
 
 def cell_text(value: object) -> str:
-    r"""A value as one cell of a table, CSV or TSV. What stands for NULL is the format's business.
+    r"""A value as one cell of a table, CSV or TSV. Each format has its own text for NULL.
 
     Structs, arrays and maps are JSON; binary is hexadecimal.
 
@@ -112,7 +112,7 @@ def float_text(value: float) -> str:
 
 
 def decimal_text(value: Decimal) -> str:
-    """A decimal as Hive prints it, and so as it stands in a partition's name: no trailing zeros.
+    """A decimal without trailing zeros, as Hive prints it and writes it into partition names.
 
     >>> decimal_text(Decimal("1.50")), decimal_text(Decimal("-0.00")), decimal_text(Decimal("1E2"))
     ('1.5', '0', '100')

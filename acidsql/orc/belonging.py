@@ -1,4 +1,4 @@
-"""Whether a file can be that of its table and its directory, by what its footer says."""
+"""Whether a file can belong to its table and its directory, judged by its footer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def require_kind(tail: FileTail, path: str, *, is_delete: bool) -> None:
     """CorruptFileError for a file of inserts where deletes should be, or the other way round.
 
     ``hive.acid.stats`` counts inserts, updates and deletes (Hive OrcRecordUpdater). A file without
-    it is taken as it is.
+    these counts is accepted.
     """
     counts = tail.metadata.get(STATS, "").split(",")
     if len(counts) != 3 or not all(c.isascii() and c.isdigit() for c in counts):
@@ -40,11 +40,12 @@ def require_kind(tail: FileTail, path: str, *, is_delete: bool) -> None:
 
 
 def require_columns(tail: FileTail, path: str, columns: Sequence[Column]) -> None:
-    """CorruptFileError unless a file of a table that never had other columns has these."""
+    """CorruptFileError unless the file has these columns; the table never had any others."""
     reason = misfit(tail, path, columns, unchanged=True)
     if reason is not None:
         raise CorruptFileError(
-            f'file "{path}" is not of this table', detail=f"{reason[0].upper()}{reason[1:]}."
+            f'file "{path}" does not belong to this table',
+            detail=f"{reason[0].upper()}{reason[1:]}.",
         )
 
 
@@ -56,14 +57,14 @@ def misfit(
     unchanged: bool,
     by_position: bool = True,
 ) -> str | None:
-    """How the file's columns show that it is another table's; None if they do not.
+    """How the file's columns show that it belongs to another table; None if they do not.
 
-    Those of an ``unchanged`` table are the table's own: any other name or type is another table's.
-    Else the file may be older than the columns, so that only types tell which nothing converts.
-    CorruptFileError if the footer's types make no sense.
+    If the table's columns are ``unchanged``, any other name or type shows it. Otherwise the file
+    may be older than the columns, and only a type shows it that cannot be converted to the
+    column's. CorruptFileError if the footer's types make no sense.
     """
     if not tail.rows:
-        return None  # whatever wrote it, no row was taken for another
+        return None  # no row of it can be taken for another table's
     found = file_columns(tail, path)
     if unchanged and VOID not in [c.type for c in columns]:
         return _difference(found, columns)
@@ -88,7 +89,7 @@ def _difference(found: Sequence[Column], columns: Sequence[Column]) -> str | Non
 
 
 def _plain(kind: ColumnType) -> ColumnType:
-    """The type without what writers leave out: lengths of texts, upper case in names of fields."""
+    """The type without lengths of texts and upper case in names of fields, which writers lose."""
     match kind:
         case CharType():
             return PrimitiveType("string")

@@ -9,16 +9,16 @@ import pyarrow as pa
 from acidsql.orc.protobuf import read_varint
 
 COMPRESSIONS = {0: "none", 1: "zlib", 2: "snappy", 3: "lzo", 4: "lz4", 5: "zstd"}
-"""By the number in the postscript."""
+"""The names of compressions by their numbers in the postscript."""
 
 CHUNK_HEADER = 3
-"""The bytes before each chunk: its size, and whether it is compressed."""
+"""How many bytes stand before each chunk. They hold its size and whether it is compressed."""
 
 _MIN_MATCH = 4
 
 
 def decompress_section(section: bytes, compression: str, block_size: int) -> bytes:
-    """The bytes of a section, whatever they are compressed with. ValueError if it is malformed."""
+    """The decompressed bytes of a section. ValueError if the section is malformed."""
     if compression == "none":
         return section
     result = bytearray()
@@ -36,7 +36,7 @@ def decompress_section(section: bytes, compression: str, block_size: int) -> byt
 
 
 def original_chunks(data: bytes, compression: str, block_size: int) -> bytes:
-    """The data as a section that needs no compressor: every chunk is marked as original.
+    """The data as a section of chunks that are marked as not compressed ("original").
 
     >>> original_chunks(b"abc", "zlib", 2).hex()
     '050000616203000063'
@@ -78,7 +78,7 @@ def _inflate(chunk: bytes, block_size: int) -> bytes:
 
 
 def _decompress_lz4(chunk: bytes, block_size: int) -> bytes:
-    """One raw LZ4 block. By hand, since Arrow's codec wants to know the exact size beforehand."""
+    """One raw LZ4 block, decompressed here: Arrow's codec would need its exact size beforehand."""
     result = bytearray()
     at = 0
     try:

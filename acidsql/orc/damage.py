@@ -1,8 +1,8 @@
-"""What goes wrong over the bytes of a file, by one rule: an error of ours that names the file.
+"""Errors over the bytes of a file: each becomes an error of ours that names the file.
 
-A damaged or hostile file may have anything happen in the code that takes it apart: numbers without
-end, texts that are none, types inside themselves, lengths that no memory holds. So there is no list
-of exceptions here. What is put inside must read and compute only.
+A damaged or hostile file may raise any exception in the code that reads it: it may have endless
+numbers, texts that are not UTF-8, types inside themselves, lengths beyond the memory. So there is
+no list of exceptions here. The code inside the block must only read and compute.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ NOT_WHOLE = "is not a whole ORC file"
 
 @contextmanager
 def naming(path: str, what: str = "cannot be read as ORC") -> Iterator[None]:
-    """Any exception as CorruptFileError, which says ``what`` of the file.
+    """Raise any exception of the block as a CorruptFileError that says ``what`` of the file.
 
-    StorageError where not the bytes were at fault but the system that should give them, or what
-    they say is beyond what this process can compute with.
+    StorageError instead, where the system failed to read the bytes, or where the bytes are right
+    but hold a value that this process cannot compute with.
     """
     try:
         yield

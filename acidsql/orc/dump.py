@@ -87,7 +87,7 @@ def java_float(value: float, *, single: bool = False) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    # Hive's decimals have no zeros at the end of their fraction.
+    # Hive shows no zeros at the end of a decimal's fraction.
     text = format(value, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

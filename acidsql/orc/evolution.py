@@ -1,7 +1,7 @@
-"""Files written under another schema than the table has now: which column is which, and as what.
+"""Files with other columns than the table has now: how columns are matched and values converted.
 
-The rules are those of ORC's SchemaEvolution, by which Hive and Spark read. Both readers here go by
-them: Spark's, which then converts values as Hive does, and pyarrow, for which `current_rows` does.
+The rules are those of ORC's SchemaEvolution, by which Hive and Spark read. Where Spark reads, it
+matches and converts itself. Where pyarrow reads, `current_rows` does.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def matched(
 ) -> list[int | None]:
     """For each column of the table, the index of the file's column that holds it, or None.
 
-    By position, as Hive 4 does by default, a renamed column keeps its data; by name, as in Hive 3,
-    it is null. Case does not count. A file that has no names but ``_col0`` and so on is matched by
-    position in any case.
+    Matched by position, as in Hive 4 by default, a renamed column keeps its data. Matched by name,
+    as in Hive 3, it is null. Upper and lower case are the same. A file with no other names than
+    ``_col0`` and so on is always matched by position.
 
     >>> from acidsql.model.types import parse_type
     >>> table = [Column(n, parse_type("int")) for n in ("id", "full", "more")]
@@ -60,7 +60,10 @@ def matched(
 
 
 def field_of(kind: StructType, name: str) -> int | None:
-    """The index of the field of that name, in any case; structs are matched by name alone."""
+    """The index of the field with that name in upper or lower case.
+
+    Fields of structs are matched by name alone.
+    """
     names = [field.lower() for field, _ in kind.fields]
     return names.index(name.lower()) if name.lower() in names else None
 
@@ -68,7 +71,7 @@ def field_of(kind: StructType, name: str) -> int | None:
 def check_convertible(column: Column, source: ColumnType, path: str) -> None:
     """StorageError unless ORC's readers turn values of the source's type into the column's."""
     if not is_convertible(source, column.type):
-        raise _unfit(column, source, path)
+        raise _not_convertible(column, source, path)
 
 
 def is_convertible(source: ColumnType, target: ColumnType) -> bool:
@@ -104,7 +107,7 @@ def _bits(kind: ColumnType) -> int:
 
 
 def is_truncated(source: ColumnType, target: ColumnType) -> bool:
-    """Whether values may be longer than the char or varchar they become: the rest is cut off.
+    """Whether values may be too long for the char or varchar they become, and are cut off then.
 
     >>> is_truncated(CharType("varchar", 5), CharType("varchar", 9))
     False
@@ -122,10 +125,10 @@ def current_rows(
     *,
     by_position: bool = True,
 ) -> Array:
-    """The rows of a file with columns ``source`` as the table's; a column the file lacks is null.
+    """The rows of a file with columns ``source`` as rows of the table's ``columns``.
 
-    Timestamps come, and go, as EXACT. StorageError for a value, or a type, that cannot be
-    converted here exactly as Hive does.
+    A column the file lacks is null. Timestamps are EXACT in the rows given and returned.
+    StorageError for a value or type that cannot be converted here exactly as Hive does.
     """
     children = rows.flatten()
     arrays = []
@@ -145,10 +148,10 @@ def _column(array: Array, source: ColumnType, column: Column, path: str) -> Arra
     try:
         return _converted(array, source, column.type)
     except (pa.ArrowException, NotImplementedError) as error:
-        raise _unfit(column, source, path, f"{str(error).splitlines()[0]}.") from error
+        raise _not_convertible(column, source, path, f"{str(error).splitlines()[0]}.") from error
 
 
-def _unfit(
+def _not_convertible(
     column: Column, source: ColumnType, path: str, detail: str | None = None
 ) -> StorageError:
     return StorageError(
@@ -159,7 +162,7 @@ def _unfit(
 
 
 def _converted(array: Array, source: ColumnType, target: ColumnType) -> Array:
-    """The values in the target's type. NotImplementedError where Hive's result is not known."""
+    """The values converted to the target type. NotImplementedError if Hive's result is unknown."""
     if source == target:
         return array
     mask = array.is_null() if array.null_count else None
@@ -233,7 +236,7 @@ def _number(array: Array, source: ColumnType, target: ColumnType) -> Array:
         # Rounded to the nearest, as in Java.
         return pc.cast(array, wanted, safe=False)
     if target in _FLOATS and isinstance(source, DecimalType):
-        # Python's are the nearest, as Java's. ORC makes a double of it in any case.
+        # Python rounds to the nearest double, as Java does. ORC converts by way of a double.
         doubles = [None if v is None else float(v) for v in array.to_pylist()]
         return pc.cast(pa.array(doubles, pa.float64()), wanted, safe=False)
     if isinstance(target, DecimalType) and (_bits(source) or isinstance(source, DecimalType)):
@@ -242,7 +245,9 @@ def _number(array: Array, source: ColumnType, target: ColumnType) -> Array:
 
 
 def _decimal(value: int | Decimal | None, kind: DecimalType) -> Decimal | None:
-    """Rounded half up; null where it has too many digits (HiveDecimal.enforcePrecisionScale).
+    """The value rounded half up, or None if it has too many digits.
+
+    The rule is that of HiveDecimal.enforcePrecisionScale.
 
     >>> _decimal(Decimal("-0.005"), DecimalType(4, 2)), _decimal(100, DecimalType(4, 2))
     (Decimal('-0.01'), None)

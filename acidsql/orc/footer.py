@@ -1,8 +1,8 @@
 """The tail of an ORC file: read it, and append what pyarrow cannot write.
 
-Layout (ORC specification, File Tail): stripes, stripe statistics, footer, postscript, one byte with
-the postscript's length. pyarrow writes no user metadata and names no calendar. Both can be added
-behind a finished footer, because protobuf messages may be concatenated.
+A file consists of stripes, stripe statistics, footer, postscript, and one byte with the
+postscript's length (ORC specification, File Tail). pyarrow writes no user metadata and names no
+calendar. Both can be added behind a finished footer, because protobuf messages may be concatenated.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ KEY_INDEX = "hive.acid.key.index"
 STATS = "hive.acid.stats"
 ACID_VERSION = "hive.acid.version"
 NANOSECONDS = "acidsql.nanoseconds"
-"""Our own key, in files of ours that hold timestamps finer than microseconds."""
+"""acidsql's own key, in files it wrote with timestamps finer than microseconds."""
 
 JULIAN = 1
-"""Calendar of a footer: hybrid Julian and Gregorian, as Hive 4 writes."""
+"""The calendar in a footer that Hive 4 writes: hybrid Julian and Gregorian."""
 PROLEPTIC = 2
-"""Calendar of a footer: proleptic Gregorian, as pyarrow counts days, though it does not say so."""
+"""The calendar in which pyarrow counts days, proleptic Gregorian; it does not say so in footers."""
 SWITCH_DAY = -141427
 """1582-10-15 in days since 1970: the first day that both calendars count alike."""
 SKIPPED_DAYS = 10
@@ -47,12 +47,12 @@ TYPE_KIND, _TYPE_CHILDREN, _TYPE_NAME = 1, 2, 3
 _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE = 4, 5, 6
 
 LONG, TIMESTAMP, DATE, TIMESTAMP_INSTANT = 4, 9, 15, 18
-"""Kinds of types."""
+"""Kinds of types (Type.Kind of orc_proto.proto)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stripe:
-    """Where a stripe stands, in bytes, and how many rows it has."""
+    """Where a stripe stands in the file, the lengths of its parts in bytes, and its rows."""
 
     offset: int
     index_length: int
@@ -62,16 +62,16 @@ class Stripe:
 
     @property
     def length(self) -> int:
-        """All three parts."""
+        """The bytes of all three parts."""
         return self.index_length + self.data_length + self.footer_length
 
 
 @dataclass(frozen=True, slots=True)
 class OrcType:
-    """One of the types of a file, which stand in pre-order; ``children`` are indexes of others.
+    """One of the types of a file. A file lists its types in pre-order.
 
-    ``length`` is that of a char or varchar, ``precision`` and ``scale`` are a decimal's; 0 where
-    the file does not say.
+    ``children`` are indexes into that list. ``length`` is that of a char or varchar, ``precision``
+    and ``scale`` are a decimal's. They are 0 where the file does not say.
     """
 
     kind: int
@@ -84,7 +84,7 @@ class OrcType:
 
 @dataclass(frozen=True, slots=True)
 class FileTail:
-    """What the postscript and the footer say. ``length`` is that of the file they end."""
+    """What the postscript and the footer say. ``length`` is that of the file, in bytes."""
 
     length: int
     rows: int
@@ -113,16 +113,17 @@ class FileTail:
 
     @property
     def timestamps(self) -> tuple[int, ...]:
-        """The types that are timestamps, in order."""
+        """The indexes of the types that are timestamps, in order."""
         return tuple(
             at for at, kind in enumerate(self.types) if kind.kind in (TIMESTAMP, TIMESTAMP_INSTANT)
         )
 
     @property
     def may_be_fine(self) -> bool:
-        """Whether timestamps may be finer than microseconds: not in files we wrote without them.
+        """Whether timestamps may be finer than microseconds.
 
-        Of the writers of ACID files, pyarrow's is ours alone.
+        Files that acidsql wrote say so in their metadata. They are known by their writer: no other
+        program writes ACID files with pyarrow.
         """
         ours = self.is_acid and self.writer == _WRITER_CPP
         return bool(self.timestamps) and (not ours or NANOSECONDS in self.metadata)
@@ -157,8 +158,8 @@ def append_metadata(
 ) -> None:
     """Append user metadata and the calendar to the footer of a local file, in place.
 
-    ``tail`` is what `read_tail` said of it. The addition is a chunk of its own, so nothing that
-    was written is decoded or written again.
+    ``tail`` is that of the file, from `read_tail`. The addition is a chunk of its own, so the
+    bytes before it stay as they are.
     """
     addition = b"".join(
         bytes_field(FOOTER_METADATA, bytes_field(1, name.encode()) + bytes_field(2, value.encode()))
@@ -178,7 +179,7 @@ def append_metadata(
 def footer_and_postscript(
     tail: FileTail, footer: bytes, metadata_length: int | None = None
 ) -> bytes:
-    """The end of a file like this one that has another footer."""
+    """The footer and postscript of a file like this one but with another footer message."""
     section = original_section(footer, tail)
     lengths = {_POSTSCRIPT_FOOTER: len(section)}
     if metadata_length is not None:
@@ -187,19 +188,19 @@ def footer_and_postscript(
 
 
 def postscript(tail: FileTail, lengths: Mapping[int, int]) -> bytes:
-    """The file's postscript with other numbers in these fields, and its length behind it."""
+    """The file's postscript with other numbers in these fields, and a byte with its length."""
     message = b"".join(encode(n, lengths.get(n, value)) for n, value in fields(tail.postscript))
     assert len(message) <= 255
     return message + bytes([len(message)])
 
 
 def original_section(data: bytes, tail: FileTail) -> bytes:
-    """The data as a section of the file, not compressed."""
+    """The data as a section of the file that is not compressed."""
     return original_chunks(data, tail.compression, chunk_size(tail))
 
 
 def chunk_size(tail: FileTail) -> int:
-    """The bytes of each chunk of such a section but the last."""
+    """The bytes in each chunk of an original section but the last."""
     # A chunk may not be larger than the file's blocks, nor than its header can say.
     return min(tail.block_size, _LARGEST_CHUNK)
 
@@ -257,7 +258,7 @@ class _Footer:
                 self.stripes.append(_stripe(_message(value), content))
             elif number == FOOTER_METADATA:
                 item = dict(fields(_message(value)))
-                # Bytes that are not text are someone else's; ours and Hive's are.
+                # Hive's values and ours are text; bytes that are not were put there by others.
                 text = _message(item.get(2, b"")).decode(errors="replace")
                 self.metadata[_text(item.get(1, b""))] = text
             elif number == FOOTER_TYPE:
@@ -286,6 +287,7 @@ def _stripe(message: bytes, content: int) -> Stripe:
 
 
 def encode(number: int, value: int | bytes) -> bytes:
+    """A protobuf field that holds a number, or bytes."""
     return varint_field(number, value) if isinstance(value, int) else bytes_field(number, value)
 
 

@@ -22,7 +22,7 @@ Flags = NDArray[np.bool_]
 
 
 class UnsortedEventsError(AssertionError):
-    """Events were to be written out of row id order, or twice. Readers would lose deletes."""
+    """Events were about to be written twice or not in row id order: readers would lose deletes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +35,12 @@ class RowIds:
 
     @classmethod
     def of(cls, events: pa.RecordBatch | pa.Table) -> RowIds:
-        """From columns with ORC's names."""
+        """The row ids in the columns with ORC's names."""
         return cls(*(longs(events.column(name)) for name in ROW_ID_COLUMNS))
 
     @classmethod
     def together(cls, parts: Sequence[RowIds]) -> RowIds:
-        """Those of all parts, one after the other."""
+        """The row ids of all parts, one part after the other."""
         empty = np.zeros(0, np.int64)
         return cls(
             np.concatenate([empty, *(p.write_ids for p in parts)]),
@@ -57,11 +57,11 @@ class RowIds:
         return RowId(WriteId(write_id), bucket_property, row_number)
 
     def where(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> RowIds:
-        """Those of a mask, or at some positions."""
+        """The row ids that a mask selects, or at some positions."""
         return RowIds(self.write_ids[rows], self.bucket_properties[rows], self.row_numbers[rows])
 
     def order(self) -> NDArray[np.intp]:
-        """The positions in ascending order; equal row ids keep theirs."""
+        """The positions that sort the row ids; equal ones stay in their order."""
         return np.lexsort((self.row_numbers, self.bucket_properties, self.write_ids))
 
     def ascends(self) -> Flags:
@@ -72,7 +72,7 @@ class RowIds:
         return result
 
     def groups(self) -> Iterator[tuple[tuple[int, int], int, int]]:
-        """Each stretch of one write id and bucket property: the two, its start and its end."""
+        """Each run of rows with one write id and bucket property: these two, its start, its end."""
         w, b = self.write_ids, self.bucket_properties
         bounds = np.flatnonzero((w[:-1] != w[1:]) | (b[:-1] != b[1:])) + 1
         edges = [0, *bounds.tolist(), len(self)] if len(self) else [0]
@@ -81,7 +81,7 @@ class RowIds:
 
 
 def longs(column: Array) -> Longs:
-    """A column of whole numbers without nulls as 64-bit numpy."""
+    """A column of whole numbers without nulls as a numpy array of 64-bit numbers."""
     return np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     ).astype(np.int64)
@@ -101,7 +101,7 @@ def valid_events(current: Longs, valid_write_ids: ValidWriteIdList) -> Flags:
 class KeyTrack:
     """The row ids written so far, as stretches of consecutive row numbers.
 
-    An insert file is one stretch per statement, so this stays small where it matters.
+    An insert file is one stretch per statement, so that a large file takes little memory.
     """
 
     rows: int = 0
@@ -110,7 +110,7 @@ class KeyTrack:
     _stretches: list[tuple[Longs, RowIds]] = field(default_factory=list)
 
     def add(self, row_ids: RowIds) -> None:
-        """Take note of a batch. UnsortedEventsError unless each row id exceeds the one before."""
+        """Add a batch. UnsortedEventsError unless each row id is greater than the one before."""
         if not len(row_ids):
             return
         ascends = row_ids.ascends()
@@ -124,7 +124,7 @@ class KeyTrack:
         self._note(starts, row_ids.where(starts), len(row_ids), row_ids[len(row_ids) - 1])
 
     def add_stretch(self, first: RowId, count: int) -> None:
-        """Take note of ``count`` rows with row numbers rising by one."""
+        """Add ``count`` rows whose row numbers rise by one."""
         if not count:
             return
         self._check_first(first)
@@ -155,9 +155,9 @@ class KeyTrack:
 
 
 def key_index(track: KeyTrack, stripe_rows: Sequence[int]) -> str:
-    """The text of ``hive.acid.key.index``: the last row id of each stripe.
+    """The text of ``hive.acid.key.index``, which has the last row id of each stripe.
 
-    As Hive's OrcRecordUpdater.KeyIndexBuilder writes it.
+    The form is that of Hive's OrcRecordUpdater.KeyIndexBuilder.
 
     >>> track = KeyTrack()
     >>> track.add_stretch(RowId(WriteId(1), 536870912, 0), 15000)
@@ -175,7 +175,7 @@ def key_index(track: KeyTrack, stripe_rows: Sequence[int]) -> str:
 
 
 class DeletedRows:
-    """Row ids to be looked up: per write id and bucket property, the sorted row numbers."""
+    """A set of row ids: sorted row numbers for each write id and bucket property."""
 
     def __init__(self, row_ids: RowIds) -> None:
         row_ids = row_ids.where(row_ids.order())
@@ -187,7 +187,7 @@ class DeletedRows:
         return bool(self.find(RowIds(*(np.array([part], np.int64) for part in parts)))[0])
 
     def find(self, row_ids: RowIds) -> Flags:
-        """Whether each row id is among them."""
+        """Whether each of these row ids is in the set."""
         found = np.zeros(len(row_ids), np.bool_)
         if not self._numbers:
             return found

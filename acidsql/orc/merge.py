@@ -1,7 +1,8 @@
-"""The heart of compaction: the files of one bucket of one partition, merged into one.
+"""Compaction of one bucket of one partition: its files are merged into one.
 
-Order and collapse follow Hive's OrcRawRecordMerger. Insert files never overlap in row id and each
-is sorted, so inserts are concatenated stripe by stripe; only an input that breaks this is sorted.
+Order and the choice among events of one row follow Hive's OrcRawRecordMerger. Insert files are
+sorted and do not overlap in row id, so inserts are concatenated stripe by stripe. Only where an
+input breaks this rule are events sorted.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ from acidsql.orc.writer import EventWriter, WrittenFile
 
 @dataclass(frozen=True, slots=True)
 class MergeInput:
-    """A file to be merged. ``length`` as in `open_orc`.
+    """A file to be merged. ``length`` has the meaning it has in `open_orc`.
 
-    ``first`` makes it a file of plain rows (an original, or loaded): the row id of its first row,
-    the others follow.
+    ``first`` is given for a file of plain rows, an original or loaded one. It is the row id of the
+    first row; the row numbers of the others follow.
     """
 
     source: Source
@@ -60,9 +61,10 @@ class MergeInput:
 
 @dataclass(frozen=True, slots=True)
 class MergeOutput:
-    """Where the merged file goes and what it looks like. ``by_position`` as in `current_rows`.
+    """Where the merged file goes, its columns and its compression.
 
-    ``unchanged`` says that files of events have these very columns, or are another table's.
+    ``by_position`` has the meaning it has in `current_rows`. ``unchanged`` says that the table
+    never had other columns: a file of events with other ones belongs to another table.
     """
 
     path: str
@@ -78,9 +80,9 @@ def merge_major(
     valid_write_ids: ValidWriteIdList,
     output: MergeOutput,
 ) -> WrittenFile:
-    """A base's bucket file: rows the list sees and no valid delete event takes away.
+    """Write a base's bucket file: the rows that the list sees and no valid event deletes.
 
-    Row ids and current write ids are kept. A file is written even when no row remains.
+    Row ids and current write ids stay. A file is written even when no row is left.
     """
     row_ids, current = _delete_events(deletes, valid_write_ids)
     del current
@@ -93,9 +95,9 @@ def merge_minor_inserts(
     valid_write_ids: ValidWriteIdList,
     output: MergeOutput,
 ) -> WrittenFile | None:
-    """A delta's bucket file: all rows the list sees, deleted or not; None when there is none.
+    """Write a delta's bucket file: all rows the list sees, deleted or not. None if there is no row.
 
-    Only a row its own write id deletes again is left out: its delete event stays.
+    The exception is a row that its own write id deletes: it is left out, its delete event stays.
     """
     row_ids, current = _delete_events(deletes, valid_write_ids)
     own = row_ids.where(current == row_ids.write_ids)
@@ -105,10 +107,10 @@ def merge_minor_inserts(
 def merge_minor_deletes(
     deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList, output: MergeOutput
 ) -> WrittenFile | None:
-    """A delete delta's bucket file: all valid delete events, sorted; None when there is none.
+    """Write a delete delta's bucket file: all valid delete events, sorted. None if there are none.
 
-    Of several deletes of one row the first in time stays: whoever sees a later one sees it too,
-    and two would make Hive's readers lose others.
+    Of several deletes of one row the earliest stays: a snapshot that sees a later one sees it, too.
+    Two deletes of one row would make Hive's readers miss deletes of other rows.
     """
     return _write_deletes(*_delete_events(deletes, valid_write_ids), output)
 
@@ -116,10 +118,10 @@ def merge_minor_deletes(
 def merge_others_deletes(
     deletes: Sequence[MergeInput], valid_write_ids: ValidWriteIdList, output: MergeOutput
 ) -> WrittenFile | None:
-    """`merge_minor_deletes` without the deletes of rows of the same write id.
+    """`merge_minor_deletes` without deletes of rows that the same write id inserted.
 
-    For files that nobody else reads yet: `merge_minor_inserts` leaves these rows out, and whoever
-    saw one of the two results without the other would see the rows again.
+    Only for files that no other transaction reads yet. `merge_minor_inserts` leaves these rows out;
+    a reader who saw the new delete delta but the old delta would see the rows again.
     """
     row_ids, current = _delete_events(deletes, valid_write_ids)
     others = current != row_ids.write_ids
@@ -127,7 +129,7 @@ def merge_others_deletes(
 
 
 def write_no_events(output: MergeOutput) -> WrittenFile:
-    """A file without events, for a directory that has to be there."""
+    """Write a file without events, for a directory that must exist."""
     return _write_all(iter(()), output)
 
 
@@ -155,7 +157,7 @@ def _write_inserts(
         try:
             return _write_all(_batches(ordered, deleted, valid_write_ids, output), output)
         except UnsortedEventsError:
-            # A file that is not sorted in itself: the writer noticed, and removed its output.
+            # One of the files is not sorted. The writer has removed its output.
             pass
     batches = _batches(inputs, deleted, valid_write_ids, output)
     return _write_all(_sorted(list(batches)), output)
@@ -174,7 +176,7 @@ def _batches(
     valid_write_ids: ValidWriteIdList,
     output: MergeOutput,
 ) -> Iterator[pa.RecordBatch]:
-    """The events that stay, one stripe at a time, with the table's columns."""
+    """The insert events that stay, one stripe at a time, with the table's columns."""
     for each in inputs:
         for events, columns in _stripes(each, output):
             row_ids = RowIds.of(events)
@@ -197,8 +199,8 @@ def _batches(
 def _stripes(
     each: MergeInput, output: MergeOutput
 ) -> Iterator[tuple[pa.RecordBatch, Sequence[Column]]]:
-    """The events of each stripe, and the columns their rows have in the file."""
-    # Exact: a copy must not lose a fraction Hive wrote, and any year is possible.
+    """The events of each stripe, and the columns that their rows have in the file."""
+    # EXACT timestamps: a copy must not lose a fraction that Hive wrote, and any year is possible.
     with open_orc(each.source, each.path, each.length, exact=True) as opened:
         columns = file_columns(opened.tail, each.path)
         if each.first is None or opened.tail.is_acid:
@@ -253,7 +255,7 @@ def _bounds(opened: OrcInput, first: RowId | None) -> tuple[RowId, RowId]:
 
 
 def _sorted(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """All events as one sorted batch; of the same row id the newest write id stays."""
+    """All events as one sorted batch. Of events with one row id the newest write id's stays."""
     if not batches:
         return
     events = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]

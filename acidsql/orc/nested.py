@@ -1,4 +1,4 @@
-"""Arrays of any type, rebuilt with other leaves."""
+"""Change the leaves of nested arrays: the values inside structs, lists and maps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acidsql.layout.arrow import Array, DataType
 
 
 def has_leaf(kind: DataType, is_leaf: Callable[[DataType], bool]) -> bool:
-    """Whether the type is such a leaf, or has one inside."""
+    """Whether the type, or a type inside it, is a leaf by this test."""
     if is_leaf(kind):
         return True
     return any(has_leaf(kind.field(at).type, is_leaf) for at in range(kind.num_fields))
@@ -19,10 +19,10 @@ def has_leaf(kind: DataType, is_leaf: Callable[[DataType], bool]) -> bool:
 def map_leaves(
     array: Array, is_leaf: Callable[[DataType], bool], change: Callable[[Array], Array]
 ) -> Array:
-    """The array with every leaf of such a type changed, in the order of ORC's columns.
+    """The array with every leaf changed whose type passes the test, in the order of ORC's columns.
 
-    What stands inside a list or map must start at its first value, as in what pyarrow reads and
-    what `settled` gives.
+    The values inside a list or map must start at its first offset. They do in arrays that pyarrow
+    has read, and in those that `settled` gives.
     """
     kind = array.type
     if is_leaf(kind):

@@ -1,9 +1,13 @@
 """Nested arrays in the one form that pyarrow's ORC writer stores right.
 
-pyarrow (seen with 26.0) takes what a struct holds beneath its nulls for values: after a null struct
-inside another one the following rows get their neighbours' values. A slice of a struct loses its
-offset, and so does a slice inside a struct that has nulls: its values become null. All go well when
-every child is null itself where its parent is, and nothing is a slice.
+pyarrow (seen with 26.0) stores wrong values in three cases:
+
+- It takes the values that a struct holds beneath its nulls for real ones. After a null struct
+  inside another struct the following rows get their neighbours' values.
+- A slice of a struct loses its offset.
+- So does a slice inside a struct that has nulls: its values become null.
+
+An array is stored right if every child is null where its parent is, and no array is a slice.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from acidsql.layout.arrow import Array
 
 
 def settled(array: Array) -> Array:
-    """The same values, without slices and with the nulls of every struct in its children too.
+    """The same values without slices, with every struct's nulls in its children, too.
 
     >>> whole = pa.array([{"x": 1}, {"x": 2}])
     >>> settled(whole[1:]).to_pylist()
@@ -54,7 +58,7 @@ def _whole(array: Array) -> Array:
 
 
 def _outside_nulls(array: Array, lengths: NDArray[np.int32]) -> Array | None:
-    """Which of the values inside stand in a list that is not null; None if all of them do."""
+    """For each value inside, whether its list is not null; None if no value is in a null list."""
     if not array.null_count:
         return None
     nulls = np.asarray(array.is_null())

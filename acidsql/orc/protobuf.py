@@ -1,4 +1,4 @@
-"""The little of protobuf's wire format that an ORC tail needs."""
+"""The parts of protobuf's wire format that ORC files need."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
 
 
 def read_varint(message: bytes, at: int) -> tuple[int, int]:
-    """The varint at a position, and the position behind it.
+    """The varint at a position, and the position after it.
 
     >>> read_varint(bytes([0x96, 0x01]), 0)
     (150, 2)

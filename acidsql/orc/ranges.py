@@ -1,6 +1,6 @@
 """Sets of row ids as ranges of consecutive row numbers.
 
-An insert file is a few ranges however many rows it has, so the row ids of a whole bucket fit into
+An insert file has a few ranges, however many rows it has. So the row ids of a whole bucket fit into
 memory.
 """
 
@@ -24,7 +24,7 @@ class RowIdRanges:
 
     @classmethod
     def of(cls, row_ids: RowIds) -> RowIdRanges:
-        """The ranges of row ids in any order; a row id that is there twice begins a new range.
+        """The ranges of row ids in any order; a repeated row id begins a new range.
 
         >>> ids = RowIds(np.array([1, 1, 1]), np.array([7, 7, 7]), np.array([0, 1, 5]))
         >>> RowIdRanges.of(ids).lasts.tolist()
@@ -37,7 +37,7 @@ class RowIdRanges:
 
     @classmethod
     def stretch(cls, first: RowId, count: int) -> RowIdRanges:
-        """``count`` rows with row numbers rising by one, as the rows of original files have."""
+        """One range of ``count`` rows whose row numbers rise by one, as in original files."""
         parts = (first.write_id, first.bucket_property, first.row_number)
         firsts = RowIds(*(np.full(min(1, count), part, np.int64) for part in parts))
         return cls(firsts, firsts.row_numbers + count - 1)
@@ -51,11 +51,11 @@ class RowIdRanges:
         return cls(firsts.where(order), lasts[order])
 
     def repeated(self) -> tuple[int, RowId | None]:
-        """How many row ids of sorted ranges are there more than once, and the least of them."""
+        """How many row ids stand in these sorted ranges more than once, and the least of them."""
         count, least = 0, None
         for _, start, end in self.firsts.groups():
             numbers, lasts = self.firsts.row_numbers[start:end], self.lasts[start:end]
-            # A range may lie under one that began long before.
+            # A range may overlap one that began many ranges before it.
             reached = np.maximum.accumulate(lasts)
             overlap = np.minimum(lasts[1:], reached[:-1]) - numbers[1:] + 1
             hits = np.flatnonzero(overlap > 0)

@@ -39,7 +39,7 @@ Source = BinaryIO | str
 class OrcInput:
     """An opened ORC file: its tail and its reader. ``path`` names the file in errors.
 
-    ``statistics`` are those of an ACID file's event columns, None where there are none to trust.
+    ``statistics`` are those of an ACID file's event columns; None for files that have none.
     """
 
     path: str
@@ -54,23 +54,27 @@ class OrcInput:
             return self.file.schema
 
     def stripes(self, names: Sequence[str] | None = None) -> Iterator[pa.RecordBatch]:
-        """Each stripe that has rows, all columns or those named (``row.a`` for one inside)."""
+        """Each stripe, all columns or those named (``row.a`` for column ``a`` of ``row``)."""
         for number in range(len(self.tail.stripes)):
             yield self.stripe(number, names)
 
     def stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        """One stripe; CorruptFileError if its event columns are not what its statistics say."""
+        """One stripe. CorruptFileError if its event columns contradict its statistics."""
         batch = self.unverified_stripe(number, names)
         self._verify(number, batch)
         return batch
 
     def unverified_stripe(self, number: int, names: Sequence[str] | None = None) -> pa.RecordBatch:
-        """One stripe as it is."""
+        """One stripe, without a look at its statistics."""
         with naming(self.path):
             return self.file.read_stripe(number, names)
 
     def _verify(self, number: int, batch: pa.RecordBatch) -> None:
-        """ORC has no checksums, but a sum and bounds. A wrong row id would delete another row."""
+        """CorruptFileError if the event columns contradict the stripe's statistics.
+
+        ORC has no checksums, but each column has a sum, a least and a greatest value. They are
+        compared because a wrong row id would delete another row.
+        """
         if self.statistics is None:
             return
         said = self.statistics.stripes
@@ -90,7 +94,7 @@ class OrcInput:
                 )
 
     def read(self, names: Sequence[str] | None = None) -> pa.Table:
-        """All stripes."""
+        """All stripes as one table."""
         batches = list(self.stripes(names))
         if batches:
             return pa.Table.from_batches(batches)
@@ -98,7 +102,7 @@ class OrcInput:
             return self.file.read(names)
 
     def names(self, columns: Sequence[str] | None) -> list[str] | None:
-        """The names to read for the event columns and these columns of ``row``, as far as there."""
+        """The names of the event columns and of those of these columns that ``row`` has."""
         if columns is None:
             return None
         with naming(self.path):
@@ -131,11 +135,11 @@ def open_orc(
     with naming(path):
         source.seek(0)
         if length is not None:
-            # Part of a file is only ever a streamed one, which is small.
+            # Only streamed files are read in part, and these are small.
             source = io.BytesIO(source.read(length))
         file = MendedFile(source, tail, exact=exact)
     statistics = None
-    # Hive 3 writes none where it has no row index.
+    # Hive 3 writes no statistics into files without a row index.
     if tail.is_acid and tail.row_index_stride > 0:
         statistics = read_statistics(source, tail, path, len(EVENT_COLUMNS))
     yield OrcInput(path, tail, file, statistics)
@@ -151,9 +155,9 @@ def read_events(
 ) -> pa.Table:
     """The events of an ACID file: five event columns and ``row``, all of it or these columns.
 
-    Columns the file does not have are left out. Timestamps come in nanoseconds, or EXACT if all
-    columns are wanted so; dates in the proleptic calendar whatever the file's is. CorruptFileError
-    if it is no ACID file.
+    Columns that the file lacks are left out. Timestamps are in nanoseconds; with ``exact`` and all
+    columns they are EXACT. Dates are in the proleptic calendar, whatever the file's calendar is.
+    CorruptFileError if it is not an ACID file.
     """
     with open_orc(source, path, length, exact=exact) as opened:
         require_acid(opened)
@@ -161,14 +165,14 @@ def read_events(
 
 
 def read_row_ids(source: Source, path: str = "", *, length: int | None = None) -> pa.Table:
-    """Row ids and currentTransaction alone: all a delete file says."""
+    """The row ids and currentTransaction, which is all that a delete file holds."""
     with open_orc(source, path, length) as opened:
         require_acid(opened)
         return opened.read([*ROW_ID_COLUMNS, CURRENT_TRANSACTION])
 
 
 def read_deletes(source: Source, path: str = "", *, length: int | None = None) -> pa.Table:
-    """`read_row_ids` of a file that must not hold inserts, else CorruptFileError."""
+    """`read_row_ids` of a file of deletes. CorruptFileError if it holds inserts."""
     with open_orc(source, path, length) as opened:
         require_acid(opened)
         require_kind(opened.tail, opened.path, is_delete=True)
@@ -210,9 +214,9 @@ def require_acid(opened: OrcInput) -> None:
 
 
 def valid_length(side_file: bytes, path: str = "") -> int:
-    """How much of a streamed file is valid: the last of the side file's 64-bit numbers.
+    """How many bytes of a streamed file are valid: the last 64-bit number of its side file.
 
-    A number cut short by a writer still at work does not count.
+    A number that its writer has not finished does not count.
 
     >>> valid_length(bytes(7) + b"*" + bytes(3))
     42

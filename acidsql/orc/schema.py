@@ -1,6 +1,6 @@
 """Arrow schemas of ACID ORC files: five event columns and the struct ``row``.
 
-As Hive's OrcRecordUpdater has them.
+The columns are those of Hive's OrcRecordUpdater.
 """
 
 from __future__ import annotations
@@ -34,18 +34,19 @@ ROW_ID_COLUMNS = (ORIGINAL_TRANSACTION, BUCKET, ROW_ID)
 """The row id, most significant part first."""
 
 KEY_COLUMNS = (OPERATION, *ROW_ID_COLUMNS, CURRENT_TRANSACTION)
-"""Everything of an event but the row itself."""
+"""The columns of an event without the row itself."""
 
 EVENT_COLUMNS = (*KEY_COLUMNS, ROW)
-"""In files the names keep ORC's spelling; elsewhere: write id, bucket property, row number."""
+"""All columns of an event, with ORC's names; elsewhere we say write id, bucket property, row
+number."""
 
 INSERT = 0
-"""An event that brings a row. Hive 3 and later never write 1, update in place."""
+"""The operation of an event that inserts a row. Hive 3 and later never write 1, an update."""
 DELETE = 2
-"""An event that takes a row away; its ``row`` is null."""
+"""The operation of an event that deletes a row; its ``row`` is null."""
 
 TimestampForm = Literal["us", "exact"]
-"""Microseconds, which reach every year Hive has; or `orc.exact.EXACT`, which loses nothing."""
+"""Microseconds, which reach every year of Hive's; or `orc.exact.EXACT`, which loses nothing."""
 
 _PRIMITIVES: dict[str, DataType] = {
     "boolean": pa.bool_(),
@@ -60,7 +61,7 @@ _PRIMITIVES: dict[str, DataType] = {
     "date": pa.date32(),
     "timestamp": pa.timestamp("us"),
     "timestamp with local time zone": pa.timestamp("us", tz="UTC"),
-    "void": pa.bool_(),  # ORC has no such type: nulls of the smallest one
+    "void": pa.bool_(),  # ORC has no such type: nulls of its smallest one stand for it
 }
 
 KEY_FIELDS = (
@@ -75,7 +76,7 @@ KEY_FIELDS = (
 def arrow_type(kind: ColumnType, timestamps: TimestampForm = "us") -> DataType:
     """The Arrow type whose ORC form Hive reads as this column type.
 
-    A timestamp is wall-clock time without a zone, one with local time zone an instant.
+    A timestamp is wall-clock time without a zone. One with local time zone is an instant.
 
     >>> arrow_type(ArrayType(PrimitiveType("int")))
     ListType(list<element: int32>)

@@ -1,6 +1,7 @@
 """pyarrow's ORC writer, kept from ending the whole process.
 
-It does so (seen with 26.0) when anything fails, or is interrupted, where it calls back into Python.
+pyarrow (seen with 26.0) ends the process when the Python file it writes to raises an exception, be
+it an error of the disk or Ctrl-C.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ class OrcSink:
 
 
 class Sink(io.RawIOBase):
-    """A new file that keeps an error of the disk to itself until `finish`.
+    """A new file whose writes never raise: `finish` raises the first error of the disk.
 
-    After an error it takes everything and stores nothing. OSError if the file cannot be created.
+    After an error, further bytes are dropped. OSError if the file cannot be created.
     """
 
     def __init__(self, path: str) -> None:
@@ -73,7 +74,7 @@ class Sink(io.RawIOBase):
         pass
 
     def finish(self) -> None:
-        """Close the file. Raises the OSError that kept anything from being written."""
+        """Close the file. Raises the OSError because of which bytes were not written."""
         try:
             self._file.close()
         except OSError as error:

@@ -1,7 +1,7 @@
-"""Column statistics of an ORC file, of the whole and of each stripe, and what contradicts them.
+"""Column statistics of an ORC file and of each stripe, and rows that contradict them.
 
-Readers skip stripes and files by them, so a wrong one loses rows (ORC specification, Column
-Statistics). Columns are numbered in pre-order; 0 is the root.
+Readers skip stripes and files by their statistics, so wrong statistics lose rows (ORC
+specification, Column Statistics). Columns are numbered in pre-order; 0 is the root.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _MILLISECOND = {"s": 1, "ms": 1, "us": 1000, "ns": 1_000_000}
 
 @dataclass(frozen=True, slots=True)
 class ColumnStatistics:
-    """How many values that are not null, whether any is null, the least and the greatest.
+    """The number of values that are not null, whether there are nulls, least and greatest value.
 
     Bounds are int (dates in days, timestamps in milliseconds), float, Decimal or UTF-8 bytes.
-    ``total`` is the sum of integers or decimals, of texts and binaries that of their bytes: the
-    nearest thing to a checksum there is. None is what the file does not say.
+    ``total`` is the sum of integers or decimals, or the bytes of all texts or binaries. ORC has
+    nothing nearer to a checksum. None stands for what the file does not say.
     """
 
     values: int
@@ -85,10 +85,11 @@ def read_statistics(
 
 
 def may_hold_skipped_days(tail: FileTail, path: str = "") -> bool:
-    """Whether a date or timestamp may be of the days that the hybrid calendar skips in 1582.
+    """Whether a date or timestamp may fall on a day that the hybrid calendar skips in 1582.
 
-    No file that counts in the hybrid calendar can have them. A day more is taken at each end: a
-    timestamp is of another day elsewhere. CorruptFileError if the statistics cannot be read.
+    A file in the hybrid calendar has no such days. One more day counts at each end, because a
+    timestamp may fall on another day in another zone. CorruptFileError if the statistics cannot be
+    read.
     """
     if tail.calendar == JULIAN:
         return False
@@ -116,10 +117,10 @@ def _allows_skipped_days(tail: FileTail) -> bool:
 def actual_statistics(
     batch: pa.RecordBatch, *, times: bool = True
 ) -> list[tuple[str, ColumnStatistics | None]]:
-    """What the statistics of these rows have to allow for: name and statistics of each column.
+    """The names and true statistics of all columns of these rows, in pre-order from number 1 on.
 
-    In pre-order from number 1 on. None for what is not compared: everything inside a list or map.
-    Without ``times`` dates and timestamps have no bounds: the file's count in another calendar.
+    Columns inside a list or map have None: they are not compared. Without ``times``, dates and
+    timestamps have no bounds, because those in the file are of another calendar.
     """
     found: list[tuple[str, ColumnStatistics | None]] = []
     for name, array in zip(batch.schema.names, batch.columns, strict=True):
@@ -128,7 +129,7 @@ def actual_statistics(
 
 
 def merged(first: ColumnStatistics, second: ColumnStatistics) -> ColumnStatistics:
-    """Of two batches together.
+    """The statistics of two batches together.
 
     >>> merged(ColumnStatistics(1, False, 3, 3), ColumnStatistics(2, True, 1, 2))
     ColumnStatistics(values=3, has_null=True, low=1, high=3, total=None)
@@ -145,7 +146,7 @@ def merged(first: ColumnStatistics, second: ColumnStatistics) -> ColumnStatistic
 
 
 def _sum(first: ColumnStatistics, second: ColumnStatistics) -> Any:
-    """The sum of two totals; None if that of any values is unknown."""
+    """The sum of two totals. None if there are values whose total is unknown."""
     if any(s.values and s.total is None for s in (first, second)):
         return None
     totals = [s.total for s in (first, second) if s.total is not None]
@@ -155,7 +156,9 @@ def _sum(first: ColumnStatistics, second: ColumnStatistics) -> Any:
 
 
 def contradiction(said: ColumnStatistics, actual: ColumnStatistics) -> str | None:
-    """Why a reader that trusts what is said would lose rows, or None. Loose bounds are none.
+    """Why a reader that trusts the statistics would lose rows, or None if it would not.
+
+    Bounds that are wider than the values do no harm.
 
     >>> contradiction(ColumnStatistics(3, False, 1, 2), ColumnStatistics(3, False, 1, 4))
     'the greatest value is 4, not 2'
@@ -163,7 +166,7 @@ def contradiction(said: ColumnStatistics, actual: ColumnStatistics) -> str | Non
     if said.values != actual.values:
         return f"{actual.values} values are there, not {said.values}"
     if said.has_null is False and actual.has_null:
-        return "nulls are there, which it denies"
+        return "nulls are there, against the statistics"
     for word, said_bound, bound, sign in (
         ("least", said.low, actual.low, -1),
         ("greatest", said.high, actual.high, 1),
@@ -192,7 +195,7 @@ def _walk(
             _walk(f"{name}.{field.name}", child, array.null_count, found, times=times)
         return
     if pa.types.is_nested(kind) and not is_exact(kind):
-        # Maps and lists: the counts of what is inside differ between writers.
+        # Writers differ in how they count the values inside maps and lists.
         found.append((name, _counts(array, outer_nulls)))
         found.extend([(name, None)] * (_columns(kind) - 1))
         return
@@ -214,7 +217,7 @@ def _columns(kind: Any) -> int:
 
 
 def _counts(array: Array, outer_nulls: int) -> ColumnStatistics:
-    # Beneath a null struct there is nothing, not even a null.
+    # ORC stores nothing beneath a null struct, so these nulls do not count.
     return ColumnStatistics(len(array) - array.null_count, array.null_count > outer_nulls)
 
 
@@ -223,7 +226,7 @@ def _bounds(array: Array) -> tuple[Any, Any]:
     if pa.types.is_boolean(kind) or pa.types.is_binary(kind) or array.null_count == len(array):
         return None, None
     if pa.types.is_floating(kind) and pc.any(pc.is_nan(array)).as_py():
-        return None, None  # what writers make of these differs
+        return None, None  # writers differ in the bounds of columns with NaN
     if is_exact(kind):
         return _exact_bounds(array)
     if pa.types.is_date32(kind):
@@ -246,13 +249,13 @@ def _exact_bounds(array: Array) -> tuple[int, int]:
 
 
 def _total(array: Array) -> Any:
-    """The sum as ORC counts it, exact; None for types without one, and of no values."""
+    """The exact sum as ORC counts it. None for types without a sum and where there is no value."""
     kind = array.type
     if array.null_count == len(array):
         return None
     if pa.types.is_integer(kind):
         values = np.asarray(array.fill_null(0)).astype(np.int64)
-        # In two halves, so that nothing wraps.
+        # High and low halves are added apart, so that no sum overflows.
         exact = (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
         return exact if -(2**63) <= exact < 2**63 else None
     if pa.types.is_decimal(kind):
@@ -302,7 +305,7 @@ def _said_bounds(values: Mapping[int, int | bytes]) -> tuple[Any, Any]:
         return low, high
     if _STRING in values:
         inner = dict(fields(_bytes(values[_STRING])))
-        # Long texts are cut: then only a lower and an upper bound are given.
+        # For long texts the file has cut ones: a lower and an upper bound in other fields.
         return inner.get(1, inner.get(4)), inner.get(2, inner.get(5))
     if _DECIMAL in values:
         inner = dict(fields(_bytes(values[_DECIMAL])))
@@ -349,7 +352,7 @@ def contradictions(
     actual: list[tuple[str, ColumnStatistics | None]],
     rows: int,
 ) -> Iterator[str]:
-    """What is wrong with the statistics of a stripe or a file, column by column."""
+    """The faults in the statistics of a stripe or a file, column by column."""
     if len(said) != len(actual) + 1:
         yield f"there are statistics of {len(said)} columns, not of {len(actual) + 1}"
         return

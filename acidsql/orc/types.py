@@ -40,23 +40,23 @@ _DECIMAL_PRECISION_MAX = 38
 
 
 def file_columns(tail: FileTail, path: str = "") -> tuple[Column, ...]:
-    """The columns of the file; of an ACID file those of its ``row``.
+    """The columns of the file; for an ACID file, those of its ``row``.
 
-    Names are spelled as in the file, in structs too. A type no table can declare has its ORC name.
-    CorruptFileError if the footer's types make no sense.
+    Names are spelled as in the file, also inside structs. A type that no table can declare has its
+    ORC name. CorruptFileError if the footer's types make no sense.
     """
     with naming(path, NOT_WHOLE):
         root = _column_type(tail.types, 0)
         if tail.is_acid and isinstance(root, StructType):
             root = root.fields[EVENT_COLUMNS.index(ROW)][1]
         if not isinstance(root, StructType):
-            raise ValueError("the rows of the file are no struct")
+            raise ValueError("the rows of the file are not a struct")
         return tuple(Column(name, kind) for name, kind in root.fields)
 
 
 def _column_type(types: Sequence[OrcType], at: int) -> ColumnType:
     found = types[at]
-    # Children stand behind their parent: this ends.
+    # Children must come after their parent: otherwise this recursion might not end.
     if any(child <= at for child in found.children):
         raise ValueError("a type is inside itself")
     inside = [_column_type(types, child) for child in found.children]

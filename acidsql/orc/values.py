@@ -1,4 +1,4 @@
-"""Values on their way into a file: cast to the column's type, or refused."""
+"""Values to be written into a file: they are cast to the column's type, or refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def storable(array: Array, column: Column) -> Array:
 
 
 def fitting(array: Array, column: Column) -> Array:
-    """One column's values in the type its files hold. InvalidValueError if one does not fit."""
+    """One column's values in the type that files hold. InvalidValueError if one does not fit."""
     if column.type == VOID and array.null_count < len(array):
         raise InvalidValueError(f'column "{column.name}" of type void holds nothing but NULL')
     wanted = arrow_type(column.type, "exact" if has_leaf(array.type, is_exact) else "us")
@@ -77,13 +77,13 @@ def _is_in_last_second(leaf: Array) -> bool:
 
 def _cast(array: Array, wanted: DataType) -> Array:
     if pa.types.is_decimal(wanted) and pa.types.is_integer(array.type):
-        # By way of a decimal that holds every integer, so that the values decide, not their type.
+        # First cast to a decimal that holds every integer: so the values decide, not their type.
         array = pc.cast(array, pa.decimal256(76, wanted.scale), safe=True)
     return pc.cast(array, wanted, safe=True)
 
 
 def _bounded(array: Array, kind: ColumnType, column: Column) -> Array:
-    """The values with those of every char(n) and varchar(n) in the form they are stored in."""
+    """The values with every char(n) and varchar(n) in the form in which files store it."""
     if not any(isinstance(inner, CharType) for inner in walk_types(kind)):
         return array
     mask: Array = array.is_null() if array.null_count else None
@@ -109,9 +109,10 @@ def _bounded(array: Array, kind: ColumnType, column: Column) -> Array:
 
 
 def _text(array: Array, kind: CharType, column: Column) -> Array:
-    """What is too long may only be so by trailing spaces. A char(n) is filled up with them.
+    """Texts cut to the length of the type, and those of a char(n) padded with spaces.
 
-    Hive stores the padding, and looks for padded values by the statistics of a file.
+    Only trailing spaces may be cut off: InvalidValueError for other texts that are too long. Hive
+    stores the padding too, and compares padded values with the statistics of a file.
     """
     trimmed = array
     if _longest(array) > kind.length:
@@ -147,7 +148,7 @@ def _refuse_wide_decimals(before: Array, after: Array, column: Column) -> None:
 
 
 def _unscaled(array: Array) -> Array:
-    # The same bytes read as a decimal without a fraction.
+    # The same bytes taken for a decimal without a fraction.
     kind = pa.decimal128(38, 0)
     whole = pa.Array.from_buffers(kind, len(array), [None, array.buffers()[1]], offset=array.offset)
     return whole.cast(pa.decimal256(76, 0))

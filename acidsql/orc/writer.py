@@ -1,6 +1,6 @@
 """Write ACID ORC files.
 
-The stripes are pyarrow's; the keys Hive needs are appended to the footer.
+pyarrow writes the stripes. The keys that Hive needs are appended to the footer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from acidsql.orc.values import storable_rows
 
 ACID_FORMAT_VERSION = "2"
 VERSION_FILE_CONTENT = b"2"
-"""What ``_orc_acid_version`` holds: the format of Hive 3 and later, without a newline."""
+"""The contents of ``_orc_acid_version``: the format of Hive 3 and later, without a newline."""
 
 CODECS: Mapping[str, Any] = {
     "none": "UNCOMPRESSED",
@@ -54,12 +54,12 @@ CODECS: Mapping[str, Any] = {
 }
 
 STRIPE_BYTES = 64 << 20
-"""A stripe ends at this size, before compression: ORC's default, as in Hive's bases."""
+"""The size in bytes, before compression, at which a stripe ends: ORC's and Hive's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFile:
-    """A finished file: its events by kind, its stripes and its size in bytes."""
+    """A finished file: how many inserts, deletes and stripes it has, and its size in bytes."""
 
     path: str
     inserts: int
@@ -69,17 +69,16 @@ class WrittenFile:
 
     @property
     def rows(self) -> int:
-        """All events."""
+        """The number of all events."""
         return self.inserts + self.deletes
 
 
 class EventWriter:
     """Writes one ACID file to a local path, events in row id order.
 
-    A context manager: leaving it closes the file, an error removes it. A file is one of inserts or
-    one of deletes to its readers; the writer takes both. Raises UnsortedEventsError for events
-    out of order, InvalidValueError for values a column cannot hold, StorageError when the disk
-    refuses.
+    A context manager: leaving it closes the file, an error removes the file. Readers expect either
+    inserts or deletes in a file; the writer accepts both. Raises UnsortedEventsError for events out
+    of order, InvalidValueError for values a column cannot hold, StorageError when the disk refuses.
     """
 
     def __init__(
@@ -111,7 +110,7 @@ class EventWriter:
             raise StorageError(f'file "{path}" cannot be written', detail=str(error)) from error
 
     def write_inserts(self, rows: pa.RecordBatch, write_id: WriteId, bucket_property: int) -> None:
-        """Write new rows; row numbers go on from the last call, from 0 for another write id."""
+        """Write new rows. Row numbers go on from the last call, or from 0 for another write id."""
         count, last = rows.num_rows, self._track.last
         goes_on = last is not None and (last.write_id, last.bucket_property) == (
             write_id,
@@ -144,9 +143,9 @@ class EventWriter:
         self._write(events)
 
     def write_events(self, events: pa.RecordBatch) -> None:
-        """Write finished events of all six columns, as a compaction copies them.
+        """Write events with all six columns, which a compaction copies.
 
-        ValueError for an insert without a row or an operation Hive does not write.
+        ValueError for an insert without a row, or an operation that Hive does not write.
         """
         count = events.num_rows
         operations = longs(events.column(OPERATION))
@@ -161,7 +160,7 @@ class EventWriter:
         self._write([*keys, self._event_rows(events.column(ROW), operations, deletes)])
 
     def close(self) -> WrittenFile:
-        """Finish the file and give its size and counts; removes it when that fails."""
+        """Finish the file and give its size and counts. If that fails the file is removed."""
         if self.written is not None:
             return self.written
         try:

@@ -1,4 +1,4 @@
-"""Old dates: from the hybrid Julian calendar, in which Hive 4 stores them, to the proleptic one."""
+"""Convert old dates from the hybrid calendar, in which Hive 4 stores them, to the proleptic one."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _DAYS_OF_FOUR_YEARS = 1461
 
 
 def proleptic_days(days: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The days since 1970-01-01 of the same dates in the proleptic calendar.
+    """The days since 1970-01-01 of the same dates in the proleptic Gregorian calendar.
 
-    A leap day only the Julian calendar has becomes the first of March.
+    A leap day that only the Julian calendar has becomes the first of March.
 
     >>> proleptic_days(np.array([-719164, -141428, 0])).tolist()
     [-719162, -141438, 0]
@@ -32,7 +32,7 @@ def proleptic_days(days: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _from_julian(days: NDArray[np.int64]) -> NDArray[np.int64]:
-    # Years counted from March, so that the leap day is their last (Richards' algorithm).
+    # Years are counted from March, so that a leap day is the last of its year (Richards).
     since = days + _EPOCH + _JULIAN_OFFSET
     year = (4 * since + 3) // _DAYS_OF_FOUR_YEARS
     day_of_year = since - _DAYS_OF_FOUR_YEARS * year // 4
@@ -42,7 +42,7 @@ def _from_julian(days: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def proleptic(array: Array) -> Array:
-    """An array of any type with every date in it brought to the proleptic calendar."""
+    """An array of any type with every date in it converted to the proleptic calendar."""
     kind = array.type
     if pa.types.is_date32(kind):
         days = np.asarray(array.cast(pa.int32()).fill_null(0), dtype=np.int64)

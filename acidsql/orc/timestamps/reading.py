@@ -60,7 +60,7 @@ class MendedFile:
         return schema
 
     def read(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """What pyarrow reads: right for a file without rows, of which a caller wants the schema."""
+        """The whole file as pyarrow reads it: an empty table of a file without stripes."""
         table: pa.Table = self._file.read(columns=None if columns is None else list(columns))
         return table
 
@@ -149,7 +149,7 @@ class MendedFile:
         if stream is None:
             return decode_unsigned(b"").values
         if not footer.is_version_2(column):
-            raise ValueError("its numbers are encoded as before Hive 0.12")
+            raise ValueError("the nanoseconds of a column are encoded as before Hive 0.12")
         section = read_section(self._source, self._tail, stream.offset, stream.length)
         return decode_unsigned(section).values
 

@@ -13,23 +13,23 @@ Unsigned = NDArray[np.uint64]
 Positions = NDArray[np.int64]
 
 RUN_MAX = 512
-"""The most values of a run."""
+"""The greatest number of values in a run."""
 
 _SHORT_REPEAT, _DIRECT, _PATCHED_BASE = 0, 1, 2
 _WIDTHS = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
-"""The widths in bits that a header's five bits stand for."""
+"""The width in bits for each value of the five bits in a header."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Decoded values, and where in the stream and among the values each run starts."""
+    """Decoded values, and where each run starts, in the stream and among the values."""
 
     values: Unsigned
     bytes_before: Positions
     values_before: Positions
 
     def index(self, offset: int, inside: int) -> int:
-        """The index of the value ``inside`` places behind the run at a byte offset.
+        """The index of the value number ``inside`` of the run that starts at a byte offset.
 
         ValueError if no run starts there.
         """
@@ -64,9 +64,10 @@ def decode_unsigned(stream: bytes) -> Runs:
 
 
 def encode_unsigned(values: Unsigned) -> tuple[bytes, int]:
-    """The values as a stream, and the bytes of each run: every run but the last has RUN_MAX values.
+    """The values as a stream, and the length of each run in bytes.
 
-    Whole bytes for each value: this is for streams that hardly compress.
+    Every run but the last has RUN_MAX values. Each value takes whole bytes: the streams encoded
+    here hardly compress.
 
     >>> encode_unsigned(np.array([1, 256], np.uint64))[0].hex()
     '5e0100010100'

@@ -1,8 +1,8 @@
 """Put the nanoseconds into a file that pyarrow wrote without them.
 
-The streams of nanoseconds are replaced; everything else is copied as it is, only positions behind
-them change. The statistics of these columns are dropped, because they lack the fractions: a reader
-would skip rows by them.
+The streams of nanoseconds are replaced and the positions after them changed; the rest is copied.
+The least and greatest values of these columns are dropped from the statistics: they lack the
+fractions, and a reader would skip rows by them.
 """
 
 from __future__ import annotations
@@ -50,20 +50,24 @@ _CONTENT_LENGTH = 2
 
 @dataclass(slots=True)
 class Nanos:
-    """Encoded nanoseconds of one column to be put in: from which of its values on, and which."""
+    """Encoded nanoseconds to be put into one column.
+
+    ``parts`` are the numbers of first values and the nanoseconds from there on; ``seen`` is how
+    many values were written. Only values that are not null are counted.
+    """
 
     parts: list[tuple[int, Unsigned]] = field(default_factory=list)
     seen: int = 0
 
     def add(self, count: int, nanos: Unsigned | None) -> None:
-        """Take note of the next values that are not null; None leaves them as they are."""
+        """Count the next values that are not null, and keep their nanoseconds if there are any."""
         if nanos is not None:
             assert len(nanos) == count
             self.parts.append((self.seen, nanos))
         self.seen += count
 
     def put_into(self, values: Unsigned, first: int) -> Unsigned:
-        """The values of which the first is number ``first``, with those that are to be put in."""
+        """These encoded nanoseconds, the first of value number ``first``, with ours put in."""
         result = values.copy()
         for start, nanos in self.parts:
             begin, end = max(start, first), min(start + len(nanos), first + len(values))
@@ -133,7 +137,7 @@ class _Splice:
         return Stripe(offset, index_length, data_length, len(message), stripe.rows)
 
     def _nanos(self, column: int, stream: Stream) -> tuple[_Places, bytes]:
-        """The new stream, and how places in the old one become places in it."""
+        """How places in the old stream become places in the new one, and the new stream."""
         section = read_bytes(self._source, stream.offset, stream.length)
         compression, block_size = self._tail.compression, self._tail.block_size
         runs = decode_unsigned(decompress_section(section, compression, block_size))
@@ -145,7 +149,7 @@ class _Splice:
         return places, original_section(data, self._tail)
 
     def _without_statistics(self, statistics: bytes) -> bytes:
-        """Statistics of all columns in turn, without those of our columns."""
+        """Statistics of all columns in turn, without bounds for the columns put in."""
         column = -1
         result = bytearray()
         for number, value in fields(statistics):
@@ -171,10 +175,9 @@ class _Splice:
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """Places in the old stream of nanoseconds, and in the new one.
+    """Translates places in the old stream of nanoseconds into places in the new one.
 
-    ``chunks`` gives for the start of each compressed chunk how many bytes come before it when
-    decompressed; None if the file is not compressed.
+    ``chunks`` is what `chunk_starts` gives; None if the file is not compressed.
     """
 
     runs: Runs
@@ -184,11 +187,11 @@ class _Places:
 
     @property
     def width(self) -> int:
-        """How many numbers say where a value stands."""
+        """How many numbers the index has for the place of a value."""
         return 2 if self.chunks is None else 3
 
     def moved(self, place: Sequence[int]) -> tuple[int, ...]:
-        """Where the value now stands. ValueError for a place no run starts at."""
+        """The new place of a value. ValueError if no run starts at the old place."""
         if self.chunks is None:
             offset, inside = place
         else:
@@ -203,7 +206,7 @@ class _Places:
 
 
 def _moved(index: bytes, places: _Places) -> bytes:
-    """A column's row index with the places of its nanoseconds moved, and without statistics."""
+    """A column's row index with new places of its nanoseconds, and without bounds."""
 
     def entry(message: bytes) -> bytes:
         positions: list[int] = []
@@ -220,7 +223,7 @@ def _moved(index: bytes, places: _Places) -> bytes:
 
 
 def _each(message: bytes, change: Callable[[bytes], bytes]) -> bytes:
-    """The message of repeated messages with each of them changed."""
+    """A message that consists of messages, with each of these changed."""
     return b"".join(
         bytes_field(number, change(value))
         for number, value in fields(message)

@@ -11,7 +11,8 @@ from acidsql.orc.footer import FileTail, Stripe, encode
 from acidsql.orc.protobuf import bytes_field, fields
 
 SECONDARY, ROW_INDEX = 5, 6
-"""Kinds of streams: here, nanoseconds; and where each group of rows starts in the others."""
+"""Kinds of streams: SECONDARY has a timestamp's nanoseconds, ROW_INDEX where each group of rows
+starts in the other streams."""
 
 _INDEX_KINDS = frozenset({ROW_INDEX, 7, 8})
 _STREAM, _ENCODING, _ZONE = 1, 2, 3
@@ -30,7 +31,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class StripeFooter:
-    """The streams of a stripe in their order, and the zone timestamps are meant in."""
+    """The streams of a stripe in their order, and the time zone of the writer."""
 
     streams: tuple[Stream, ...]
     encodings: tuple[int, ...]
@@ -38,7 +39,7 @@ class StripeFooter:
     message: bytes
 
     def find(self, kind: int, column: int) -> Stream | None:
-        """A column's stream of a kind."""
+        """A column's stream of one kind, or None."""
         return next((s for s in self.streams if (s.kind, s.column) == (kind, column)), None)
 
     def is_version_2(self, column: int) -> bool:
@@ -65,17 +66,17 @@ def read_stripe_footer(source: BinaryIO, tail: FileTail, stripe: Stripe) -> Stri
         elif number == _ZONE:
             zone = value.decode()
     if offset > at:
-        raise ValueError("the streams of a stripe are longer than it is")
+        raise ValueError("the streams of a stripe are longer than the stripe")
     return StripeFooter(tuple(streams), tuple(encodings), zone, message)
 
 
 def read_section(source: BinaryIO, tail: FileTail, offset: int, length: int) -> bytes:
-    """The bytes of a section, no longer compressed."""
+    """The decompressed bytes of a section."""
     return decompress_section(read_bytes(source, offset, length), tail.compression, tail.block_size)
 
 
 def read_bytes(source: BinaryIO, offset: int, length: int) -> bytes:
-    """Bytes of the file as they are. ValueError if it ends before."""
+    """Bytes of the file as they are. ValueError if the file ends before."""
     source.seek(offset)
     data = source.read(length)
     if len(data) != length:
@@ -84,7 +85,10 @@ def read_bytes(source: BinaryIO, offset: int, length: int) -> bytes:
 
 
 def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int, int]:
-    """Where each chunk starts, and the end → how many decompressed bytes come before."""
+    """How many decompressed bytes come before each chunk, by where the chunk starts.
+
+    The end of the section counts as the start of one more chunk.
+    """
     starts = {0: 0}
     at = before = 0
     while at < len(section):
@@ -97,7 +101,7 @@ def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int,
 
 
 def with_streams(footer: StripeFooter, lengths: Mapping[tuple[int, int], int]) -> bytes:
-    """The footer's message where the streams of a kind and column have other lengths."""
+    """The footer's message with other lengths for some streams, given by kind and column."""
     streams = iter(footer.streams)
     result = bytearray()
     for number, value in fields(footer.message):

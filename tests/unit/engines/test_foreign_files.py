@@ -69,7 +69,7 @@ def test_another_tables_file(
     assert problems(session) == {(FIRST, "wrong schema")}
     assert "failed" in compaction(session)
     of = snapshot(session)
-    with pytest.raises(CorruptFileError, match="is not of this table"):
+    with pytest.raises(CorruptFileError, match="does not belong to this table"):
         select_files(of, of.partitions, EVERYTHING, LocalStorage(), tails=True)
 
 

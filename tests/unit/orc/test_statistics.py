@@ -82,7 +82,7 @@ def test_looser_bounds_lose_no_row(path: Path) -> None:
 
 def test_nulls_it_denies() -> None:
     said, actual = ColumnStatistics(1, False, 1, 1), ColumnStatistics(1, True, 1, 1)
-    assert contradiction(said, actual) == "nulls are there, which it denies"
+    assert contradiction(said, actual) == "nulls are there, against the statistics"
     assert contradiction(ColumnStatistics(1), actual) is None
 
 
