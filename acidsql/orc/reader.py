@@ -39,7 +39,8 @@ Source = BinaryIO | str
 class OrcInput:
     """An opened ORC file: its tail and its reader. ``path`` names the file in errors.
 
-    ``statistics`` are those of an ACID file's event columns; None for files that have none.
+    ``statistics`` are those of an ACID file's event columns. None stands for a file that has none,
+    or is not an ACID file.
     """
 
     path: str
@@ -102,7 +103,7 @@ class OrcInput:
             return self.file.read(names)
 
     def names(self, columns: Sequence[str] | None) -> list[str] | None:
-        """The names of the event columns and of those of these columns that ``row`` has."""
+        """The names of the event columns, and of the given columns as far as ``row`` has them."""
         if columns is None:
             return None
         with naming(self.path):
@@ -117,8 +118,8 @@ def open_orc(
 ) -> Iterator[OrcInput]:
     """The opened file; a local one is closed at the end.
 
-    ``length`` is how much of a file still being streamed into is valid. ``exact`` gives timestamps
-    as EXACT. MissingFileError or CorruptFileError, as `read_tail`.
+    ``length`` is how many bytes are valid of a file that a streaming writer has open. ``exact``
+    gives timestamps as EXACT. Raises MissingFileError or CorruptFileError, as `read_tail` does.
     """
     if isinstance(source, str):
         path = path or source
