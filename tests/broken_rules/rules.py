@@ -269,10 +269,10 @@ RULES = [
     BrokenRule(
         "A timestamp is the wall clock of the zone that the file names.",
         "Its seconds are counted from 2015 in UTC, whatever the zone",
-        "orc/timestamps.py",
+        "orc/timestamps/stored.py",
         "base = BASE_S if zone in _NO_ZONE else _seconds_at(BASE_S, zone)",
         "base = BASE_S",
-        "unit/orc/test_timestamps.py::test_other_zones_and_calendars",
+        "unit/orc/timestamps/test_timestamps.py::test_other_zones_and_calendars",
     ),
     BrokenRule(
         "Spark's reader reads timestamps only where its JVMs run in UTC.",

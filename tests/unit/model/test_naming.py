@@ -11,13 +11,13 @@ from acidsql.model.naming import database_path, partition_path, table_path
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../other", "a/b", "a\\b", "a\nb", "/etc"])
 def test_a_name_is_no_path(name: str) -> None:
-    with pytest.raises(AnalysisError, match="is no name of a directory"):
+    with pytest.raises(AnalysisError, match="cannot be the name of a directory"):
         table_path("/w", name)
 
 
 @pytest.mark.parametrize("name", ["../other", "a/b", "/etc"])
 def test_nor_is_one_of_a_database(name: str) -> None:
-    with pytest.raises(AnalysisError, match="is no name of a directory"):
+    with pytest.raises(AnalysisError, match="cannot be the name of a directory"):
         database_path("/w", name)
 
 
