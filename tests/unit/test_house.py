@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2]
@@ -15,6 +16,7 @@ MODULES_MAX = 7
 Arrows = dict[str, set[str]]
 
 
+@cache
 def imported() -> Arrows:
     """Which room imports which, by name; a module beside the packages is a room of its own."""
     arrows: Arrows = defaultdict(set)

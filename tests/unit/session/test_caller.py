@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 
 import acidsql
@@ -82,22 +81,6 @@ INSERT = "INSERT INTO t VALUES (?, 'a')"
 def test_args_of_odd_types(session, odd, why):
     with pytest.raises(AnalysisError, match=why):
         session.execute(INSERT, odd)
-
-
-@pytest.mark.parametrize("args", [[1], (1,), np.array([1]), range(1, 2)], ids=type)
-def test_args_that_have_an_order(session, args):
-    assert session.execute(INSERT, args).rows_inserted == 1
-
-
-@pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
-def test_values_of_odd_types(session, odd):
-    """Bound, or refused; nothing is written that was not."""
-    for given in ([odd], [[odd]], [{"a": odd}]):
-        try:
-            result = session.execute(INSERT, given)
-        except AcidSqlError:
-            continue
-        assert result.rows_inserted == 1
 
 
 CONNECT: dict[str, dict[str, Any]] = {
