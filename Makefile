@@ -6,12 +6,22 @@ WAREHOUSE := demo
 HIVE := tests/integration/hive
 HIVE_BUILD := build/hive
 
+PYTEST := $(BIN)/python -m pytest -q
+# Two test processes, each with at most one Spark and one PostgreSQL of its own. A file's tests stay
+# together, in their order; what takes long is begun first, so that both processes end together.
+WORKERS ?= 2
+BY_FILE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Where no file makes what is dear for all of its tests, each process takes what is left.
+BY_TEST := -n $(WORKERS) --dist worksteal
+UNITS := acidsql grammar_tests tests/unit
+
 # What the caller's shell says about other Pythons and Sparks must not reach ours.
 unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
+unexport PYTHONDONTWRITEBYTECODE
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit unit-first unit-second interop interop-hive3 interop-hive4 interop-trino interop-soak goldens bench bench-txn soak picture clean java
+.PHONY: help demo demo-tpch test check unit quick thorough thorough-stores thorough-soak thorough-hive interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn picture clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -40,8 +50,8 @@ demo: java .venv/.installed ## Change a small table step by step, and see what e
 demo-tpch: java .venv/.installed ## Load TPC-H lineitem, change 1 % of it, compare the answers with DuckDB's
 	$(BIN)/python examples/tpch.py
 
-test: java check ## Run the checks and all tests
-	$(BIN)/python -m pytest -q
+test: java check ## Run the checks and every kind of test in its short form
+	$(PYTEST) $(BY_FILE)
 
 check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .
@@ -50,34 +60,39 @@ check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/lint-imports
 
 unit: .venv/.installed ## Run the tests that need no Spark, no Java and no database
-	@$(MAKE) -s -j 2 unit-first unit-second
+	$(PYTEST) $(BY_TEST) --hypothesis-profile=unit -m "not postgres and not sqlite and not thorough" $(UNITS)
 
-# One beside the other: about as long as each other.
-UNIT := $(BIN)/python -m pytest -q --hypothesis-profile=unit -m "not postgres and not sqlite and not thorough"
-FIRST := $(addprefix tests/unit/,backends/metastore engines grammar layout orc planner)
+quick: java .venv/.installed ## Run the unit tests, the stores on SQLite, and each .slt once
+	$(PYTEST) $(BY_TEST) -m "not postgres and not thorough" tests/logic $(UNITS)
 
-unit-first:
-	$(UNIT) acidsql $(FIRST)
+thorough: java check thorough-stores thorough-soak thorough-hive ## Run all tests at length, on all stores, both Hives and Trino: hours
+	@echo 'Write the date and the commit into docs/testing.md.'
 
-unit-second:
-	$(UNIT) grammar_tests tests/unit $(addprefix --ignore ,$(FIRST))
+thorough-stores: java .venv/.installed
+	$(PYTEST) $(BY_FILE) -m "not hive and not trino"
 
-interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built build/trino/.built ## Share tables with Hive 4.0.1, Hive 3.1.3 and Trino 476; needs Maven
-	$(MAKE) -j 2 interop-hive3 interop-hive4
+thorough-soak: java .venv/.installed
+	ACIDSQL_SOAK_STEPS=100 $(PYTEST) $(BY_FILE) tests/property/test_*_machine.py
+	ACIDSQL_SOAK_STEPS=60 $(PYTEST) -m "thorough or not thorough" tests/history
+
+thorough-hive: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built build/trino/.built
+	$(MAKE) -j 2 interop-hive3 interop-hive4 HIVE_TESTS=hive
 	$(MAKE) interop-trino
 
+interop: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built ## Share tables with Hive 4.0.1 and Hive 3.1.3; needs Maven
+	$(MAKE) -j 2 interop-hive3 interop-hive4
+
 # One beside the other: each has one statement at work at a time, in its Hive or its Spark.
+HIVE_TESTS := hive and not thorough
+
 interop-hive3:
-	$(BIN)/python -m pytest -q -m "hive and not thorough" -k hive3 --durations 12 $(HIVE)
+	$(PYTEST) -m "$(HIVE_TESTS)" -k hive3 --durations 12 $(HIVE)
 
 interop-hive4:
-	$(BIN)/python -m pytest -q -m "hive and not thorough" -k "not hive3" --durations 12 $(HIVE)
+	$(PYTEST) -m "$(HIVE_TESTS)" -k "not hive3" --durations 12 $(HIVE)
 
-interop-trino: java .venv/.installed $(HIVE_BUILD)/4/.built build/trino/.built
-	$(BIN)/python -m pytest -q -m trino $(HIVE)
-
-interop-soak: java .venv/.installed $(HIVE_BUILD)/4/.built $(HIVE_BUILD)/3/.built ## Run every test of make interop on both Hives
-	$(BIN)/python -m pytest -q -m hive $(HIVE)
+interop-trino: java .venv/.installed $(HIVE_BUILD)/4/.built build/trino/.built ## Let Trino 476 read what acidsql writes; needs Maven
+	$(PYTEST) -m trino $(HIVE)
 
 build/trino/.built: $(HIVE)/runner/trino.sh
 	$(HIVE)/runner/trino.sh '$(CURDIR)/build/trino' '$(CURDIR)/$(BIN)/python'
@@ -91,12 +106,7 @@ $(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive*/*)
 	@touch $@
 
 goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff
-	ACIDSQL_REWRITE_GOLDENS=1 $(BIN)/python -m pytest -q grammar_tests tests/logic
-
-soak: java .venv/.installed ## Run random statements, processes and faults for a long time
-	ACIDSQL_SOAK_STEPS=100 $(BIN)/python -m pytest -q tests/property/test_*_machine.py
-	ACIDSQL_SOAK_STEPS=60 $(BIN)/python -m pytest -q -m "thorough or not thorough" tests/history
-	$(BIN)/python -m pytest -q -m "thorough and not hive" --ignore tests/history tests
+	ACIDSQL_REWRITE_GOLDENS=1 $(PYTEST) -m "not hive and not trino" grammar_tests tests/logic
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
 	$(BIN)/python benchmarks/bench.py

@@ -1,8 +1,11 @@
-"""One Spark for all tests, started as acidsql starts its own, and sessions on fresh warehouses."""
+"""One Spark for the tests of a process, started as acidsql starts its own, and fresh warehouses."""
 
 from __future__ import annotations
 
 import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +24,25 @@ SPARK_CONF = {
     "spark.sql.shuffle.partitions": "2",
 }
 """Small: the tests are about rows, not about their number."""
+
+# Each test process has a JVM, and many tests start one more: it runs for minutes at most, in which
+# the second compiler costs more than it wins. This reaches the JVMs of child processes, too.
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+MEMORY = Path("/dev/shm")
+ROOM_BYTES = 4 << 30
+"""More than a run of all tests leaves behind."""
+
+
+def pytest_configure() -> None:
+    """Temporary directories are in memory, if the machine has room for them.
+
+    A write is synced there at once, and a test waits for thousands. What a test stops or kills
+    loses nothing by it, as only the machine's power would tell.
+    """
+    if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM_BYTES:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
 def pytest_collection_finish() -> None:

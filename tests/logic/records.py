@@ -1,8 +1,11 @@
 """Logic test files: text ↔ records.
 
-The first line is ``# backends: memory sqlite postgres``, or some of them. A record is a directive,
-the lines of its SQL and, after ``----``, the lines it expects; a blank line ends it. Lines that
-start with ``#`` before a directive say why the record exists.
+The first line is ``# backends: memory sqlite postgres``, or some of them: `make test` takes one of
+them, by turns, and the others are `thorough`. ``# each backend: …`` is for a file about what the
+store itself keeps, in which one store may be right and another wrong: it runs on all.
+
+A record is a directive, the lines of its SQL and, after ``----``, the lines it expects; a blank
+line ends it. Lines that start with ``#`` before a directive say why the record exists.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from pathlib import Path
 
 SEPARATOR = "----"
 BACKENDS = "# backends:"
+EACH = "# each backend:"
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,18 @@ class Record:
 
 def backends(path: Path) -> list[str]:
     """The stores a file runs on."""
-    first = path.read_text().split("\n", 1)[0]
-    assert first.startswith(BACKENDS), f"{path}:1: the first line is not '{BACKENDS} …'"
-    return first.removeprefix(BACKENDS).split()
+    first = _first_line(path)
+    assert first.startswith((BACKENDS, EACH)), f"{path}:1: the first line is not '{BACKENDS} …'"
+    return first.partition(":")[2].split()
+
+
+def is_for_each(path: Path) -> bool:
+    """Whether the stores do not take turns with a file, because it shows what they keep."""
+    return _first_line(path).startswith(EACH)
+
+
+def _first_line(path: Path) -> str:
+    return path.read_text().split("\n", 1)[0]
 
 
 def read_records(path: Path) -> list[Record]:

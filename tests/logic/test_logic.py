@@ -24,7 +24,7 @@ from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from tests.checks import lost_writes
-from tests.logic.records import Record, backends, read_records, rewrite
+from tests.logic.records import Record, backends, is_for_each, read_records, rewrite
 
 HERE = Path(__file__).parent
 REWRITE = os.environ.get("ACIDSQL_REWRITE_GOLDENS") == "1"
@@ -40,12 +40,16 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 }
 """The letters of ``query``: what Python type the values of a column have."""
 
-FILES = [
-    pytest.param(path, backend, id=f"{path.stem}-{backend}")
-    for path in sorted(HERE.glob("*.slt"))
-    for backend in backends(path)
-    if backend != "metastore"  # which tests/integration/hive has
-]
+
+def files() -> Iterator[Any]:
+    """Every file on its stores; they take turns in what is not `thorough`."""
+    for number, path in enumerate(sorted(HERE.glob("*.slt"))):
+        # The metastore is what tests/integration/hive has.
+        stores = [backend for backend in backends(path) if backend != "metastore"]
+        turn = stores[number % len(stores)]
+        for store in stores:
+            marks = () if store == turn or is_for_each(path) else (pytest.mark.thorough,)
+            yield pytest.param(path, store, id=f"{path.stem}-{store}", marks=marks)
 
 
 @pytest.fixture
@@ -62,7 +66,7 @@ def metastore(request: pytest.FixtureRequest, backend: str) -> str | None:
     raise AssertionError(backend)
 
 
-@pytest.mark.parametrize(("path", "backend"), FILES)
+@pytest.mark.parametrize(("path", "backend"), list(files()))
 def test_file(path: Path, metastore: str | None, warehouse: Path, spark: Any) -> None:
     with acidsql.connect(warehouse, metastore=metastore, spark=spark) as session:
         run_file(path, session, warehouse)

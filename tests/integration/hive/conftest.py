@@ -29,7 +29,7 @@ VERSIONS = [4, 3]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test runs on one of the two Hives, in turn; on the other one it is `thorough`.
 
-    What is for one of them only is no test of the other.
+    What is for one of them only is no test of the other. What is `thorough` on both takes no turn.
     """
     items[:] = [item for item in items if not _is_for_another(item)]
     items[:] = [i for i in items if _version(i) is None or _version(i) in _known(i)]
@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             tests.setdefault(item.nodeid.replace(f"hive{version}", "hive"), []).append(item)
     turns = itertools.cycle(VERSIONS)
     for pair in tests.values():
-        if len(pair) > 1:
+        if len(pair) > 1 and pair[0].get_closest_marker("thorough") is None:
             turn = next(turns)
             for item in pair:
                 if _version(item) != turn:

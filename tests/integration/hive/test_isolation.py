@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -66,19 +67,21 @@ def versions_of(spec: Spec, permutation: Permutation) -> tuple[int, ...]:
     return OTHERWISE.get((name, " ".join(permutation.steps)), both)
 
 
-CASES = [
-    pytest.param(
-        spec, permutation, versions_of(spec, permutation),
-        id=f"{spec.path.stem}:{permutation.line}",
-    )
-    for spec in SPECS
-    for permutation in spec.permutations
-    if versions_of(spec, permutation)
-]  # fmt: skip
+def cases() -> Iterator[Any]:
+    """Every permutation; one in two is `thorough`, as all run on the other stores, too."""
+    numbers = itertools.count()
+    for spec in SPECS:
+        for permutation in spec.permutations:
+            if versions := versions_of(spec, permutation):
+                marks = (pytest.mark.thorough,) if next(numbers) % 2 else ()
+                name = f"{spec.path.stem}:{permutation.line}"
+                yield pytest.param(spec, permutation, versions, id=name, marks=marks)
+
+
 _numbers = itertools.count(1)
 
 
-@pytest.mark.parametrize(("spec", "permutation", "versions"), CASES)
+@pytest.mark.parametrize(("spec", "permutation", "versions"), list(cases()))
 def test_permutation(
     spec: Spec, permutation: Permutation, versions: tuple[int, ...], hive: Hive, spark: Any
 ) -> None:

@@ -11,7 +11,10 @@ from tests.integration.hive.shared import Shared
 
 pytestmark = pytest.mark.hive
 
-ROUNDS = 10
+ROUNDS = [
+    pytest.param(4, id="short"),
+    pytest.param(10, id="long", marks=pytest.mark.thorough),
+]
 TABLES = {
     "bucketed": "CREATE TABLE t (id int, v int, p int) CLUSTERED BY (id) INTO 2 BUCKETS",
     "partitioned": "CREATE TABLE t (id int, v int) PARTITIONED BY (p int)",
@@ -91,16 +94,17 @@ class Model:
         return divisor, self.chance.randrange(divisor), self._value()
 
 
+@pytest.mark.parametrize("rounds", ROUNDS)
 @pytest.mark.parametrize("kind", TABLES)
-def test_rounds(shared: Shared, kind: str) -> None:
-    take_turns(shared, kind, TABLES[kind], random.Random(1999))
+def test_rounds(shared: Shared, kind: str, rounds: int) -> None:
+    take_turns(shared, kind, TABLES[kind], random.Random(1999), rounds)
 
 
-def take_turns(shared: Shared, kind: str, create: str, chance: random.Random) -> None:
-    """Ten rounds, the table looked at after each and after compactions between them."""
+def take_turns(shared: Shared, kind: str, create: str, chance: random.Random, rounds: int) -> None:
+    """So many rounds, the table looked at after each and after compactions between them."""
     shared.both(f"{create} STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
     model = Model(chance, kind == "partitioned")
-    for round_ in range(ROUNDS):
+    for round_ in range(rounds):
         who = shared.acidsql if round_ % 2 == 0 else shared.theirs
         who(model.change())
         check(shared, model)
