@@ -20,7 +20,7 @@ from acidsql.check.result import CheckResult
 from acidsql.engines.selection import directory_state
 from acidsql.errors import AcidSqlError, CorruptFileError
 from acidsql.layout.acid_state import AcidState, SelectedDir
-from acidsql.layout.dir_names import VERSION_FILE, BaseDir, is_hidden
+from acidsql.layout.dir_names import VERSION_FILE, BaseDir, lies_hidden
 from acidsql.layout.listing import DataFile, data_file
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.problem import Problem, ProblemKind
@@ -85,7 +85,7 @@ class _Directory:
             selected = [d for d in (state.base, *state.deltas) if d is not None]
             return [f for d in selected for f in d.files]
         listed = self.storage.list_files(self.partition.location)
-        shown = (f for f in listed if not any(map(is_hidden, f.path.split("/"))) and f.size)
+        shown = (f for f in listed if not lies_hidden(f.path) and f.size)
         return [data_file(f.path, f.size) for f in shown]
 
     def _row_count(self, file: DataFile) -> int | None:

@@ -16,13 +16,14 @@ from acidsql.layout.dir_names import (
     VERSION_FILE,
     BaseDir,
     DeltaDir,
+    highest_write_id,
     is_hidden,
+    lies_hidden,
     parse_bucket_file,
     parse_directory,
     parse_original_file,
 )
 from acidsql.layout.listing import ListedFile
-from acidsql.layout.missing import highest_of
 from acidsql.model.ids import WriteId
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidWriteIdList
@@ -68,7 +69,7 @@ def name_problems(
 
 def _is_unfinished(directory: BaseDir | DeltaDir, names: Names) -> bool:
     """Whether a writer may still be at work in this directory."""
-    high = highest_of(directory)
+    high = highest_write_id(directory)
     low = high if isinstance(directory, BaseDir) else directory.min_write_id
     began_later = names.write_ids.high_watermark < high <= names.highest
     return began_later or any(low <= w <= high for w in names.write_ids.open)
@@ -110,7 +111,7 @@ def _acid_directory(
     if directory.name != name:
         detail = f"Hive 4 looks for {directory.name}"
         yield Problem(name, ProblemKind.UNPADDED_NAME, detail)
-    highest = highest_of(directory)
+    highest = highest_write_id(directory)
     if highest > names.highest and highest != FIRST_BASE_WRITE_ID:
         detail = f"the highest write id that was given out is {names.highest}"
         yield Problem(name, ProblemKind.UNKNOWN_WRITE_ID, detail)
@@ -129,7 +130,7 @@ def _acid_directory(
 
 def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iterator[Problem]:
     folder, _, name = file.path.rpartition("/")
-    if any(map(is_hidden, file.path.split("/"))):
+    if lies_hidden(file.path):
         if name not in (VERSION_FILE, METADATA_FILE) or folder:
             yield Problem(name, ProblemKind.LEFT_BEHIND, "a hidden file that nobody reads")
         return

@@ -10,7 +10,7 @@ from acidsql.check.names import Names, name_problems
 from acidsql.check.result import CheckResult
 from acidsql.errors import PartitionNotFoundError
 from acidsql.execution.result import Result, count_text, text_rows
-from acidsql.layout.dir_names import BaseDir, DeltaDir, is_hidden, parse_directory
+from acidsql.layout.dir_names import BaseDir, DeltaDir, lies_hidden, parse_directory
 from acidsql.layout.listing import ListedFile
 from acidsql.layout.missing import missing_writes
 from acidsql.model.ids import WriteId
@@ -178,7 +178,7 @@ def _problem_beside(
 ) -> ProblemKind | None:
     """The problem of a directory outside of every partition; None if it may be committed yet."""
     parts = place.split("/") if place else []
-    if any(map(is_hidden, parts)):
+    if lies_hidden(place):
         return ProblemKind.LEFT_BEHIND
     if len(parts) < depth or not all("=" in part for part in parts):
         return ProblemKind.UNKNOWN_NAME

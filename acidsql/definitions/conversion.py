@@ -17,7 +17,7 @@ from acidsql.definitions.partition import altering, move
 from acidsql.errors import AnalysisError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
-from acidsql.layout.dir_names import DeltaDir, is_hidden
+from acidsql.layout.dir_names import DeltaDir, lies_hidden
 from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
 from acidsql.model.ids import StatementId, WriteId
 from acidsql.model.table import POSITIONAL_EVOLUTION, FileFormat, Table, TableKind
@@ -116,7 +116,7 @@ def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
     with contextlib.ExitStack() as undo:
         for location in _locations(table, scope):
             for file in scope.storage.list_files(location):
-                if not any(map(is_hidden, file.path.split("/"))):
+                if not lies_hidden(file.path):
                     moved = f"{location}/{delta}/{file.path}"
                     move(f"{location}/{file.path}", moved, scope.storage, undo)
         with scope.store.committing(txn.txn_id):

@@ -27,7 +27,7 @@ from acidsql.layout.dir_names import (
     BucketFile,
     DeltaDir,
     OriginalFile,
-    is_hidden,
+    lies_hidden,
     parse_bucket_file,
 )
 from acidsql.model.ids import BucketId, StatementId, WriteId
@@ -358,7 +358,7 @@ def _publish_beside(file: OutputFile, old: Sequence[str], storage: Storage) -> s
 def plain_files(directory: str, storage: Storage) -> list[str]:
     """The paths of the files below a directory that are not hidden, relative to it."""
     paths = [f.path for f in storage.list_files(directory)]
-    return [p for p in paths if not any(map(is_hidden, p.split("/")))]
+    return [p for p in paths if not lies_hidden(p)]
 
 
 def remove_attempts(target: Target) -> None:

@@ -11,7 +11,7 @@ from acidsql.engines.selection import (
     require_directory,
 )
 from acidsql.layout.acid_state import AcidState
-from acidsql.layout.dir_names import is_hidden
+from acidsql.layout.dir_names import lies_hidden
 from acidsql.layout.listing import DataFile, data_file
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
@@ -42,7 +42,7 @@ def _files(
     listed = storage.list_files(partition.location)
     if not listed:
         require_directory(snapshot, partition.location, storage)
-    shown = [f for f in listed if f.size and not any(map(is_hidden, f.path.split("/")))]
+    shown = [f for f in listed if f.size and not lies_hidden(f.path)]
     return [data_file(f.path, f.size) for f in shown]
 
 

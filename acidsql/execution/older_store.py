@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from acidsql.errors import StorageError
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import table_directories
-from acidsql.layout.dir_names import BaseDir, DeltaDir, impossible_number, parse_directory
+from acidsql.layout.dir_names import highest_write_id, impossible_number, parse_directory
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
@@ -90,16 +90,12 @@ def unknown_ids(
     write_id = txns.valid_write_ids([table.name], valid_txns)[table.name].high_watermark
     txn_id = valid_txns.high_watermark
     unknown = [
-        (path, d) for path, d in found if _write_id(d) > write_id or d.visibility_id > txn_id
+        (path, d) for path, d in found if highest_write_id(d) > write_id or d.visibility_id > txn_id
     ]
     if not unknown:
         return None
-    path, _ = max(unknown, key=lambda pair: (_write_id(pair[1]), pair[1].visibility_id))
+    path, _ = max(unknown, key=lambda pair: (highest_write_id(pair[1]), pair[1].visibility_id))
     return UnknownIds(path, write_id, txn_id)
-
-
-def _write_id(directory: BaseDir | DeltaDir) -> WriteId:
-    return directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id
 
 
 def _named(plan: WritePlan, target: Table) -> Iterable[PartitionName]:

@@ -16,8 +16,10 @@ from acidsql.layout.dir_names import (
     FIRST_BASE_WRITE_ID,
     BaseDir,
     DeltaDir,
+    highest_write_id,
     impossible_number,
-    is_hidden,
+    lies_hidden,
+    lowest_write_id,
     parse_directory,
 )
 from acidsql.layout.listing import DataFile, ListedFile, data_file, directory_files
@@ -99,20 +101,19 @@ def lost_parts(files: Iterable[ListedFile], txns: ValidTxnList) -> str | None:
     unseen = {path for path, d in found.items() if not txns.is_valid(d.visibility_id)}
     if not unseen or originals:
         return None
-    there = [_bounds(d) for path, d in found.items() if path not in unseen]
+    there = [d for path, d in found.items() if path not in unseen]
     for path in sorted(unseen):
-        low, high = _bounds(found[path])
-        if impossible_number(found[path]) is None and not any(
-            first <= high and last >= low for first, last in there
-        ):
+        compacted = found[path]
+        if impossible_number(compacted) is None and not any(_overlap(compacted, d) for d in there):
             return path
     return None
 
 
-def _bounds(directory: BaseDir | DeltaDir) -> tuple[int, int]:
-    if isinstance(directory, BaseDir):
-        return 0, directory.write_id
-    return directory.min_write_id, directory.max_write_id
+def _overlap(one: BaseDir | DeltaDir, other: BaseDir | DeltaDir) -> bool:
+    """Whether two directories have a write id in common."""
+    return lowest_write_id(one) <= highest_write_id(other) and lowest_write_id(
+        other
+    ) <= highest_write_id(one)
 
 
 def not_enough_history(valid_write_ids: ValidWriteIdList) -> StorageError:
@@ -279,7 +280,7 @@ def _group(
         first, slash, rest = file.path.partition("/")
         if slash and parse_directory(first) is not None:
             directories.setdefault(first, []).append(ListedFile(rest, file.size))
-        elif not any(map(is_hidden, file.path.split("/"))):
+        elif not lies_hidden(file.path):
             originals.append(file)
     return directories, sorted(originals, key=lambda file: file.path)
 

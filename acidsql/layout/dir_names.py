@@ -158,6 +158,16 @@ def parse_directory(name: str) -> BaseDir | DeltaDir | None:
     return parse_base(name) or parse_delta(name)
 
 
+def highest_write_id(directory: BaseDir | DeltaDir) -> WriteId:
+    """The highest write id that a directory covers."""
+    return directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id
+
+
+def lowest_write_id(directory: BaseDir | DeltaDir) -> WriteId:
+    """The lowest write id that a directory covers; 0 for a base, which has all up to its own."""
+    return WriteId(0) if isinstance(directory, BaseDir) else directory.min_write_id
+
+
 def impossible_number(directory: BaseDir | DeltaDir) -> str | None:
     """The number in the directory's name that no writer can have used, in words, or None.
 
@@ -166,7 +176,7 @@ def impossible_number(directory: BaseDir | DeltaDir) -> str | None:
     >>> impossible_number(DeltaDir(WriteId(1), WriteId(1), StatementId(4096)))
     'the statement id 4096'
     """
-    last = directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id
+    last = highest_write_id(directory)
     if last > HIGHEST_ID:
         return f"the write id {last}"
     if directory.visibility_id > HIGHEST_ID:
@@ -219,6 +229,15 @@ def is_hidden(name: str) -> bool:
     (True, True, False)
     """
     return name.startswith(("_", "."))
+
+
+def lies_hidden(path: str) -> bool:
+    """Whether readers pass over a relative path, for a name anywhere in it.
+
+    >>> lies_hidden("p=1/_tmp.1/bucket_00000"), lies_hidden("p=1/base_1/bucket_00000")
+    (True, False)
+    """
+    return any(map(is_hidden, path.split("/")))
 
 
 def compaction_attempt(txn_id: TxnId, unique: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from acidsql.layout.dir_names import (
     BaseDir,
     DeltaDir,
+    highest_write_id,
     is_hidden,
     parse_bucket_file,
     parse_directory,
@@ -39,7 +40,7 @@ class History:
 
         Where there are original files it is at least `ORIGINAL_WRITE_IDS`.
         """
-        ids = [_last_write_id(directory) for _, directory in self.directories]
+        ids = [highest_write_id(directory) for _, directory in self.directories]
         kept = [ORIGINAL_WRITE_IDS] if self.originals else []
         return max([WriteId(0), *ids, *kept])
 
@@ -83,11 +84,3 @@ def history(files: Iterable[ListedFile]) -> History:
     return History(
         tuple(sorted(directories.items())), tuple(originals), tuple(strange), frozenset(buckets)
     )
-
-
-def _last_write_id(directory: BaseDir | DeltaDir) -> WriteId:
-    match directory:
-        case BaseDir():
-            return directory.write_id
-        case DeltaDir():
-            return directory.max_write_id

@@ -10,7 +10,7 @@ from acidsql.layout.dir_names import (
     BaseDir,
     DeltaDir,
     file_bucket_id,
-    is_hidden,
+    lies_hidden,
     parse_bucket_file,
     parse_original_file,
 )
@@ -58,7 +58,7 @@ def directory_files(
     Hive 4. Empty files are left out, except files of events that no writer leaves empty: to read
     those must be an error.
     """
-    shown = [f for f in files if not any(map(is_hidden, f.path.split("/")))]
+    shown = [f for f in files if not lies_hidden(f.path)]
     if kind is TableKind.INSERT_ONLY:
         return False, _data_files(path, [f for f in shown if f.size > 0], {})
     raw = _is_raw(directory, shown, compacted)

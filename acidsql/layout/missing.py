@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
+from acidsql.layout.dir_names import (
+    BaseDir,
+    DeltaDir,
+    highest_write_id,
+    lowest_write_id,
+    parse_directory,
+)
 from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import NO_TXN, WriteId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -39,10 +45,4 @@ def _is_aborted(
 
 
 def _covers(directory: BaseDir | DeltaDir, write_id: WriteId) -> bool:
-    low = WriteId(0) if isinstance(directory, BaseDir) else directory.min_write_id
-    return low <= write_id <= highest_of(directory)
-
-
-def highest_of(directory: BaseDir | DeltaDir) -> WriteId:
-    """The highest write id that a directory covers."""
-    return directory.write_id if isinstance(directory, BaseDir) else directory.max_write_id
+    return lowest_write_id(directory) <= write_id <= highest_write_id(directory)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from acidsql.layout.acid_state import acid_state_and_history, says_compacted
-from acidsql.layout.dir_names import BaseDir, DeltaDir, parse_directory
+from acidsql.layout.dir_names import BaseDir, DeltaDir, highest_write_id, parse_directory
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import WriteId
@@ -80,13 +80,8 @@ def aborted(
 
 
 def _reaches_above(cap: WriteId, name: str) -> bool:
-    match parse_directory(name):
-        case None:
-            return False
-        case BaseDir(write_id):
-            return write_id > cap
-        case DeltaDir() as delta:
-            return delta.max_write_id > cap
+    directory = parse_directory(name)
+    return directory is not None and highest_write_id(directory) > cap
 
 
 def _is_aborted(name: str, write_ids: ValidWriteIdList) -> bool:

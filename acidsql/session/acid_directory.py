@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from acidsql.errors import AnalysisError, ConfigError, MissingFileError, StorageError
 from acidsql.grammar.create_table import parse_columns
-from acidsql.layout.dir_names import is_hidden, parse_directory
+from acidsql.layout.dir_names import is_hidden, lies_hidden, parse_directory
 from acidsql.layout.listing import ListedFile
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
@@ -58,9 +58,7 @@ def directory_snapshot(
         raise MissingFileError(f"the directory {path} does not exist")
     partitions = tuple(_partitions(location, [k.name for k in keys], (), storage))
     if not row_id:
-        files = [
-            f for f in storage.list_files(location) if not any(map(is_hidden, f.path.split("/")))
-        ]
+        files = [f for f in storage.list_files(location) if not lies_hidden(f.path)]
         if _is_insert_only(files) or given not in (None, FileFormat.ORC):
             table = _insert_only(table, files, given, storage)
             table = replace(table, field_delimiter=field_delimiter)

@@ -27,9 +27,11 @@ from acidsql.layout.dir_names import (
     BaseDir,
     BucketFile,
     DeltaDir,
+    highest_write_id,
+    lowest_write_id,
     parse_delta,
 )
-from acidsql.model.ids import NO_TXN, BucketId, TxnId, WriteId
+from acidsql.model.ids import NO_TXN, BucketId, TxnId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.orc.merge import (
@@ -137,8 +139,8 @@ class Compaction:
 
     def major(self) -> None:
         """Everything into a base; what was deleted is left out."""
-        bounds = [_bounds(d.directory)[1] for d in self._directories]
-        highest = max(bounds, default=FIRST_BASE_WRITE_ID)
+        ids = [highest_write_id(d.directory) for d in self._directories]
+        highest = max(ids, default=FIRST_BASE_WRITE_ID)
         inserts = self._inserts(with_base=True)
         valid = self.snapshot.write_ids
 
@@ -173,8 +175,8 @@ class Compaction:
 
     def _deltas(self, merge_deletes: MergeDeletes) -> tuple[_Directory, _Directory]:
         """The one delete delta and the one delta of all that there are."""
-        bounds = [_bounds(d.directory) for d in (*self.state.deltas, *self.state.delete_deltas)]
-        low, high = min(b[0] for b in bounds), max(b[1] for b in bounds)
+        merged = [d.directory for d in (*self.state.deltas, *self.state.delete_deltas)]
+        low, high = min(map(lowest_write_id, merged)), max(map(highest_write_id, merged))
         inserts = self._inserts(with_base=False)
         valid = self.snapshot.write_ids
 
@@ -274,9 +276,3 @@ def _is_made(wanted: str, found: Sequence[SelectedDir]) -> bool:
     delta = parse_delta(wanted)
     assert delta is not None
     return replace(found[0].directory, visibility_id=delta.visibility_id) == delta
-
-
-def _bounds(directory: BaseDir | DeltaDir) -> tuple[WriteId, WriteId]:
-    if isinstance(directory, BaseDir):
-        return directory.write_id, directory.write_id
-    return directory.min_write_id, directory.max_write_id

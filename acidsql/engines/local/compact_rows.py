@@ -17,7 +17,14 @@ from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
 from acidsql.engines.row_selection import data_files
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState
-from acidsql.layout.dir_names import METADATA_FILE, BaseDir, DeltaDir, OriginalFile
+from acidsql.layout.dir_names import (
+    METADATA_FILE,
+    BaseDir,
+    DeltaDir,
+    OriginalFile,
+    highest_write_id,
+    lowest_write_id,
+)
 from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId, TxnId, WriteId
 from acidsql.model.table import FileFormat
@@ -43,12 +50,11 @@ def compact_rows(
     visibility id other than NO_TXN; the directory is written whole under a hidden name and then
     renamed.
     """
-    bounds = [d.directory for d in state.deltas if isinstance(d.directory, DeltaDir)]
-    low = min((d.min_write_id for d in bounds), default=WriteId(0))
-    high = max((d.max_write_id for d in bounds), default=WriteId(0))
     major = plan.type == "major"
-    if major and state.base is not None and isinstance(state.base.directory, BaseDir):
-        high = max(high, state.base.directory.write_id)
+    bases = (state.base,) if major and state.base is not None else ()
+    merged = [d.directory for d in (*bases, *state.deltas)]
+    low = min(map(lowest_write_id, merged), default=WriteId(0))
+    high = max(map(highest_write_id, merged), default=WriteId(0))
     files = data_files(state) if major else [f for d in state.deltas for f in d.files]
     delta = DeltaDir(low, high, visibility_id=visibility_id)
     name = BaseDir(high, visibility_id).name if major else delta.name
