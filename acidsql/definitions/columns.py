@@ -15,7 +15,7 @@ from typing_extensions import assert_never
 
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
-from acidsql.errors import AnalysisError, ColumnNotFoundError, UnsupportedStatementError
+from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.table import POSITIONAL_EVOLUTION, Column, FileFormat, Table, TableKind
@@ -23,7 +23,7 @@ from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType,
 from acidsql.planner.names import find_column, find_target
 from acidsql.statements.alter_table import AddColumns, ChangeColumn, ReplaceColumns
 from acidsql.statements.create_table import ColumnDefinition
-from acidsql.statements.fragment import Identifier
+from acidsql.statements.fragment import Identifier, TableRef
 
 _FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
@@ -111,13 +111,8 @@ def _kept(table: Table, new: Sequence[Column], statement: ReplaceColumns) -> Seq
             column=place.column,
         )
     for column in table.columns:
-        bucketed = table.bucketing is not None and column.name in table.bucketing.columns
-        if bucketed and column not in kept:
-            raise UnsupportedStatementError(
-                f'"{column.name}" is a bucket column and stays as it is',
-                line=place.line,
-                column=place.column,
-            )
+        if column.name in table.bucket_columns and column not in kept:
+            raise _is_bucket_column(column, place)
     return kept
 
 
@@ -153,13 +148,8 @@ def _refuse_moving(statement: ChangeColumn, table: Table, old: Column) -> None:
     names = [c.name for c in table.columns]
     at = names.index(old.name)
     after = statement.after
-    if after is not None and after.name.lower() not in names:
-        raise ColumnNotFoundError(
-            f'table "{table.name}" has no column "{after.name}"',
-            code=10002,
-            line=after.line,
-            column=after.column,
-        )
+    if after is not None:
+        find_column(replace(table, partition_columns=()), after)
     moved = statement.first and at != 0
     if after is not None:
         moved = at == 0 or names[at - 1] != after.name.lower()
@@ -174,9 +164,12 @@ def _refuse_moving(statement: ChangeColumn, table: Table, old: Column) -> None:
 
 def _refuse_bucket_column(table: Table, old: Column, new: Column, place: Identifier) -> None:
     """A bucket column keeps name and type: each row lies in the bucket of its old value's hash."""
-    bucketed = table.bucketing is not None and old.name in table.bucketing.columns
-    if bucketed and (old.name, old.type) != (new.name, new.type):
-        raise _refusal_at(place, f'"{old.name}" is a bucket column and stays as it is')
+    if old.name in table.bucket_columns and (old.name, old.type) != (new.name, new.type):
+        raise _is_bucket_column(old, place)
+
+
+def _is_bucket_column(column: Column, place: Identifier | TableRef) -> UnsupportedStatementError:
+    return _refusal_at(place, f'"{column.name}" is a bucket column and stays as it is')
 
 
 def _refuse_change(table: Table, old: Column, new: Column, place: Identifier) -> None:
@@ -243,5 +236,7 @@ def converts(old: ColumnType, new: ColumnType) -> bool:
     return False
 
 
-def _refusal_at(place: Identifier, message: str, **more: Any) -> UnsupportedStatementError:
+def _refusal_at(
+    place: Identifier | TableRef, message: str, **more: Any
+) -> UnsupportedStatementError:
     return UnsupportedStatementError(message, line=place.line, column=place.column, **more)

@@ -20,7 +20,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
-from acidsql.plans.plan import WritePlan, partition_predicates
+from acidsql.plans.plan import WritePlan, fixed_partition, partition_predicates
 from acidsql.ports.storage import Storage
 from acidsql.txn.manager import TxnManager
 
@@ -105,5 +105,5 @@ def _named(plan: WritePlan, target: Table) -> Iterable[PartitionName]:
         return ()
     if isinstance(plan.rows, LiteralRows):
         return literal_partitions(plan, plan.rows, columns)
-    whole = len(plan.static_partition) == len(columns)
-    return (PartitionName.of(plan.static_partition),) if whole else ()
+    named = fixed_partition(plan, target)
+    return () if named is None else (named,)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from collections.abc import Callable
+from typing import NoReturn, TypeVar
 
 from acidsql.grammar.lexer import Kind, Source, Token
 from acidsql.statements.fragment import Identifier, TableRef
+
+T = TypeVar("T")
 
 _OPEN = {"(": ")", "[": "]"}
 _RESERVED = frozenset(
@@ -204,6 +207,15 @@ class Cursor:
         start = self.at
         self.skip()
         return Cursor(self.source, start + 1, self.at - 1)
+
+    def listed(self, read: Callable[[Cursor], T]) -> list[T]:
+        """What ``read`` makes of each item of the rest, between commas; one at the least."""
+        found = [read(self)]
+        while self.accept(","):
+            found.append(read(self))
+        if not self.done:
+            self.unexpected('expected "," or ")"')
+        return found
 
     def items(self) -> list[Cursor]:
         """Step over the rest. Returns a cursor for each item between commas."""

@@ -91,18 +91,15 @@ def _refuse_directory(cursor: Cursor) -> None:
 def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
     """Parse ``PARTITION (a = 1, b)``. Values are constants or parameters."""
     cursor.expect("PARTITION")
-    inside = cursor.parenthesised()
-    items: list[PartitionValue] = []
-    while not items or inside.accept(","):
-        column = inside.name("a partition column")
-        value = None
-        if inside.accept("="):
-            value = constant(inside.until(","))
-        items.append(PartitionValue(column, value))
-    if not inside.done:
-        inside.unexpected('expected "," or ")"')
+    items = cursor.parenthesised().listed(_partition_value)
     refuse_duplicates([item.column for item in items], "PARTITION")
     return tuple(items)
+
+
+def _partition_value(inside: Cursor) -> PartitionValue:
+    column = inside.name("a partition column")
+    value = constant(inside.until(",")) if inside.accept("=") else None
+    return PartitionValue(column, value)
 
 
 def constant(part: Cursor) -> Fragment:

@@ -132,12 +132,7 @@ def _insert(
         return MergeInsert(condition, None, None, *place)
     columns: tuple[Identifier, ...] | None = None
     if cursor.sees("("):
-        inside = cursor.parenthesised()
-        names = [column_of(inside, tables[0], alias)]
-        while inside.accept(","):
-            names.append(column_of(inside, tables[0], alias))
-        if not inside.done:
-            inside.unexpected('expected "," or ")"')
+        names = cursor.parenthesised().listed(lambda inside: column_of(inside, tables[0], alias))
         refuse_duplicates(names, "the column list")
         columns = tuple(names)
     cursor.expect("VALUES")

@@ -90,14 +90,12 @@ def fixed_partition(cursor: Cursor, where: str) -> tuple[PartitionValue, ...]:
 
 def _conditions(cursor: Cursor) -> tuple[PartitionCondition, ...]:
     cursor.expect("PARTITION")
-    inside = cursor.parenthesised()
-    found: list[PartitionCondition] = []
-    while not found or inside.accept(","):
-        column = inside.name("a partition column")
-        operator = next((o for s, o in _OPERATORS.items() if inside.accept(*s)), None)
-        if operator is None:
-            inside.unexpected("expected =, !=, <, <=, > or >=")
-        found.append(PartitionCondition(column, operator, constant(inside.until(","))))
-    if not inside.done:
-        inside.unexpected('expected "," or ")"')
-    return tuple(found)
+    return tuple(cursor.parenthesised().listed(_condition))
+
+
+def _condition(inside: Cursor) -> PartitionCondition:
+    column = inside.name("a partition column")
+    operator = next((o for s, o in _OPERATORS.items() if inside.accept(*s)), None)
+    if operator is None:
+        inside.unexpected("expected =, !=, <, <=, > or >=")
+    return PartitionCondition(column, operator, constant(inside.until(",")))

@@ -122,3 +122,13 @@ def quote_identifier(name: str) -> str:
     '`a``b`'
     """
     return "`" + name.replace("`", "``") + "`"
+
+
+def string_literal(text: str) -> str:
+    r"""A text as a string literal of Spark and Hive.
+
+    >>> print(string_literal("it's a \\"))
+    'it\'s a \\'
+    """
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

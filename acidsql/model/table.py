@@ -134,9 +134,18 @@ class Table:
         return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
 
     @property
+    def bucket_columns(self) -> tuple[str, ...]:
+        """The columns by whose values a row finds its bucket; none in an unbucketed table."""
+        return () if self.bucketing is None else self.bucketing.columns
+
+    @property
     def all_columns(self) -> tuple[Column, ...]:
         """The columns as a query sees them: partition columns last."""
         return self.columns + self.partition_columns
+
+    def encloses(self, location: str) -> bool:
+        """Whether the directory of a partition lies in the table's own, by their texts."""
+        return location.startswith(f"{self.location}/")
 
     def column(self, name: str) -> Column | None:
         """The column of that name, in any case, or None."""

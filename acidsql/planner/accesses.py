@@ -11,7 +11,7 @@ from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan, replaces, tables_read
+from acidsql.plans.plan import WritePlan, fixed_partition, replaces, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
@@ -53,11 +53,9 @@ def _target_accesses(plan: WritePlan, target: Table, changed: PartitionName | No
 
     match plan:
         case InsertPlan() | TruncatePlan() | LoadPlan():
-            static = plan.static_partition
-            whole = bool(static) and len(static) == len(target.partition_columns)
             operation = Operation.OVERWRITE if replaces(plan) else Operation.INSERT
-            partition = PartitionName.of(static) if whole else None
-            return [access(operation, partition, dynamic=not whole)]
+            partition = fixed_partition(plan, target)
+            return [access(operation, partition, dynamic=partition is None)]
         case UpdatePlan():
             return [change(Operation.UPDATE)]
         case DeletePlan():

@@ -9,7 +9,7 @@ from acidsql.planner.names import Names, find_column, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
-from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.insert import InsertPlan, LiteralRows, wrong_count
 from acidsql.plans.sql_text import SqlText
 from acidsql.statements.insert import Insert
 
@@ -53,7 +53,7 @@ def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> 
     columns: list[Column] = []
     for identifier in statement.columns:
         column = find_column(table, identifier)
-        if column.name in static or column in columns:
+        if column.name in static:
             raise AnalysisError(
                 f'column "{column.name}" is given twice',
                 line=identifier.line,
@@ -77,7 +77,8 @@ def _rows(
     for row in statement.rows or ():
         if len(row) != len(columns):
             place = row[0] if row else statement.target
-            raise wrong_count(len(row), columns, place.line, place.column)
+            filled = [c.name for c in columns]
+            raise wrong_count(len(row), filled, place.line, place.column)
     if statement.rows is not None:
         try:
             return LiteralRows(
@@ -92,16 +93,3 @@ def _rows(
         except NotLiteral:
             pass
     return Lowering(names, arguments, statement.source.mentions_row_id).text(statement.source)
-
-
-def wrong_count(
-    count: int, columns: tuple[Column, ...], line: int | None, column: int | None
-) -> AnalysisError:
-    """The error for a row with too many or too few values."""
-    return AnalysisError(
-        f"{count} values for {len(columns)} columns",
-        detail=f"The columns are {', '.join(c.name for c in columns)}.",
-        code=10044,
-        line=line,
-        column=column,
-    )

@@ -10,11 +10,11 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Column, Table
-from acidsql.planner.insert import wrong_count
 from acidsql.planner.names import Names, find_acid_target, find_column
-from acidsql.planner.predicates import Arguments, conjunct_predicates
+from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
 from acidsql.planner.text import Lowering
 from acidsql.planner.update import plan_assignments
+from acidsql.plans.insert import wrong_count
 from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
@@ -114,7 +114,8 @@ class _MergePlanner:
         else:
             columns = self._insert_columns(clause)
             if len(clause.values) != len(columns):
-                raise wrong_count(len(clause.values), columns, clause.line, clause.column)
+                names = [c.name for c in columns]
+                raise wrong_count(len(clause.values), names, clause.line, clause.column)
             given = {
                 c.name: self.lowering.text(v) for c, v in zip(columns, clause.values, strict=True)
             }
@@ -143,17 +144,7 @@ class _MergePlanner:
     def _insert_columns(self, clause: MergeInsert) -> tuple[Column, ...]:
         if clause.columns is None:
             return self.table.all_columns
-        columns: list[Column] = []
-        for identifier in clause.columns:
-            column = find_column(self.table, identifier)
-            if column in columns:
-                raise AnalysisError(
-                    f'column "{column.name}" is given twice',
-                    line=identifier.line,
-                    column=identifier.column,
-                )
-            columns.append(column)
-        return tuple(columns)
+        return tuple(find_column(self.table, identifier) for identifier in clause.columns)
 
     def _update_star(self, clause: MergeUpdate) -> tuple[SetColumn, ...]:
         """The assignments of ``UPDATE SET *``: every column that may change.
@@ -161,9 +152,7 @@ class _MergePlanner:
         A partition or bucket column decides where a row lies and cannot change. It is left out if
         the ON condition makes it equal; otherwise UnsupportedStatementError.
         """
-        placing = {c.name for c in self.table.partition_columns}
-        if self.table.bucketing is not None:
-            placing |= set(self.table.bucketing.columns)
+        placing = {c.name for c in self.table.partition_columns} | set(self.table.bucket_columns)
         for name in sorted(placing - self.equal):
             raise UnsupportedStatementError(
                 f'UPDATE SET * would change the partition or bucket column "{name}"',
@@ -208,11 +197,9 @@ def _source(statement: Merge, lowering: Lowering) -> SqlText:
 def _key_pairs(
     condition: exp.Expr, table: Table, alias: str, source_alias: str
 ) -> Iterator[KeyPair]:
-    node = condition.unnest()
-    if isinstance(node, exp.And):
-        yield from _key_pairs(node.left, table, alias, source_alias)
-        yield from _key_pairs(node.right, table, alias, source_alias)
-    elif isinstance(node, exp.EQ):
+    for node in conjuncts(condition):
+        if not isinstance(node, exp.EQ):
+            continue
         for left, right in ((node.left, node.right), (node.right, node.left)):
             if _qualified(left, alias) and _qualified(right, source_alias):
                 column = table.column(left.name)

@@ -48,31 +48,15 @@ def fixed_values(
 ) -> tuple[tuple[str, str | None], ...]:
     """The partition columns that have a value, with the text of the value, in the table's order.
 
-    AnalysisError for a column that is not a partition column or is named twice, and for a value
-    that is not a literal of the column's type.
+    AnalysisError for a column that is not a partition column, and for a value that is not a literal
+    of the column's type.
     """
-    partition_names = [c.name for c in table.partition_columns]
     found: dict[str, str | None] = {}
-    named: list[str] = []
     for item in items:
-        column = find_column(table, item.column)
-        if column.name not in partition_names or column.name in named:
-            what = (
-                "is named twice"
-                if column.name in named
-                else f'is not a partition column of "{table.name}"'
-            )
-            raise AnalysisError(
-                f'PARTITION: "{column.name}" {what}',
-                code=10098,
-                line=item.column.line,
-                column=item.column.column,
-            )
-        named.append(column.name)
-        if item.value is None:
-            continue
-        found[column.name] = _text(item.value, column, arguments)
-    return tuple((name, found[name]) for name in partition_names if name in found)
+        column = partition_column(table, item.column)
+        if item.value is not None:
+            found[column.name] = _text(item.value, column, arguments)
+    return tuple((c.name, found[c.name]) for c in table.partition_columns if c.name in found)
 
 
 def partition_of(

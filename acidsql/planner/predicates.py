@@ -63,15 +63,16 @@ def conjunct_predicates(
     bare: bool,
 ) -> Iterator[Predicate]:
     """The predicates among the conjuncts of a condition. ``bare`` allows unqualified columns."""
-    for conjunct in _conjuncts(condition):
+    for conjunct in conjuncts(condition):
         yield from _predicates(conjunct, table, qualifiers, arguments, bare=bare)
 
 
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The parts of a condition that AND joins, without parentheses around them."""
     node = condition.unnest()
     if isinstance(node, exp.And):
-        yield from _conjuncts(node.left)
-        yield from _conjuncts(node.right)
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
     else:
         yield node
 

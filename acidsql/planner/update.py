@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.errors import UnsupportedStatementError
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target, find_column
@@ -36,19 +36,13 @@ def plan_update(statement: Update, names: Names, arguments: Arguments) -> Update
 def plan_assignments(
     assignments: Sequence[Assignment], table: Table, lowering: Lowering
 ) -> tuple[SetColumn, ...]:
-    """The SET list. Raises for partition and bucket columns, and for a column that is set twice."""
-    found: dict[str, SetColumn] = {}
+    """The SET list. Raises for partition and bucket columns."""
+    found = []
     for assignment in assignments:
         column = find_column(table, assignment.column)
         _refuse_placing_column(column.name, table, assignment)
-        if column.name in found:
-            raise AnalysisError(
-                f'column "{column.name}" is set twice',
-                line=assignment.column.line,
-                column=assignment.column.column,
-            )
-        found[column.name] = SetColumn(column=column.name, value=lowering.text(assignment.value))
-    return tuple(found.values())
+        found.append(SetColumn(column=column.name, value=lowering.text(assignment.value)))
+    return tuple(found)
 
 
 def where_predicates(
@@ -69,7 +63,7 @@ def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> N
             hint="DELETE the rows and INSERT them into the other partition.",
             **place,
         )
-    if table.bucketing is not None and name in table.bucketing.columns:
+    if name in table.bucket_columns:
         raise UnsupportedStatementError(
             f'cannot update bucketing column "{name}"',
             code=10302,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from acidsql.errors import AnalysisError
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.node import Node
@@ -41,6 +42,19 @@ class InsertPlan(Node):
     rows: LiteralRows | SqlText
     overwrite: bool = False
     target: TableKind = TableKind.FULL_ACID
+
+
+def wrong_count(
+    count: int, columns: Sequence[str], line: int | None = None, column: int | None = None
+) -> AnalysisError:
+    """The error for rows of ``count`` values, too many or too few for these columns."""
+    return AnalysisError(
+        f"{count} values for {len(columns)} columns",
+        detail=f"The columns are {', '.join(columns)}.",
+        code=10044,
+        line=line,
+        column=column,
+    )
 
 
 def literal_partitions(

@@ -91,6 +91,18 @@ def _target_predicates(plan: WritePlan, table: Table) -> tuple[Predicate, ...]:
             return membership([PartitionName.of(plan.static_partition)])
 
 
+def fixed_partition(
+    plan: InsertPlan | LoadPlan | TruncatePlan, table: Table
+) -> PartitionName | None:
+    """The one partition whose columns the plan fixes all; None if it leaves one open.
+
+    None, too, for a table without partition columns.
+    """
+    static = plan.static_partition
+    whole = bool(static) and len(static) == len(table.partition_columns)
+    return PartitionName.of(static) if whole else None
+
+
 def replaces(plan: WritePlan) -> bool:
     """Whether the plan's rows replace the rows that were there."""
     match plan:

@@ -19,9 +19,9 @@ class PartitionValue:
 class Insert:
     """INSERT INTO ``target`` [PARTITION (…)] [(columns)] source, or INSERT ``overwrite``.
 
-    ``source`` is the whole source as a query. If it is a bare VALUES list, ``rows`` has its values,
-    else None. In the source of ``WITH … INSERT INTO … SELECT …``, spaces stand in the place of
-    ``INSERT INTO …``.
+    ``partition`` and ``columns`` name no column twice. ``source`` is the whole source as a query.
+    If it is a bare VALUES list, ``rows`` has its values, else None. In the source of
+    ``WITH … INSERT INTO … SELECT …``, spaces stand in the place of ``INSERT INTO …``.
     """
 
     target: TableRef

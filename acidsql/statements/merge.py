@@ -10,7 +10,10 @@ from acidsql.statements.update import Assignment
 
 @dataclass(frozen=True, slots=True)
 class MergeUpdate:
-    """WHEN MATCHED [AND condition] THEN UPDATE SET …; ``assignments`` None is ``UPDATE SET *``."""
+    """WHEN MATCHED [AND condition] THEN UPDATE SET …; ``assignments`` None is ``UPDATE SET *``.
+
+    ``assignments`` set no column twice.
+    """
 
     condition: Fragment | None
     assignments: tuple[Assignment, ...] | None
@@ -32,6 +35,7 @@ class MergeInsert:
     """WHEN NOT MATCHED [AND condition] THEN INSERT [(columns)] VALUES (…).
 
     ``values`` None is ``INSERT *``. ``columns`` None stands for all columns of the target in order.
+    No column is named twice.
     """
 
     condition: Fragment | None

@@ -17,7 +17,10 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """UPDATE ``target`` SET … WHERE …; the WHERE keyword is not part of ``where``."""
+    """UPDATE ``target`` SET … WHERE …; the WHERE keyword is not part of ``where``.
+
+    ``assignments`` set no column twice.
+    """
 
     target: TableRef
     assignments: tuple[Assignment, ...]

@@ -14,15 +14,14 @@ from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.job import Job, collect_rows, files_batch, map_in_arrow, run_writers
 from acidsql.engines.spark.settings import ansi
-from acidsql.engines.spark.sql import literal
 from acidsql.engines.spark.values import stored
-from acidsql.errors import AnalysisError
 from acidsql.model.ids import StatementId
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, quote_identifier
+from acidsql.model.names import string_literal as literal
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
 from acidsql.model.types import CharType, DecimalType, spark_type
-from acidsql.plans.insert import InsertPlan
+from acidsql.plans.insert import InsertPlan, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:
@@ -42,11 +41,7 @@ def run_insert(
     with ansi(job.spark):
         frame = job.sql(rows)
         if len(frame.columns) != len(plan.columns):
-            raise AnalysisError(
-                f"{len(frame.columns)} values for {len(plan.columns)} columns",
-                detail=f"The columns are {', '.join(plan.columns)}.",
-                code=10044,
-            )
+            raise wrong_count(len(frame.columns), plan.columns)
         numbered = frame.toDF(*(f"__c{i}" for i in range(len(plan.columns))))
         values = {name: SqlText.of(f"__c{i}") for i, name in enumerate(plan.columns)}
         placed = placed_rows(job, table, numbered, values, dict(plan.static_partition))
