@@ -17,7 +17,7 @@ import pyarrow.fs as pafs
 from acidsql.backends.file_system_uri import PLAIN_PATHS, URI, FileSystemUri
 from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
 from acidsql.layout.listing import ListedFile
-from acidsql.model.own_path import OwnPath
+from acidsql.model.own_path import OwnPath, lies_in
 from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
 
 _OF_DIRECTORIES = ("hdfs", "local", "mock")
@@ -199,7 +199,7 @@ class LocalStorage:
         """What lies behind a link in the middle of a path is not below the location."""
         outer = os.path.realpath(self._path(own.location))
         parent = os.path.realpath(self._path(str(own)).parent)
-        if parent != outer and not parent.startswith(f"{outer}/"):
+        if not lies_in(parent, outer):
             raise StorageError(
                 f"cannot remove {own}: a link leads out of {own.location}",
                 detail=f"It lies in {parent}, so nothing is touched.",

@@ -93,8 +93,7 @@ def _locations(table: Table, places: Collection[str]) -> list[tuple[str, int]]:
     The table's directory has a level for each partition column; partitions that the catalog does
     not know are found in it, too.
     """
-    inside = f"{table.location}/"
-    elsewhere = [p for p in sorted(places) if p != table.location and not p.startswith(inside)]
+    elsewhere = [p for p in sorted(places) if p != table.location and not table.encloses(p)]
     return [(table.location, len(table.partition_columns)), *((p, 0) for p in elsewhere)]
 
 

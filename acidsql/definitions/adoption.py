@@ -71,7 +71,7 @@ def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) ->
     _seed_above_compactors([past for _, past in found], scope, txn)
     write_ids = scope.store.valid_write_ids([table.name], scope.store.valid_txns())[table.name]
     for place, past in found:
-        outside = not place.startswith(f"{table.location}/")
+        outside = not table.encloses(place)
         for path, directory in past.directories:
             if _is_hidden(directory, write_ids, keep_aborted=outside):
                 raise UnsupportedStatementError(

@@ -163,7 +163,7 @@ def forget_table(
 def _places(table: Table, scope: Scope) -> list[OwnPlace]:
     """The directories of partitions that lie outside of the table's, then the table's own."""
     partitions = [p.location for p in scope.store.partitions(table.name)]
-    outside = [p for p in partitions if not p.startswith(f"{table.location}/")]
+    outside = [p for p in partitions if not table.encloses(p)]
     database = scope.store.database(table.name.database)
     home = database_location(database, scope.warehouse, table.parameters)
     name = table.name.table

@@ -354,7 +354,7 @@ def _refuse_place_of_another(table: Table, partition: Partition) -> None:
 
 
 def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -> None:
-    if any(p.location.startswith(f"{table.location}/") for p in added):
+    if any(table.encloses(p.location) for p in added):
         require_present(table.location, table.name, scope.storage)
     adoption = adopt(table, [p.location for p in added], scope, txn)
     for partition in added:

@@ -68,7 +68,7 @@ def _home(table: Table, name: TableName, scope: Scope) -> str:
 
 def _moved(table: Table, target: str, scope: Scope) -> list[Partition]:
     def place(location: str) -> str:
-        inside = location.startswith(f"{table.location}/")
-        return target + location[len(table.location) :] if inside else location
+        inside = location.removeprefix(table.location)
+        return target + inside if table.encloses(location) else location
 
     return [Partition(p.name, place(p.location)) for p in scope.store.partitions(table.name)]

@@ -14,6 +14,7 @@ from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
 from acidsql.model.names import DEFAULT_PARTITION_VALUE
 from acidsql.model.names import quote_identifier as _quoted
+from acidsql.model.names import string_literal as _literal
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.planner.names import find_target
@@ -128,15 +129,6 @@ def _definitions(columns: Sequence[Column]) -> list[str]:
         for c in columns
     ]
     return [*[f"{line}," for line in lines[:-1]], f"{lines[-1]})"]
-
-
-def _literal(text: str) -> str:
-    r"""A text as a string literal.
-
-    >>> print(_literal("it's a \\"))
-    'it\'s a \\'
-    """
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def show_transactions(txns: TxnManager) -> Result:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from acidsql.errors import AnalysisError, StorageError
 from acidsql.execution.scope import Bounds, Scope
 from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.own_path import lies_in
 from acidsql.model.table import TableKind
 from acidsql.ports.catalog import Catalog, Partition, Place
 from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
@@ -86,7 +87,7 @@ def is_below(path: str, roots: Sequence[str], storage: Storage) -> bool:
     if wanted is None:
         return False
     outer = (_resolved(root, storage) for root in roots)
-    return any(root is not None and _holds(root, wanted) for root in outer)
+    return any(root is not None and lies_in(wanted, root) for root in outer)
 
 
 def _resolved(path: str, storage: Storage) -> str | None:
@@ -188,13 +189,13 @@ def refuse_place(
     _refuse_foreign_database(location, wanted, database, holdings)
     for other in holdings:
         if other.table is None:
-            bad = _holds(wanted, other.path) or (other.database is None and wanted == other.path)
+            bad = lies_in(other.path, wanted)
         else:
             if with_plain and other.kind is TableKind.PLAIN:
                 continue
-            inside = _holds(other.path, wanted)
+            inside = lies_in(wanted, other.path)
             own = other.table == owner and not other.is_partition and wanted != other.path
-            bad = (inside and not own) or _holds(wanted, other.path)
+            bad = (inside and not own) or lies_in(other.path, wanted)
         if bad:
             raise AnalysisError(
                 f"the directory {without_login(location)} belongs to {other.owner}",
@@ -207,7 +208,7 @@ def _refuse_foreign_database(
     location: str, wanted: str, database: str, holdings: Sequence[Holding]
 ) -> None:
     """The innermost database around a directory is its own, or the one that holds all others."""
-    around = [h for h in holdings if h.table is None and h.database and _holds(h.path, wanted)]
+    around = [h for h in holdings if h.table is None and h.database and lies_in(wanted, h.path)]
     innermost = max((len(h.path) for h in around), default=0)
     found = {h.database: h.path for h in around if len(h.path) == innermost}
     if found and database not in found and DEFAULT_DATABASE not in found:
@@ -231,9 +232,9 @@ def refuse_source(path: str, scope: Scope, *, local: bool) -> None:
     wanted = storage.resolve(path)
     for other in neighbours.around(path):
         if other.database is None:
-            bad = _holds(other.path, wanted) or wanted == other.path
+            bad = lies_in(wanted, other.path)
         else:
-            bad = not local and other.table is not None and _holds(other.path, wanted)
+            bad = not local and other.table is not None and lies_in(wanted, other.path)
         if bad:
             raise AnalysisError(
                 f"Invalid path '{without_login(path)}': it lies in {other.owner}",
@@ -266,12 +267,8 @@ def reason_to_keep(
             own = other.owner == f"database {database}"
         if own:
             continue
-        if _holds(wanted, other.path):
+        if lies_in(other.path, wanted):
             return f"it holds {other.path} of {other.owner}"
-        if other.table is not None and _holds(other.path, wanted):
+        if other.table is not None and lies_in(wanted, other.path):
             return f"it lies in {other.path} of {other.owner}"
     return None
-
-
-def _holds(outer: str, inner: str) -> bool:
-    return f"{inner}/".startswith(f"{outer.rstrip('/')}/")

@@ -30,3 +30,12 @@ class OwnPath:
 
     def __str__(self) -> str:
         return f"{self.location}/{self.path}"
+
+
+def lies_in(path: str, directory: str) -> bool:
+    """Whether a path is a directory or leads into it, by their texts; links in them are resolved.
+
+    >>> lies_in("/w/t/p=1", "/w/t"), lies_in("/w/t", "/w/t"), lies_in("/w/t2", "/w/t")
+    (True, True, False)
+    """
+    return f"{path}/".startswith(f"{directory.rstrip('/')}/")

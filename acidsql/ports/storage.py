@@ -16,7 +16,7 @@ from acidsql.errors import MissingFileError, StorageError
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.listing import ListedFile
 from acidsql.model.credentials import HIDDEN
-from acidsql.model.own_path import OwnPath
+from acidsql.model.own_path import OwnPath, lies_in
 
 _USER = r":/+[^/@:%]*(?:%(?!3a)[^/@:%]*)*(?::|%3a)"
 _LOGIN = re.compile(
@@ -157,8 +157,8 @@ def require_present(directory: str, table: object, storage: Storage) -> None:
 
 def require_inside(location: str, path: str, storage: Storage) -> None:
     """StorageError if a link leads from a path below a location to elsewhere."""
-    outer, inner = storage.resolve(location).rstrip("/"), storage.resolve(path)
-    if inner != outer and not inner.startswith(f"{outer}/"):
+    inner = storage.resolve(path)
+    if not lies_in(inner, storage.resolve(location)):
         raise StorageError(
             f"a link leads from {path} out of {location}",
             detail=f"The link leads to {inner}, which may belong to somebody else.",

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import by_gateway
-from acidsql.engines.spark.sql import literal
+from acidsql.model.names import string_literal as literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from acidsql.engines.spark.sql import literal
 from acidsql.engines.spark.timestamps import session_is_utc, wall_clock
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.names import string_literal as literal
 from acidsql.model.table import Column
 from acidsql.model.types import (
     ArrayType,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from acidsql.engines.spark.sql import literal
+from acidsql.model.names import string_literal as literal
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column
 from acidsql.model.types import (

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.job import Job
-from acidsql.engines.spark.sql import literal
 from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.names import string_literal as literal
 from acidsql.model.table import Table
 from acidsql.model.types import ArrayType, ColumnType, MapType, StructType, walk_types
 from acidsql.plans.sql_text import SqlText

@@ -13,8 +13,8 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.arrow import to_arrow
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.sql import literal
 from acidsql.errors import StorageError
+from acidsql.model.names import string_literal as literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

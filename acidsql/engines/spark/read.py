@@ -14,9 +14,9 @@ from acidsql.engines.spark.deletes import KeptFilters, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.row_numbers import NumberedRows
-from acidsql.engines.spark.sql import literal
 from acidsql.engines.spark.timestamps import has_days, shifts_times
 from acidsql.model.names import quote_identifier as quote
+from acidsql.model.names import string_literal as literal
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
 from acidsql.model.snapshot import ValidTxnList

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.gateway import by_gateway, java_errors
 from acidsql.engines.spark.timestamps import storage_type
+from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
@@ -70,7 +71,7 @@ def _options(
 
 
 def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tuple[str, str], ...]:
-    ddl = ", ".join(f"`{c.name.replace('`', '``')}` {storage_type(c.type)}" for c in columns)
+    ddl = ", ".join(f"{quote(c.name)} {storage_type(c.type)}" for c in columns)
     schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
     orc_filters = getattr(
         getattr(jvm.org.apache.spark.sql.execution.datasources.orc, "OrcFilters$"), "MODULE$"

@@ -38,13 +38,3 @@ def run_sql(
     with clear_errors():
         args = {name: bound(name, value) for name, value in parameters.items()}
         return spark.sql("".join(rendered), args=args or None, **frames)
-
-
-def literal(text: str) -> str:
-    r"""A string literal of Spark SQL.
-
-    >>> literal("it's")
-    "'it\\'s'"
-    """
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
