@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from acidsql.check.directory import check_directories
 from acidsql.check.names import Names, name_problems
 from acidsql.check.result import CheckResult
-from acidsql.errors import PartitionNotFoundError
 from acidsql.execution.result import Result, count_text, text_rows
 from acidsql.layout.dir_names import BaseDir, DeltaDir, lies_hidden, parse_directory
 from acidsql.layout.listing import ListedFile
@@ -19,6 +18,7 @@ from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.plans.check import CheckPlan
+from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
@@ -77,8 +77,7 @@ def _narrowed(plan: CheckPlan, snapshot: TableSnapshot) -> TableSnapshot:
         return snapshot
     found = tuple(p for p in snapshot.partitions if p.name == plan.partition)
     if not found:
-        fact = f"table {plan.table} has no partition {plan.partition}"
-        raise PartitionNotFoundError(fact, code=10006)
+        raise partition_not_found(plan.table, plan.partition)
     return replace(snapshot, partitions=found)
 
 
@@ -101,11 +100,11 @@ class _NameCheck:
             self.snapshot.table.name
         ]
         for place, files, directories in listings:
+            partition = None if place.name is None else str(place.name)
             if not self.storage.exists(place.location):
                 detail = "the catalog names this directory, but it does not exist"
                 yield Problem(place.location, ProblemKind.MISSING_DIRECTORY, detail, place.name)
             else:
-                partition = None if place.name is None else str(place.name)
                 ids = [w.write_id for w in committed if w.partition == partition]
                 for write_id in self._missing(files, directories, ids):
                     detail = f"write id {write_id} was committed here, and no directory has it"
@@ -114,7 +113,7 @@ class _NameCheck:
                 self.snapshot.table.kind,
                 self.snapshot.write_ids,
                 latest.high_watermark,
-                (None if place.name is None else str(place.name)) in compacting,
+                partition in compacting,
                 self.snapshot.table.format,
                 bool(self.snapshot.table.bucketing),
             )

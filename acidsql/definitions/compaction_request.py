@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from acidsql.errors import PartitionNotFoundError
 from acidsql.execution.result import Result
 from acidsql.execution.snapshots import partition_directory
 from acidsql.model.ids import CompactionId
 from acidsql.plans.compact import CompactPlan
+from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.store import Store
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.entities import Compaction, CompactionState, CompactionType
@@ -27,13 +27,9 @@ def request_compaction(
 
     PartitionNotFoundError, with the place of ``target``, if the partition does not exist.
     """
-    if partition_directory(store, store.table(plan.table), plan.partition) is None:
-        raise PartitionNotFoundError(
-            f"table {plan.table} has no partition {plan.partition}",
-            code=10006,
-            line=target.line,
-            column=target.column,
-        )
+    found = partition_directory(store, store.table(plan.table), plan.partition)
+    if plan.partition is not None and found is None:
+        raise partition_not_found(plan.table, plan.partition, target.line, target.column)
     kind = CompactionType.MAJOR if plan.type == "major" else CompactionType.MINOR
     partition = str(plan.partition) if plan.partition else None
     return store.compact(plan.table, partition, kind, host=host)

@@ -14,53 +14,48 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.definitions.partition import altering, move
+from acidsql.definitions.table_kind import (
+    TRANSACTIONAL,
+    TRANSACTIONAL_PROPERTIES,
+    refuse_acid_format,
+    refuse_external_acid,
+    refuse_unknown_values,
+)
 from acidsql.errors import AnalysisError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import table_directories
 from acidsql.layout.dir_names import DeltaDir, lies_hidden
 from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
 from acidsql.model.ids import StatementId, WriteId
-from acidsql.model.table import POSITIONAL_EVOLUTION, FileFormat, Table, TableKind
+from acidsql.model.table import POSITIONAL_EVOLUTION, Table, TableKind
 from acidsql.orc.evolution import matched
 from acidsql.orc.footer import read_tail
 from acidsql.ports.storage import require_present
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.transaction import OpenTxn
 
+_MANAGED_FIRST = "ALTER TABLE … SET TBLPROPERTIES ('EXTERNAL' = 'FALSE') makes it managed first."
+
 
 def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableRef) -> Result:
     """Make the table full-ACID or insert-only, under an exclusive lock."""
     place: dict[str, Any] = {"line": target.line, "column": target.column}
-    properties = table.parameters.get("transactional_properties", "default")
-    changes = {"transactional_properties": properties, **given, "transactional": "true"}
-    properties = changes["transactional_properties"].lower()
-    if properties not in ("default", "insert_only"):
-        raise AnalysisError(
-            f"Invalid transactional properties specified for {table.name} with the error unknown"
-            f" value {properties} for transactional_properties",
-            **place,
-        )
-    _refuse_external(with_properties(table, changes), place)
+    properties = table.parameters.get(TRANSACTIONAL_PROPERTIES, "default")
+    changes = {TRANSACTIONAL_PROPERTIES: properties, **given, TRANSACTIONAL: "true"}
+    refuse_unknown_values(table.name, changes, place)
+    refuse_external_acid(with_properties(table, changes), place, _MANAGED_FIRST)
     with altering(table, scope) as (txn, now):
         # The table as it is now: somebody may have converted it while we waited for the lock.
         if now.kind is not TableKind.PLAIN:
             raise AnalysisError(f"{table.name} is a {now.kind.value} table already", **place)
         converted = with_properties(replace(now, parameters=now.noted), changes)
-        _refuse_external(converted, place)
+        refuse_external_acid(converted, place, _MANAGED_FIRST)
         if converted.kind is TableKind.FULL_ACID:
             _to_full_acid(converted, scope, txn, place)
         else:
             _to_insert_only(converted, scope, txn)
     return Result("alter", message="OK")
-
-
-def _refuse_external(table: Table, place: dict[str, Any]) -> None:
-    if table.external:
-        raise AnalysisError(
-            f"{table.name} cannot be declared transactional because it's an external table",
-            hint="ALTER TABLE … SET TBLPROPERTIES ('EXTERNAL' = 'FALSE') makes it managed first.",
-            **place,
-        )
 
 
 def with_properties(table: Table, given: Mapping[str, str]) -> Table:
@@ -71,12 +66,9 @@ def with_properties(table: Table, given: Mapping[str, str]) -> Table:
 
 
 def _to_full_acid(table: Table, scope: Scope, txn: OpenTxn, place: dict[str, Any]) -> None:
-    if table.format is not FileFormat.ORC:
-        raise AnalysisError(
-            f"The table must be stored using an ACID compliant format (such as ORC): {table.name}",
-            hint="'transactional_properties' = 'insert_only' takes other formats.",
-            **place,
-        )
+    refuse_acid_format(
+        table, place, "'transactional_properties' = 'insert_only' takes other formats."
+    )
     by_name = False
     for location in _locations(table, scope):
         listed = scope.storage.list_files(location)
@@ -125,8 +117,7 @@ def _to_insert_only(table: Table, scope: Scope, txn: OpenTxn) -> None:
 
 
 def _locations(table: Table, scope: Scope) -> list[str]:
-    partitions = scope.store.partitions(table.name) if table.partition_columns else ()
-    places = [p.location for p in partitions] if table.partition_columns else [table.location]
+    places = [place.location for place in table_directories(scope.store, table)]
     for place in places:
         require_present(place, table.name, scope.storage)
     return places

@@ -10,6 +10,7 @@ from typing import Any
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
+from acidsql.definitions.table_kind import normal_properties, refuse_bad_kind
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
 from acidsql.execution.result import Result
@@ -21,7 +22,6 @@ from acidsql.model.naming import Named, is_path_part, refuse_name, table_path
 from acidsql.model.table import (
     CREATED_COLUMNS,
     FIELD_DELIMITER,
-    HIVE4_NAMES,
     Bucketing,
     Column,
     FileFormat,
@@ -31,7 +31,6 @@ from acidsql.model.table import (
     kind_of,
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
-from acidsql.orc.writer import CODECS
 from acidsql.planner.names import find_target, table_name
 from acidsql.ports.catalog import Database, table_exists
 from acidsql.statements.create_table import (
@@ -111,7 +110,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         owner=scope.user,
         created_s=int(time.time()),
     )
-    _refuse_bad_kind(statement.target, table)
+    refuse_bad_kind(table, _place(statement.target))
     version = source.parameters.get("bucketing_version", "2")
     if table.bucketing is not None and given.get("bucketing_version", version) != version:
         raise AnalysisError(
@@ -221,7 +220,7 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         field_delimiter=statement.field_delimiter or FIELD_DELIMITER,
     )
     _require_kind(statement, table)
-    _refuse_bad_kind(statement.target, table)
+    refuse_bad_kind(table, _place(statement.target))
     if statement.delimited and table.format is not FileFormat.TEXT:
         raise AnalysisError(
             f"ROW FORMAT DELIMITED cannot be used with STORED AS {table.format.value}",
@@ -320,12 +319,6 @@ def _bucketing(statement: CreateTable, columns: Sequence[Column]) -> Bucketing |
     return Bucketing(names, statement.bucket_count, version)
 
 
-def normal_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """The properties as Hive stores them: the keys about transactions in lower case."""
-    special = ("transactional", "transactional_properties")
-    return {k.lower() if k.lower() in special else k: v for k, v in properties}
-
-
 def parameters_of(statement: CreateTable) -> dict[str, str]:
     """The parameters of the described table, as Hive stores them.
 
@@ -352,6 +345,10 @@ def _format(statement: CreateTable) -> FileFormat:
     return FileFormat(statement.stored_as)
 
 
+def _place(target: TableRef) -> dict[str, Any]:
+    return {"line": target.line, "column": target.column}
+
+
 def _require_kind(statement: CreateTable, table: Table) -> None:
     if table.kind is TableKind.PLAIN and statement.stored_as is None and not statement.delimited:
         raise UnsupportedStatementError(
@@ -360,68 +357,6 @@ def _require_kind(statement: CreateTable, table: Table) -> None:
             line=statement.target.line,
             column=statement.target.column,
         )
-
-
-def _refuse_bad_kind(target: TableRef, table: Table) -> None:
-    place: dict[str, Any] = {"line": target.line, "column": target.column}
-    transactional = table.parameters.get("transactional")
-    if transactional is not None and transactional.lower() not in ("true", "false"):
-        raise AnalysisError(
-            f"'transactional' property of TBLPROPERTIES may only have value 'true': {table.name}",
-            **place,
-        )
-    if table.kind is not TableKind.PLAIN and table.external:
-        raise AnalysisError(
-            f"{table.name} cannot be declared transactional because it's an external table", **place
-        )
-    _refuse_bad_properties(table, place)
-    _refuse_bad_format(table, place)
-
-
-def _refuse_bad_properties(table: Table, place: dict[str, Any]) -> None:
-    properties = table.parameters.get("transactional_properties", "default")
-    if properties.lower() not in ("default", "insert_only"):
-        raise AnalysisError(
-            f"Invalid transactional properties specified for {table.name} with the error unknown"
-            f" value {properties} for transactional_properties",
-            **place,
-        )
-    refuse_properties(table.parameters, place)
-
-
-def refuse_properties(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
-    """AnalysisError for values of properties about the writing of files that are not supported."""
-    if parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
-        raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
-    codec = parameters.get("orc.compress", "snappy").lower()
-    if codec not in CODECS:
-        raise AnalysisError(
-            f'the codec "{codec}" of orc.compress is not supported',
-            hint=f"Use one of {', '.join(CODECS)}.",
-            **place,
-        )
-
-
-def _refuse_bad_format(table: Table, place: dict[str, Any]) -> None:
-    if table.kind is TableKind.FULL_ACID and table.format is not FileFormat.ORC:
-        raise AnalysisError(
-            f"The table must be stored using an ACID compliant format (such as ORC): {table.name}",
-            hint="STORED AS ORC, or 'transactional_properties' = 'insert_only'.",
-            **place,
-        )
-    other = [c for c in table.columns if not _fits_text(c)]
-    if table.format is FileFormat.TEXT and other:
-        raise UnsupportedStatementError(
-            f'column "{other[0].name}": the type {other[0].type} is not supported in text files',
-            hint="Store the table as ORC or PARQUET.",
-            **place,
-        )
-
-
-def _fits_text(column: Column) -> bool:
-    zoned = PrimitiveType("timestamp with local time zone")
-    simple = isinstance(column.type, PrimitiveType | DecimalType | CharType)
-    return simple and column.type != zoned
 
 
 def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:

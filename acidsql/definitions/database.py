@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from acidsql.definitions.create_table import database_location, forget_table
-from acidsql.errors import AnalysisError
 from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, database_path, refuse_name
-from acidsql.ports.catalog import Database
+from acidsql.ports.catalog import Database, is_default_database
 from acidsql.statements.database import CreateDatabase, DropDatabase
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
@@ -69,7 +68,7 @@ def database_drop_locks(name: str) -> list[LockComponent]:
 
 def _drop_tables(name: str, scope: Scope, neighbours: Neighbours) -> list[str]:
     if name == DEFAULT_DATABASE:
-        raise AnalysisError("the database default cannot be dropped")
+        raise is_default_database()
     # All tables are read before the first one is dropped: a table that we cannot read raises here,
     # while nothing is gone.
     tables = [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]

@@ -7,8 +7,14 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.definitions.conversion import convert, with_properties
-from acidsql.definitions.create_table import normal_properties, refuse_properties
 from acidsql.definitions.partition import alter_locks, altering
+from acidsql.definitions.table_kind import (
+    TRANSACTIONAL,
+    TRANSACTIONAL_PROPERTIES,
+    normal_properties,
+    refuse_properties,
+    refuse_unknown_values,
+)
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -19,8 +25,6 @@ from acidsql.statements.alter_table import SetProperties, UnsetProperties
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
-
-_TRANSACTIONAL, _PROPERTIES = "transactional", "transactional_properties"
 
 _FIXED = ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
 
@@ -46,7 +50,10 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     place = _place(statement.target)
     for key in statement.keys:
-        if key.lower() in (_TRANSACTIONAL, _PROPERTIES) and table.kind is not TableKind.PLAIN:
+        if (
+            key.lower() in (TRANSACTIONAL, TRANSACTIONAL_PROPERTIES)
+            and table.kind is not TableKind.PLAIN
+        ):
             raise _cannot_be_unset(table, place)
         if key in _FIXED and key in table.parameters:
             raise _unchangeable(key, table, place)
@@ -74,37 +81,33 @@ def _note_locks(table: Table) -> list[LockComponent]:
 
 
 def _converts(table: Table, given: Mapping[str, str]) -> bool:
-    return table.kind is TableKind.PLAIN and given.get(_TRANSACTIONAL, "").lower() == "true"
+    return table.kind is TableKind.PLAIN and given.get(TRANSACTIONAL, "").lower() == "true"
 
 
 def _refuse(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:
-    if _TRANSACTIONAL in given or _PROPERTIES in given:
+    if TRANSACTIONAL in given or TRANSACTIONAL_PROPERTIES in given:
         _refuse_kind_change(table, given, place)
     _refuse_properties(table, given, place)
 
 
 def _refuse_kind_change(table: Table, given: Mapping[str, str], place: dict[str, Any]) -> None:
     """An ACID table keeps its kind, by the rules of Hive's TransactionalValidationListener."""
-    transactional = given.get(_TRANSACTIONAL, "true").lower()
-    if transactional not in ("true", "false"):
-        raise AnalysisError(
-            f"'transactional' property of TBLPROPERTIES may only have value 'true': {table.name}",
-            **place,
-        )
+    transactional = given.get(TRANSACTIONAL, "true")
+    refuse_unknown_values(table.name, {TRANSACTIONAL: transactional}, place)
     if table.kind is TableKind.PLAIN:
-        if _TRANSACTIONAL not in given:
+        if TRANSACTIONAL not in given:
             raise AnalysisError(
                 "Cannot change 'transactional_properties' without 'transactional'", **place
             )
         return
-    if transactional == "false":
-        if _PROPERTIES not in given:
+    if transactional.lower() == "false":
+        if TRANSACTIONAL_PROPERTIES not in given:
             raise AnalysisError(
                 "Cannot change 'transactional' without 'transactional_properties'", **place
             )
         raise _cannot_be_unset(table, place)
-    current = table.parameters.get(_PROPERTIES, "default")
-    if given.get(_PROPERTIES, current).lower() != current.lower():
+    current = table.parameters.get(TRANSACTIONAL_PROPERTIES, "default")
+    if given.get(TRANSACTIONAL_PROPERTIES, current).lower() != current.lower():
         raise AnalysisError(
             "TBLPROPERTIES with 'transactional_properties' cannot be altered after the table is"
             " created",
@@ -133,10 +136,7 @@ def _refuse_properties(table: Table, given: Mapping[str, str], place: dict[str, 
         positional is not None
         and table.parameters.get(POSITIONAL_EVOLUTION, positional) != positional
     ):
-        raise UnsupportedStatementError(
-            f"'{POSITIONAL_EVOLUTION}' says how the files of {table.name} are to be understood",
-            **place,
-        )
+        raise _unchangeable(POSITIONAL_EVOLUTION, table, place)
 
 
 def _unchangeable(key: str, table: Table, place: dict[str, Any]) -> UnsupportedStatementError:

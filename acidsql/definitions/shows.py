@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
-from acidsql.errors import AnalysisError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
@@ -18,7 +17,7 @@ from acidsql.model.names import string_literal as _literal
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.planner.names import find_target
-from acidsql.planner.partition import whole_partition
+from acidsql.planner.partition import require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, partition_not_found
 from acidsql.statements import (
     Describe,
@@ -35,6 +34,7 @@ from acidsql.txn.entities import Compaction, Lock, Txn
 from acidsql.txn.manager import TxnManager
 
 _MISSING = " --- "
+_COLUMN_HEAD = ("# col_name", "data_type", "comment")
 _TRANSACTION_COLUMNS = ("txnid", "state", "startedtime", "lastheartbeattime", "user", "host")
 _LOCK_COLUMNS = (
     "lockid", "database", "table", "partition", "lock_state", "blocked_by", "lock_type",
@@ -62,7 +62,9 @@ def show(statement: Show, scope: Scope) -> Result:
         case ShowDatabases():
             return show_databases(store, statement.pattern)
         case ShowPartitions():
-            return show_partitions(store, find_target(statement.target, names))
+            table = find_target(statement.target, names)
+            require_partitioned(table, statement.target)
+            return show_partitions(store, table)
         case ShowCreateTable():
             return show_create_table(find_target(statement.target, names))
         case ShowCompactions():
@@ -86,9 +88,7 @@ def show_tables(catalog: Catalog, database: str, pattern: str | None) -> Result:
 
 
 def show_partitions(catalog: Catalog, table: Table) -> Result:
-    """The names of a table's partitions. AnalysisError for a table without partition columns."""
-    if not table.partition_columns:
-        raise AnalysisError(f"table {table.name} is not a partitioned table", code=10241)
+    """The names of a table's partitions."""
     rows = [(str(name),) for name in catalog.partition_names(table.name)]
     return text_rows("show", ["partition"], rows)
 
@@ -171,14 +171,7 @@ def show_compactions(txns: TxnManager) -> Result:
 
 def describe(table: Table) -> Result:
     """All columns, then the partition columns once more under a head of their own."""
-    rows = [(c.name, str(c.type), c.comment or "") for c in table.all_columns]
-    if table.partition_columns:
-        rows += [
-            ("", "", ""),
-            ("# Partition Information", "", ""),
-            ("# col_name", "data_type", "comment"),
-        ]
-        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
+    rows = [*map(_column_row, table.all_columns), *_partition_information(table)]
     return text_rows("describe", ["col_name", "data_type", "comment"], rows)
 
 
@@ -232,12 +225,19 @@ def describe_formatted(table: Table) -> Result:
 
 
 def _column_rows(table: Table) -> list[tuple[str, str, str]]:
-    head = ("# col_name", "data_type", "comment")
-    rows = [head, *((c.name, str(c.type), c.comment or "") for c in table.columns)]
-    if table.partition_columns:
-        rows += [("", "", ""), ("# Partition Information", "", ""), head]
-        rows += [(c.name, str(c.type), c.comment or "") for c in table.partition_columns]
-    return rows
+    return [_COLUMN_HEAD, *map(_column_row, table.columns), *_partition_information(table)]
+
+
+def _partition_information(table: Table) -> list[tuple[str, str, str]]:
+    """The partition columns under their own head; nothing of a table without any."""
+    if not table.partition_columns:
+        return []
+    head = [("", "", ""), ("# Partition Information", "", ""), _COLUMN_HEAD]
+    return [*head, *map(_column_row, table.partition_columns)]
+
+
+def _column_row(column: Column) -> tuple[str, str, str]:
+    return column.name, str(column.type), column.comment or ""
 
 
 def _storage_rows(table: Table) -> list[tuple[str, str, str]]:

@@ -220,6 +220,10 @@ def partition_exists(name: TableName, partition: PartitionName) -> PartitionExis
     return PartitionExistsError(f"Partition already exists: {name} {partition}", code=10118)
 
 
-def partition_not_found(name: TableName, partition: PartitionName) -> PartitionNotFoundError:
-    """The error of a verb for a partition that is not there."""
-    return PartitionNotFoundError(f"table {name} has no partition {partition}", code=10006)
+def partition_not_found(
+    name: TableName, partition: PartitionName, line: int | None = None, column: int | None = None
+) -> PartitionNotFoundError:
+    """The error of a verb, or of the statement at this place, for a partition that is not there."""
+    return PartitionNotFoundError(
+        f"table {name} has no partition {partition}", code=10006, line=line, column=column
+    )

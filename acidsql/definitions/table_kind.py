@@ -1,0 +1,104 @@
+"""What properties make of a table, and which of them do not go together.
+
+``transactional`` and ``transactional_properties`` decide whether a table is full-ACID, insert-only
+or plain (`model.table.kind_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.names import TableName
+from acidsql.model.table import HIVE4_NAMES, Column, FileFormat, Table, TableKind
+from acidsql.model.types import CharType, DecimalType, PrimitiveType
+from acidsql.orc.writer import CODECS
+
+TRANSACTIONAL, TRANSACTIONAL_PROPERTIES = "transactional", "transactional_properties"
+
+
+def normal_properties(properties: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """The properties as Hive stores them: the keys about transactions in lower case."""
+    special = (TRANSACTIONAL, TRANSACTIONAL_PROPERTIES)
+    return {k.lower() if k.lower() in special else k: v for k, v in properties}
+
+
+def refuse_bad_kind(table: Table, place: dict[str, Any]) -> None:
+    """Raise for a new table whose properties, format and columns do not go together.
+
+    AnalysisError, or UnsupportedStatementError for a column that text files cannot hold.
+    """
+    refuse_unknown_values(table.name, table.parameters, place)
+    refuse_external_acid(table, place)
+    refuse_properties(table.parameters, place)
+    hint = "STORED AS ORC, or 'transactional_properties' = 'insert_only'."
+    refuse_acid_format(table, place, hint)
+    _refuse_text(table, place)
+
+
+def refuse_unknown_values(
+    name: TableName, parameters: Mapping[str, str], place: dict[str, Any]
+) -> None:
+    """Raise AnalysisError, in Hive's words, for a value that means no kind of table."""
+    if parameters.get(TRANSACTIONAL, "true").lower() not in ("true", "false"):
+        raise AnalysisError(
+            f"'transactional' property of TBLPROPERTIES may only have value 'true': {name}",
+            **place,
+        )
+    properties = parameters.get(TRANSACTIONAL_PROPERTIES, "default")
+    if properties.lower() not in ("default", "insert_only"):
+        raise AnalysisError(
+            f"Invalid transactional properties specified for {name} with the error unknown"
+            f" value {properties} for transactional_properties",
+            **place,
+        )
+
+
+def refuse_external_acid(table: Table, place: dict[str, Any], hint: str | None = None) -> None:
+    """Raise AnalysisError for an external table that is transactional."""
+    if table.kind is not TableKind.PLAIN and table.external:
+        raise AnalysisError(
+            f"{table.name} cannot be declared transactional because it's an external table",
+            hint=hint,
+            **place,
+        )
+
+
+def refuse_acid_format(table: Table, place: dict[str, Any], hint: str) -> None:
+    """Raise AnalysisError for a full-ACID table of another format than ORC."""
+    if table.kind is TableKind.FULL_ACID and table.format is not FileFormat.ORC:
+        raise AnalysisError(
+            f"The table must be stored using an ACID compliant format (such as ORC): {table.name}",
+            hint=hint,
+            **place,
+        )
+
+
+def refuse_properties(parameters: Mapping[str, str], place: dict[str, Any]) -> None:
+    """AnalysisError for values of properties about the writing of files that are not supported."""
+    if parameters.get(HIVE4_NAMES, "true").lower() not in ("true", "false"):
+        raise AnalysisError(f"'{HIVE4_NAMES}' may only be 'true' or 'false'", **place)
+    codec = parameters.get("orc.compress", "snappy").lower()
+    if codec not in CODECS:
+        raise AnalysisError(
+            f'the codec "{codec}" of orc.compress is not supported',
+            hint=f"Use one of {', '.join(CODECS)}.",
+            **place,
+        )
+
+
+def _refuse_text(table: Table, place: dict[str, Any]) -> None:
+    other = [c for c in table.columns if not _fits_text(c)]
+    if table.format is FileFormat.TEXT and other:
+        raise UnsupportedStatementError(
+            f'column "{other[0].name}": the type {other[0].type} is not supported in text files',
+            hint="Store the table as ORC or PARQUET.",
+            **place,
+        )
+
+
+def _fits_text(column: Column) -> bool:
+    zoned = PrimitiveType("timestamp with local time zone")
+    simple = isinstance(column.type, PrimitiveType | DecimalType | CharType)
+    return simple and column.type != zoned
