@@ -10,6 +10,7 @@ from typing import BinaryIO
 import numpy as np
 
 from acidsql.check.events import Events, Findings, checked_events
+from acidsql.engines.changes import bucket_ids
 from acidsql.errors import AcidSqlError
 from acidsql.layout.arrow import Array
 from acidsql.layout.bucketing import bucket_numbers
@@ -17,7 +18,7 @@ from acidsql.layout.dir_names import FIRST_BASE_WRITE_ID, BaseDir, DeltaDir
 from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId
 from acidsql.model.problem import Problem, ProblemKind
-from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX
+from acidsql.model.row_id import STATEMENT_ID_MAX
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
 from acidsql.model.types import PrimitiveType
@@ -178,11 +179,8 @@ def _check_places(events: Events, place: FilePlace, found: Findings) -> Flags:
 
 def _decoded(properties: Longs) -> tuple[Longs, Longs]:
     """Bucket and statement of each bucket property, codec 0 or 1."""
-    new = properties >> 29 == 1
-    return (
-        np.where(new, properties >> 16 & BUCKET_ID_MAX, properties),
-        np.where(new, properties & STATEMENT_ID_MAX, 0),
-    )
+    statements = np.where(properties >> 29 == 1, properties & STATEMENT_ID_MAX, 0)
+    return bucket_ids(properties), statements
 
 
 def _check_statements(events: Events, statements: Longs, place: FilePlace, found: Findings) -> None:

@@ -17,11 +17,12 @@ import pyarrow.parquet as pq
 from acidsql.check.checked_bucket import CheckedBucket
 from acidsql.check.checked_file import open_data, problem_of, schema_misfit
 from acidsql.check.result import CheckResult
-from acidsql.engines.selection import directory_state
+from acidsql.engines.row_selection import row_files
+from acidsql.engines.selection import directory_state, plain_row_ids
 from acidsql.errors import AcidSqlError, CorruptFileError
 from acidsql.layout.acid_state import AcidState, SelectedDir
-from acidsql.layout.dir_names import VERSION_FILE, BaseDir, lies_hidden
-from acidsql.layout.listing import DataFile, data_file
+from acidsql.layout.dir_names import VERSION_FILE
+from acidsql.layout.listing import DataFile
 from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.row_id import RowId, encode_bucket
@@ -66,27 +67,22 @@ class _Directory:
         return CheckResult(tuple(self.problems), self.files, self.events)
 
     def _state(self) -> AcidState:
-        # Without `written`: missing writes are reported by the check of names.
-        write_ids = replace(self.snapshot.write_ids, written=frozenset())
-        snapshot = replace(self.snapshot, write_ids=write_ids)
+        snapshot = self._without_written()
         return directory_state(snapshot, self.partition, self.txns, self.storage)
+
+    def _without_written(self) -> TableSnapshot:
+        """The snapshot without `written`: missing writes are reported by the check of names."""
+        write_ids = replace(self.snapshot.write_ids, written=frozenset())
+        return replace(self.snapshot, write_ids=write_ids)
 
     # -- insert-only and plain tables --------------------------------------------------------------
 
     def _check_readable(self) -> None:
         """Check that every file can be read from end to end."""
-        for file in self._plain_files():
+        snapshot = self._without_written()
+        for file in row_files(snapshot, self.partition, self.txns, self.storage):
             rows = self._row_count(file)
             self.events += rows or 0
-
-    def _plain_files(self) -> list[DataFile]:
-        if self.snapshot.table.kind is TableKind.INSERT_ONLY:
-            state = self._state()
-            selected = [d for d in (state.base, *state.deltas) if d is not None]
-            return [f for d in selected for f in d.files]
-        listed = self.storage.list_files(self.partition.location)
-        shown = (f for f in listed if not lies_hidden(f.path) and f.size)
-        return [data_file(f.path, f.size) for f in shown]
 
     def _row_count(self, file: DataFile) -> int | None:
         """The number of rows of a plain file, all of which are read; None if it cannot be read."""
@@ -141,7 +137,7 @@ class _Directory:
         """The row ids in original and loaded files, which follow from the order of the files."""
         found: dict[BucketId, list[RowIdRanges]] = {}
         sources = [(WriteId(0), StatementId(0), state.originals)]
-        sources += [(*_ids_of(d), d.files) for d in raw]
+        sources += [(*plain_row_ids(d), d.files) for d in raw]
         for write_id, statement_id, files in sources:
             next_row: dict[BucketId, int] = {}
             for file in files:
@@ -180,12 +176,3 @@ class _Directory:
 
     def _unreadable(self, path: str, error: AcidSqlError) -> None:
         self.problems.append(problem_of(error, path, self.partition))
-
-
-def _ids_of(directory: SelectedDir) -> tuple[WriteId, StatementId]:
-    """The write id and statement id that rows of loaded files have."""
-    match directory.directory:
-        case BaseDir(write_id):
-            return write_id, StatementId(0)
-        case delta:
-            return delta.min_write_id, delta.statement_id or StatementId(0)

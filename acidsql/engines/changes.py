@@ -10,12 +10,14 @@ import pyarrow as pa
 
 from acidsql.engines.nanoseconds import FineRows
 from acidsql.engines.output import Output
-from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS, stretches
+from acidsql.engines.rows import CHANGED_ROW_ID, stretches
 from acidsql.errors import InvalidValueError
 from acidsql.model.ids import StatementId
+from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column
 from acidsql.model.types import has_timestamps
 from acidsql.orc.keys import DeletedRows, RowIds
+from acidsql.orc.schema import ROW_ID_COLUMNS
 
 PARTITION = "__acidsql_partition"
 """The index of a changed row's partition in the selection."""
@@ -105,4 +107,4 @@ def writing_order(changes: pa.Table) -> pa.Table:
 def bucket_ids(bucket_properties: np.ndarray) -> np.ndarray:
     """`model.row_id.decode_bucket` for an array of bucket properties."""
     version_1 = bucket_properties >> 29 == 1
-    return np.where(version_1, bucket_properties >> 16 & 0xFFF, bucket_properties)
+    return np.where(version_1, bucket_properties >> 16 & BUCKET_ID_MAX, bucket_properties)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.selection import SelectedFile, Selection
+from acidsql.engines.selection import SelectedFile, Selection, source_of
 from acidsql.layout.arrow import Array
 from acidsql.model.row_id import RowId
 from acidsql.orc.exact import is_exact, is_finer_than_micros
@@ -44,12 +44,11 @@ def fine_rows(
     for file, row_ids in zip(files, found, strict=True):
         if row_ids is not None:
             result.setdefault(file.partition, []).append(row_ids)
-    return {partition: DeletedRows(_together(parts)) for partition, parts in result.items()}
+    return {partition: DeletedRows(RowIds.together(parts)) for partition, parts in result.items()}
 
 
 def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str]) -> RowIds | None:
-    source = storage.local_path(file.path) or storage.open_input(file.path)
-    with open_orc(source, file.path, file.length, exact=True) as opened:
+    with open_orc(source_of(file.path, storage), file.path, file.length, exact=True) as opened:
         if not opened.file.has_nanoseconds(columns):
             return None
         parts = []
@@ -69,7 +68,7 @@ def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str])
                 row_ids = _numbered(file.first, number, len(rows))
             parts.append(row_ids.where(fine))
             number += len(rows)
-    return _together(parts)
+    return RowIds.together(parts)
 
 
 def _numbered(first: RowId, number: int, count: int) -> RowIds:
@@ -101,16 +100,3 @@ def _inside(array: Array, fine: Flags) -> Flags:
     offsets = np.asarray(array.offsets)
     result: Flags = before[offsets[1:]] > before[offsets[:-1]]
     return result
-
-
-def _together(parts: list[RowIds]) -> RowIds:
-    return RowIds(
-        *(
-            np.concatenate([np.zeros(0, np.int64), *columns])
-            for columns in (
-                [p.write_ids for p in parts],
-                [p.bucket_properties for p in parts],
-                [p.row_numbers for p in parts],
-            )
-        )
-    )

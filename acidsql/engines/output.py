@@ -10,8 +10,6 @@ import contextlib
 import itertools
 import json
 import logging
-import os
-import tempfile
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -40,7 +38,7 @@ from acidsql.orc.keys import longs
 from acidsql.orc.schema import ORIGINAL_TRANSACTION
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.ports.engine import TableSnapshot
-from acidsql.ports.storage import Storage, missing_directory, require_inside
+from acidsql.ports.storage import Storage, local_draft, missing_directory, require_inside
 
 _log = logging.getLogger(__name__)
 
@@ -91,10 +89,7 @@ class Target:
             kind=table.kind,
             format=RowFormat.of(table, compression_of(table)),
             location=table.location,
-            locations={
-                TABLE_ITSELF if p.name is None else str(p.name): p.location
-                for p in snapshot.partitions
-            },
+            locations={partition_text(p.name): p.location for p in snapshot.partitions},
             write_id=write_id,
             storage=storage,
             must_exist=must_exist(snapshot, storage),
@@ -278,8 +273,7 @@ class Output:
         attempt = target.attempt_name(f"{self._attempt}_{name}")
         target.make_directory(partition, directory)
         file = OutputFile(partition, directory, attempt, name, statement_id, is_delete, 0)
-        local = target.storage.local_path(f"{directory}/{attempt}")
-        path = local or os.path.join(tempfile.gettempdir(), attempt)
+        path = local_draft(f"{directory}/{attempt}", target.storage)
         if target.kind is not TableKind.FULL_ACID:
             return RowWriter(path, target.format), file, path
         columns, compression = target.format.columns, target.format.compression
@@ -389,6 +383,11 @@ def discard_moved(paths: Sequence[str], storage: Storage) -> None:
             storage.remove_location(path)
         except AcidSqlError:  # the rows are committed
             _log.warning("could not remove %s, which was loaded", path, exc_info=True)
+
+
+def partition_text(name: PartitionName | None) -> str:
+    """The text of a partition; None is the table itself."""
+    return TABLE_ITSELF if name is None else str(name)
 
 
 def partition_name(text: str) -> PartitionName | None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.output import Output, OutputFile, Target, partition_text
 from acidsql.errors import PartitionNotFoundError
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table
 from acidsql.plans.insert import InsertPlan
+from acidsql.plans.plan import fixed_partition
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.ports.engine import TableSnapshot
 
@@ -17,10 +18,10 @@ def empty_bases(
     plan: InsertPlan, table: Table, files: Sequence[OutputFile], target: Target
 ) -> list[OutputFile]:
     """A base without rows for the place that an overwrite names, if no row came to it."""
-    if not plan.overwrite or len(plan.static_partition) != len(table.partition_columns):
+    fixed = fixed_partition(plan, table)
+    if not plan.overwrite or (table.partition_columns and fixed is None):
         return []
-    static = plan.static_partition
-    place = str(PartitionName.of(static)) if static else TABLE_ITSELF
+    place = partition_text(fixed)
     if any(file.partition == place for file in files):
         return []
     return write_empty([place], target)
@@ -34,7 +35,7 @@ def truncate(plan: TruncatePlan, snapshot: TableSnapshot, target: Target) -> lis
     """
     wanted = set(PartitionName.of(plan.static_partition).items)
     places = [
-        TABLE_ITSELF if p.name is None else str(p.name)
+        partition_text(p.name)
         for p in snapshot.partitions
         if p.name is None or wanted <= set(p.name.items)
     ]

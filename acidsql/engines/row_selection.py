@@ -28,15 +28,16 @@ def select_row_files(
     """The files in reading order. StorageError for what cannot be listed."""
     found: list[SelectedFile] = []
     for index, partition in enumerate(partitions):
-        for file in _files(snapshot, partition, txns, storage):
+        for file in row_files(snapshot, partition, txns, storage):
             path = f"{partition.location}/{file.path}"
             found.append(SelectedFile(index, path, file.size, file.bucket_id, row_filter=False))
     return Selection(tuple(partitions), tuple(found), ())
 
 
-def _files(
+def row_files(
     snapshot: TableSnapshot, partition: PartitionLocation, txns: ValidTxnList, storage: Storage
 ) -> list[DataFile]:
+    """The files of one directory. MissingFileError if the directory is missing."""
     if snapshot.table.kind is TableKind.INSERT_ONLY:
         return data_files(directory_state(snapshot, partition, txns, storage))
     listed = storage.list_files(partition.location)

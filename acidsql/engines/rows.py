@@ -16,9 +16,6 @@ from acidsql.model.ids import StatementId
 from acidsql.model.table import Table
 from acidsql.model.types import ColumnType
 
-ROW_ID_COLUMNS = ("originalTransaction", "bucket", "rowId")
-"""How the files call the parts of a row id, in sort order."""
-
 CHANGED_ROW_ID = ("__acidsql_write_id", "__acidsql_bucket", "__acidsql_row")
 """How a changed row's id is called on its way to the writer, beside the table's own columns."""
 

@@ -217,7 +217,7 @@ def _selected(
 ) -> SelectedFile:
     location = partition.location
     path = f"{location}/{file.path}"
-    first = _first_row(path, file.bucket_id, *_ids(directory)) if directory.raw else None
+    first = _first_row(path, file.bucket_id, *plain_row_ids(directory)) if directory.raw else None
     if not file.size and file.side_file is None:
         raise CorruptFileError(
             f'file "{path}" has no bytes',
@@ -235,8 +235,8 @@ def _original(index: int, partition: PartitionLocation, file: DataFile) -> Selec
     return SelectedFile(index, path, file.size, file.bucket_id, False, first)
 
 
-def _ids(directory: SelectedDir) -> tuple[WriteId, StatementId]:
-    """The write id and statement id of rows that have none of their own."""
+def plain_row_ids(directory: SelectedDir) -> tuple[WriteId, StatementId]:
+    """The write id and statement id of plain rows, which have none of their own."""
     if isinstance(directory.directory, BaseDir):
         return directory.directory.write_id, StatementId(0)
     return directory.directory.min_write_id, directory.directory.statement_id or StatementId(0)

@@ -6,7 +6,10 @@ Paths are URIs or absolute paths, as the catalog stores them. The implementation
 
 from __future__ import annotations
 
+import os
 import re
+import tempfile
+import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import BinaryIO, Protocol
@@ -132,6 +135,14 @@ class Storage(Protocol):
         ``source`` is gone afterwards. If the storage is local, ``source`` may be ``path`` itself.
         """
         ...
+
+
+def local_draft(path: str, storage: Storage) -> str:
+    """Where a file of the storage is written, for `Storage.put_file` to bring it to its path.
+
+    At that path if it is local, else in the directory for temporary files, under a name of its own.
+    """
+    return storage.local_path(path) or os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
 
 
 def missing_directory(directory: str, table: object) -> MissingFileError:

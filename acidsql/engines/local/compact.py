@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -46,7 +45,7 @@ from acidsql.orc.merge import (
 from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
-from acidsql.ports.storage import Storage
+from acidsql.ports.storage import Storage, local_draft
 
 Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
 MergeDeletes = Callable[[Sequence[MergeInput], ValidWriteIdList, MergeOutput], WrittenFile | None]
@@ -244,8 +243,7 @@ class Compaction:
 
     def _write_bucket(self, hidden: str, bucket: BucketId, directory: _Directory) -> str | None:
         name = BucketFile(bucket).name
-        path = self.storage.local_path(f"{hidden}/{name}")
-        local = path or os.path.join(tempfile.gettempdir(), f"{self.attempt.name}_{name}")
+        local = local_draft(f"{hidden}/{name}", self.storage)
         table = self.snapshot.table
         output = MergeOutput(
             local,

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from acidsql.engines.local.attempt import Attempt
 from acidsql.engines.output import compression_of
 from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
 from acidsql.engines.row_selection import data_files
+from acidsql.engines.selection import source_of
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState
 from acidsql.layout.dir_names import (
@@ -30,7 +28,7 @@ from acidsql.model.ids import BucketId, TxnId, WriteId
 from acidsql.model.table import FileFormat
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import TableSnapshot
-from acidsql.ports.storage import Storage
+from acidsql.ports.storage import Storage, local_draft
 
 COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
 _COMPRESSED_TEXT = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
@@ -83,8 +81,7 @@ def _merge(
     storage: Storage,
 ) -> None:
     """One file of the rows of several, in their order."""
-    local = storage.local_path(output)
-    path = local or os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
+    path = local_draft(output, storage)
     table = snapshot.table
     if table.format is FileFormat.TEXT:
         _join_lines([f"{location}/{f.path}" for f in files], path, storage)
@@ -94,8 +91,7 @@ def _merge(
         try:
             for file in files:
                 source = f"{location}/{file.path}"
-                opened: Any = storage.local_path(source) or storage.open_input(source)
-                for batch in read_rows(opened, source, row_format):
+                for batch in read_rows(source_of(source, storage), source, row_format):
                     writer.write_rows(batch)
         except BaseException:
             writer.discard()

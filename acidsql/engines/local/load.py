@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,23 +11,23 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target
+from acidsql.engines.output import OutputFile, Target, partition_text
 from acidsql.errors import AnalysisError, InvalidValueError, MissingFileError, StorageError
 from acidsql.layout.dir_names import OriginalFile, is_hidden, parse_directory
 from acidsql.model.ids import BucketId, StatementId
-from acidsql.model.names import PartitionName
 from acidsql.model.table import FileFormat, Table
 from acidsql.orc.evolution import check_convertible
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
 from acidsql.orc.types import file_columns
 from acidsql.plans.load import LoadPlan
-from acidsql.ports.storage import Storage
+from acidsql.plans.plan import fixed_partition
+from acidsql.ports.storage import Storage, local_draft
 
 
 def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -> list[OutputFile]:
     """Copies of the files, not yet published, in the order of their names."""
-    place = str(PartitionName.of(plan.static_partition)) if plan.static_partition else TABLE_ITSELF
+    place = partition_text(fixed_partition(plan, table))
     directory = target.directory_written(place, statement, is_delete=False)
     storage = target.storage
     if not plan.local and any(map(parse_directory, plan.path.split("/"))):
@@ -186,8 +183,7 @@ def _columns(schema: pa.Schema) -> str:
 
 
 def _copy(stream: BinaryIO, path: str, storage: Storage) -> None:
-    local = storage.local_path(path)
-    target = local or os.path.join(tempfile.gettempdir(), uuid.uuid4().hex)
+    target = local_draft(path, storage)
     try:
         with Path(target).open("wb") as copy:
             shutil.copyfileobj(stream, copy, 1 << 20)

@@ -12,15 +12,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.rows import ROW_ID_COLUMNS
-from acidsql.engines.selection import SelectedFile, Selection
-from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
+from acidsql.engines.selection import SelectedFile, Selection, source_of
+from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.paths import literal_paths
 from acidsql.engines.spark.row_bitmap import RowBitmap
@@ -28,8 +27,9 @@ from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.row_id import CODEC_V1
 from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.orc.keys import longs, valid_events
 from acidsql.orc.reader import read_deletes
-from acidsql.orc.schema import DELETE
+from acidsql.orc.schema import CURRENT_TRANSACTION, DELETE, ROW_ID_COLUMNS
 from acidsql.ports.engine import TableSnapshot
 from acidsql.ports.storage import Storage
 
@@ -181,7 +181,10 @@ def read_deleted(
     selection: Selection, write_ids: ValidWriteIdList, storage: Storage
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """The row ids that visible delete events name: partition index and the id's columns."""
-    tables = [_visible(read_deletes(*_source(f, storage)), f, write_ids) for f in selection.deletes]
+    tables = [
+        _visible(read_deletes(source_of(f.path, storage), f.path), f, write_ids)
+        for f in selection.deletes
+    ]
     partitions = np.concatenate(
         [np.full(t.num_rows, f.partition) for t, f in zip(tables, selection.deletes, strict=True)]
     )
@@ -189,16 +192,11 @@ def read_deleted(
     return partitions, {name: whole.column(name).to_numpy() for name in ROW_ID_COLUMNS}
 
 
-def _source(file: SelectedFile, storage: Storage) -> tuple[BinaryIO | str, str]:
-    return storage.local_path(file.path) or storage.open_input(file.path), file.path
-
-
 def _visible(table: pa.Table, file: SelectedFile, write_ids: ValidWriteIdList) -> pa.Table:
     if not file.row_filter:
         return table
-    current = table.column("currentTransaction").to_numpy()
-    hidden = np.isin(current, np.asarray(write_ids.exceptions, np.int64))
-    return table.filter(pa.array((current <= write_ids.high_watermark) & ~hidden))
+    current = longs(table.column(CURRENT_TRANSACTION))
+    return table.filter(pa.array(valid_events(current, write_ids)))
 
 
 def _joined_on_columns(
@@ -250,11 +248,7 @@ def _delete_events(
     )
     if not any(f.row_filter for f in files):
         return frame
-    hidden = ", ".join(map(str, snapshot.write_ids.exceptions)) or "-1"
-    current = "coalesce(currentTransaction, -1)"
-    return frame.where(
-        f"{current} <= {snapshot.write_ids.high_watermark} and {current} not in ({hidden})"
-    )
+    return frame.where(is_visible(snapshot.write_ids))
 
 
 def same_row_id(*, partitioned: bool) -> str:

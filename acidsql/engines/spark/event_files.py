@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from acidsql.model.snapshot import ValidWriteIdList
+
 EVENTS = (
     "operation int, originalTransaction bigint, bucket int, rowId bigint,"
     " currentTransaction bigint, row struct<{row}>"
@@ -15,6 +17,14 @@ WHOLE = {
 """Reader options by which every file of a snapshot is read or the read fails, whatever the session
 says: a file passed over would lose its rows, or bring back those its deletes took away.
 """
+
+
+def is_visible(write_ids: ValidWriteIdList) -> str:
+    """True of the events that a snapshot sees; written so that Spark cannot push it down either."""
+    current = "coalesce(currentTransaction, -1)"
+    seen = f"{current} <= {write_ids.high_watermark}"
+    hidden = ", ".join(map(str, write_ids.exceptions))
+    return f"{seen} and {current} not in ({hidden})" if hidden else seen
 
 
 def operation_is(operation: int, leaf: str) -> str:

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.spark.conditions import conditions
-from acidsql.engines.spark.event_files import EVENTS, WHOLE, operation_is
+from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
 from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.partitions import scanned_paths, with_partition
 from acidsql.engines.spark.paths import literal_paths
@@ -19,7 +18,7 @@ from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, ColumnType, PrimitiveType, spark_type
-from acidsql.orc.schema import INSERT
+from acidsql.orc.schema import INSERT, ROW_ID_COLUMNS
 from acidsql.ports.engine import TableSnapshot
 
 if TYPE_CHECKING:
@@ -135,10 +134,7 @@ class EventScan:
         """Row by row where a file may hold what the snapshot does not see."""
         if not any(f.row_filter for f in group.files):
             return "true"
-        write_ids = self.snapshot.write_ids
-        hidden = ", ".join(map(str, write_ids.exceptions))
-        mark = f"coalesce(currentTransaction, -1) <= {write_ids.high_watermark}"
-        return f"{mark} and coalesce(currentTransaction, -1) not in ({hidden})" if hidden else mark
+        return is_visible(self.snapshot.write_ids)
 
 
 def in_files(

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
 from acidsql.engines.nanoseconds import FineRows, fine_rows
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.output import Output, OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import relaxed, to_arrow
@@ -166,7 +166,7 @@ def row_width(columns: Sequence[object]) -> int:
 
 def partition_texts(selection: Selection) -> list[str]:
     """The text of each directory that PARTITION counts."""
-    return [TABLE_ITSELF if p.name is None else str(p.name) for p in selection.partitions]
+    return [partition_text(p.name) for p in selection.partitions]
 
 
 def write_changed_rows(

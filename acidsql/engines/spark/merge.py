@@ -32,7 +32,7 @@ from acidsql.engines.spark.job import (
     write_collected,
 )
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.read import Scan, ScanRequest
+from acidsql.engines.spark.read import ROW_ID_FIELDS, Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.values import kept, stored
 from acidsql.errors import CardinalityError
@@ -380,8 +380,8 @@ def _ambiguous(
         if keys:
             what = ", ".join(f"{k.target} = {row[f'{_KEY}{i}']}" for i, k in enumerate(keys))
         else:
-            ids = ("writeid", "bucketid", "rowid")
-            what = ", ".join(f"{i} {row[n]}" for i, n in zip(ids, CHANGED_ROW_ID, strict=True))
+            pairs = zip(ROW_ID_FIELDS, CHANGED_ROW_ID, strict=True)
+            what = ", ".join(f"{field} {row[name]}" for field, name in pairs)
         rows.append(f"{what} ({matches} source rows)")
     columns = ", ".join(k.source for k in keys) or "…"
     total = f"{count} " if count is not None else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.rows import CHANGED_ROW_ID, ROW_ID_COLUMNS
+from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import remembering_char, seen_columns
 from acidsql.engines.spark.deletes import KeptFilters, without_deleted
@@ -22,12 +22,17 @@ from acidsql.model.prune import prune_partitions
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Column, Table
 from acidsql.model.types import VOID, spark_type
+from acidsql.orc.schema import ROW_ID_COLUMNS
 from acidsql.orc.statistics import may_hold_skipped_days
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
+"""The fields of ``row__id``, as Hive calls them (RecordIdentifier)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +132,7 @@ def _columns(
     if request.row_id:
         # Wrapped, so that Spark pushes no condition on them down: ORC would look for columns of
         # these names inside row, and may find the user's own.
-        fields = zip(("writeid", "bucketid", "rowid"), ROW_ID_COLUMNS, strict=True)
+        fields = zip(ROW_ID_FIELDS, ROW_ID_COLUMNS, strict=True)
         parts = ", ".join(f"'{field}', coalesce({name}, -1)" for field, name in fields)
         columns.append(f"named_struct({parts}) as row__id")
     if request.key:
@@ -156,7 +161,8 @@ def partition_values(table: Table, partitions: Sequence[PartitionLocation]) -> l
 def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame:
     columns = [f"{quote(c.name)} {spark_type(c.type)}" for c in table.all_columns]
     if request.row_id:
-        columns.append("row__id struct<writeid: bigint, bucketid: int, rowid: bigint>")
+        fields = ", ".join(f"{n}: {t}" for n, t in zip(ROW_ID_FIELDS, ID_TYPES, strict=True))
+        columns.append(f"row__id struct<{fields}>")
     if request.key:
         columns.append(f"{PARTITION} int")
         columns += [f"{name} {kind}" for name, kind in zip(CHANGED_ROW_ID, ID_TYPES, strict=True)]

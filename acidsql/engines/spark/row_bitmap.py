@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.spark.gateway import by_gateway
+from acidsql.orc.schema import ROW_ID_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.selection import SelectedFile, source_of
 from acidsql.engines.spark.columns import padded
 from acidsql.engines.spark.events import ID_TYPES, Events, column_alias
@@ -27,7 +26,14 @@ from acidsql.orc.exact import is_exact, microseconds_of
 from acidsql.orc.keys import longs, valid_events
 from acidsql.orc.nested import map_leaves
 from acidsql.orc.reader import open_orc
-from acidsql.orc.schema import CURRENT_TRANSACTION, INSERT, OPERATION, ROW, arrow_type
+from acidsql.orc.schema import (
+    CURRENT_TRANSACTION,
+    INSERT,
+    OPERATION,
+    ROW,
+    ROW_ID_COLUMNS,
+    arrow_type,
+)
 from acidsql.orc.types import file_columns
 from acidsql.ports.storage import Storage
 

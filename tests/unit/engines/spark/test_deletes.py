@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from acidsql.engines.changes import PARTITION
-from acidsql.engines.rows import ROW_ID_COLUMNS
 from acidsql.engines.spark.deletes import KeyPacking, same_row_id
 from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import encode_bucket
+from acidsql.orc.schema import ROW_ID_COLUMNS
 
 Key = tuple[int, int, int, int]
 """Partition, write id, bucket property, row number."""
