@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,6 +12,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from acidsql.backends.exclusive_rename import rename_exclusively
 from acidsql.backends.file_system_uri import PLAIN_PATHS, URI, FileSystemUri
 from acidsql.errors import ConfigError, MissingFileError, PathExistsError, StorageError
 from acidsql.layout.listing import ListedFile
@@ -255,47 +254,6 @@ def _sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-_AT_FDCWD = -100
-_RENAME_NOREPLACE = 1
-_NOT_THERE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
-"""What a kernel or file system answers that cannot rename so."""
-
-
-def rename_exclusively(source: Path, target: Path) -> None:
-    """Rename a file or directory in one step, with FileExistsError if the target is there.
-
-    Linux' renameat2. Where there is none, a file gets its second name by a link, which fails
-    likewise, then loses the first; a directory replaces an empty one, no other.
-    """
-    libc = ctypes.CDLL(None, use_errno=True)
-    rename = getattr(libc, "renameat2", None)
-    if rename is not None:
-        old, new = os.fsencode(source), os.fsencode(target)
-        if rename(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE) == 0:
-            return
-        code = ctypes.get_errno()
-        if code not in _NOT_THERE:
-            raise OSError(code, os.strerror(code), str(source))
-    rename_by_link(source, target)
-
-
-def rename_by_link(source: Path, target: Path) -> None:
-    """`rename_exclusively` without the system call."""
-    if source.is_dir() and not source.is_symlink():
-        source.rename(target)
-        return
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except FileExistsError:
-        raise
-    except OSError:
-        # No links either: whoever makes the name owns it, and then puts the file in its place.
-        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-        source.replace(target)
-        return
-    source.unlink()
 
 
 def _checksum(file: Path) -> Path:

@@ -8,22 +8,43 @@ from dataclasses import dataclass, replace
 from acidsql.check.directory import check_directories
 from acidsql.check.names import Names, name_problems
 from acidsql.check.result import CheckResult
+from acidsql.execution.reading import Reading
 from acidsql.execution.result import Result, count_text, text_rows
+from acidsql.execution.scope import Scope
+from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.layout.dir_names import BaseDir, DeltaDir, lies_hidden, parse_directory
 from acidsql.layout.listing import ListedFile
 from acidsql.layout.missing import missing_writes
+from acidsql.model.access import Access, Operation
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.problem import Problem, ProblemKind
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
+from acidsql.planner.check import plan_check
 from acidsql.plans.check import CheckPlan
 from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
+from acidsql.statements import Check
 from acidsql.txn.entities import CompactionState
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import OpenTxn, TxnOpener
+
+
+def run_check(
+    statement: Check, block: TransactionBlock | None, open_txn: TxnOpener, scope: Scope
+) -> Result:
+    """What CHECK TABLE finds, as rows, under the snapshot of the block or of a read of its own."""
+    plan = plan_check(statement, scope.names, scope.arguments)
+    accesses = [Access.of(plan.table, Operation.SELECT)]
+    reading = Reading.begin(accesses, scope.store, block, open_txn)
+    with reading.released_on_error():
+        table = scope.store.table(plan.table)
+        snapshot = reading.context([table], {}).tables[plan.table]
+        found = check_table(plan, snapshot, reading.txn, scope.store, scope.storage)
+    reading.close()
+    return problem_rows(plan, found)
 
 
 def check_table(

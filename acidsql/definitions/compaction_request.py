@@ -6,11 +6,14 @@ import time
 from collections.abc import Callable
 
 from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
 from acidsql.model.ids import CompactionId
+from acidsql.planner.compact import plan_compact
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.store import Store
+from acidsql.statements import Compact
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.entities import Compaction, CompactionState, CompactionType
 from acidsql.txn.manager import TxnManager
@@ -18,6 +21,18 @@ from acidsql.txn.manager import TxnManager
 WAIT_S = 300.0
 """hive.compactor.wait.timeout."""
 _UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
+
+
+def compact(
+    statement: Compact, scope: Scope, host: str, run_worker: Callable[[], object]
+) -> Result:
+    """Put the compaction into the queue; with AND WAIT, run the queue and say what became of it."""
+    plan = plan_compact(statement, scope.names, scope.arguments)
+    number = request_compaction(plan, statement.target, scope.store, host)
+    if statement.wait:
+        run_worker()
+        wait_for_compaction(number, scope.store)
+    return compaction_result(number, scope.store, finished=statement.wait)
 
 
 def request_compaction(

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
@@ -16,17 +15,13 @@ from acidsql.background.cleaner import run_cleaner
 from acidsql.background.housekeeper import run_housekeeper
 from acidsql.background.scope import BackgroundScope
 from acidsql.background.worker import run_worker
-from acidsql.check.table import check_table, problem_rows
+from acidsql.check.table import run_check
 from acidsql.definitions import define
 from acidsql.definitions.abort_transactions import abort_transactions
-from acidsql.definitions.compaction_request import (
-    compaction_result,
-    request_compaction,
-    wait_for_compaction,
-)
+from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.shows import show
-from acidsql.errors import AnalysisError, ConfigError, SqlError, WriteConflictError
+from acidsql.errors import AnalysisError, ConfigError, SqlError
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
 from acidsql.execution.places import refuse_files_outside
@@ -42,8 +37,6 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
 from acidsql.model.table import FIELD_DELIMITER
-from acidsql.planner.check import plan_check
-from acidsql.planner.compact import plan_compact
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
@@ -51,6 +44,7 @@ from acidsql.process.forks import Home
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.explain import explain
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
+from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
 from acidsql.statements import (
@@ -74,10 +68,8 @@ from acidsql.statements import (
     Use,
 )
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
-from acidsql.txn.policy import TxnPolicy, conflict_waits
+from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
-
-_log = logging.getLogger(__name__)
 
 
 class Session:
@@ -208,7 +200,8 @@ class Session:
         full_name = TableName.parse(name, self._names.database)
         self._store.table(full_name)
         with self._transactions.statement() as block:
-            reading = self._begin_reading([Access.of(full_name, Operation.SELECT)], block)
+            accesses = [Access.of(full_name, Operation.SELECT)]
+            reading = Reading.begin(accesses, self._store, block, self._open_txn)
             with reading.released_on_error():
                 context = reading.context([self._store.table(full_name)], {})
                 frame = self._engine.table(context.tables[full_name], context.txns).data_frame
@@ -343,14 +336,7 @@ class Session:
                 "a single statement of a transaction cannot be retried",
                 hint="Run the whole transaction again, on a new snapshot.",
             )
-        waits = conflict_waits()
-        for _ in range(retries):
-            try:
-                return self._run(statement, arguments)
-            except WriteConflictError as conflict:
-                _log.info("retrying after %s", conflict.message)
-                self._sleep(next(waits))
-        return self._run(statement, arguments)
+        return with_retries(lambda: self._run(statement, arguments), retries, self._sleep)
 
     def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
         if isinstance(statement, TransactionStatement):
@@ -374,9 +360,9 @@ class Session:
             case Explain():
                 return explain(statement, self._scope(arguments), self._policy)
             case Compact():
-                return self._compact(statement, arguments)
+                return compact(statement, self._scope(arguments), self._host, self.run_worker)
             case Check():
-                return self._check_table(statement, arguments, block)
+                return run_check(statement, block, self._open_txn, self._scope(arguments))
             case Use():
                 self._names.database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
@@ -394,28 +380,6 @@ class Session:
         self._names.leave_dropped_database()
         return result
 
-    def _check_table(
-        self, statement: Check, arguments: dict[str, Any], block: TransactionBlock | None
-    ) -> Result:
-        plan = plan_check(statement, self._names, arguments)
-        reading = self._begin_reading([Access.of(plan.table, Operation.SELECT)], block)
-        with reading.released_on_error():
-            table = self._store.table(plan.table)
-            snapshot = reading.context([table], {}).tables[plan.table]
-            found = check_table(plan, snapshot, reading.txn, self._store, self._storage)
-        reading.close()
-        return problem_rows(plan, found)
-
-    # -- compaction --------------------------------------------------------------------------------
-
-    def _compact(self, statement: Compact, arguments: dict[str, Any]) -> Result:
-        plan = plan_compact(statement, self._names, arguments)
-        number = request_compaction(plan, statement.target, self._store, self._host)
-        if statement.wait:
-            self.run_worker()
-            wait_for_compaction(number, self._store)
-        return compaction_result(number, self._store, finished=statement.wait)
-
     def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
             self._store, self._storage, self._names, self._warehouse, self._user,
@@ -427,9 +391,6 @@ class Session:
 
     def _transaction(self) -> Any:
         return transaction(self._open_txn())
-
-    def _begin_reading(self, accesses: Sequence[Access], block: TransactionBlock | None) -> Reading:
-        return Reading.begin(accesses, self._store, block, self._open_txn)
 
     def _check_open(self) -> None:
         self._home.require()

@@ -12,12 +12,11 @@ from threading import Barrier
 import pyarrow.fs as pafs
 import pytest
 
+from acidsql.backends.exclusive_rename import rename_by_link, rename_exclusively
 from acidsql.backends.file_system_uri import FileSystemUri
 from acidsql.backends.filesystems import (
     ArrowStorage,
     LocalStorage,
-    rename_by_link,
-    rename_exclusively,
     storage_for,
 )
 from acidsql.errors import AcidSqlError, ConfigError, PathExistsError, StorageError
