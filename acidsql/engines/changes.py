@@ -30,7 +30,7 @@ LEG = "__acidsql_leg"
 class ChangeLeg:
     """What one leg does to the rows it acts on; an update writes them anew.
 
-    ``kept`` are the columns with timestamps in them whose values an update does not change.
+    ``kept`` are the columns that hold timestamps and that an update leaves as they are.
     """
 
     statement_id: StatementId
@@ -39,7 +39,7 @@ class ChangeLeg:
 
 
 def kept_timestamps(columns: Iterable[Column], assigned: Iterable[str]) -> frozenset[str]:
-    """The ``kept`` of an update that assigns to some of the columns."""
+    """The columns that hold timestamps and that an update does not assign: `ChangeLeg.kept`."""
     changed = set(assigned)
     return frozenset(c.name for c in columns if has_timestamps(c.type) and c.name not in changed)
 
@@ -53,11 +53,11 @@ def write_changes(
 ) -> None:
     """Write the events of changed rows.
 
-    InvalidValueError for an update of one of the ``fine`` rows.
-
     ``changes`` has PARTITION, LEG, the row id columns and, where a leg updates, the table's columns
     with their new values; it is in `writing_order`. ``partitions`` gives the text of each
     partition. A new version keeps the bucket of the old row, as Hive 3 does.
+
+    InvalidValueError for an update of one of the ``fine`` rows.
     """
     codes = changes.column(PARTITION).to_numpy()
     buckets = bucket_ids(changes.column(CHANGED_ROW_ID[1]).to_numpy())
@@ -88,16 +88,16 @@ def _refuse_fine(ids: pa.Table, fine: DeletedRows | None, leg: ChangeLeg) -> Non
     if found.any():
         raise InvalidValueError(
             f"a row to update has a timestamp with nanoseconds in {', '.join(sorted(leg.kept))}",
-            detail="Spark computes in microseconds, so the update would change a value it keeps.",
-            hint="Set that column too, for example to date_trunc('microsecond', …) of itself.",
+            detail="Spark computes in microseconds, so the update would cut a value that it keeps.",
+            hint="Set that column, too, for example c = date_trunc('microsecond', c).",
         )
 
 
 def writing_order(changes: pa.Table) -> pa.Table:
     """The changes sorted by partition, bucket and row id.
 
-    In the order of row ids alone a bucket would come again with every write id, and no file can be
-    opened a second time.
+    Sorted by row id alone, a bucket would come up again for each write id, and a finished file
+    cannot be opened again.
     """
     partition, *row_id = (changes.column(n).to_numpy() for n in (PARTITION, *CHANGED_ROW_ID))
     buckets = bucket_ids(row_id[1])

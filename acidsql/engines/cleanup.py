@@ -1,4 +1,4 @@
-"""What a failed write leaves behind: its own directories, found again by their ids."""
+"""Removal of what a failed write left: its own directories, which are found by their ids."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 
 def discard_write(target: Target, statement_ids: range, storage: Storage) -> None:
-    """`undo_write`, where nobody sees what stays. Never raises."""
+    """`undo_write` for an aborted write: no reader sees what stays. Never raises."""
     try:
         undo_write(target, statement_ids, storage)
     except AcidSqlError:
@@ -24,9 +24,9 @@ def discard_write(target: Target, statement_ids: range, storage: Storage) -> Non
 
 
 def undo_write(target: Target, statement_ids: range, storage: Storage) -> None:
-    """Remove every directory of the statements, which share the target's write id with others.
+    """Remove every directory of these statements; other statements may share the write id.
 
-    Raises StorageError if something may be left.
+    StorageError if something may be left.
     """
     if target.kind is TableKind.PLAIN:
         remove_attempts(target)

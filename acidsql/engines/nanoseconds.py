@@ -1,7 +1,7 @@
-"""Timestamps finer than Spark's microseconds: an update must not write them again, bent.
+"""Rows with timestamps finer than microseconds, which an update must not write again.
 
-Hive writes nanoseconds. Spark reads them cut to microseconds, so a row whose timestamp an update
-merely keeps would change all the same. Such rows are found in the files themselves.
+Hive writes nanoseconds, and Spark cuts them to microseconds when it reads. So an update that keeps
+such a timestamp would change it. These rows are found by reading the files here.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def fine_rows(
 ) -> FineRows:
     """The rows with nanoseconds in one of these columns, in the insert files of some partitions.
 
-    Files that cannot have any, which are all that acidsql wrote for a statement, cost a look at
-    their footer.
+    Of a file that cannot have any only the footer is read. All files that acidsql writes for
+    statements are such files.
     """
     if not columns:
         return {}
@@ -56,7 +56,7 @@ def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str])
         for events in opened.stripes():
             rows: Array = events.column(ROW) if opened.tail.is_acid else events.to_struct_array()
             named = {f.name.lower(): v for f, v in zip(rows.type, rows.flatten(), strict=True)}
-            # A renamed column is not found: then any column counts.
+            # A column that was renamed is not found: then every column is looked at.
             looked_at = columns if columns <= named.keys() else named.keys()
             fine = np.zeros(len(rows), np.bool_)
             for name in looked_at:
@@ -72,7 +72,7 @@ def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str])
 
 
 def _numbered(first: RowId, number: int, count: int) -> RowIds:
-    """The row ids of plain rows, ``number`` rows behind the first."""
+    """The row ids of ``count`` plain rows; the first one is ``number`` rows behind ``first``."""
     start = first.row_number + number
     return RowIds(
         np.full(count, first.write_id),

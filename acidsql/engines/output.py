@@ -1,7 +1,8 @@
-"""Files of one write: written under hidden names wherever the rows are, published by the driver.
+"""The files of one write: tasks or the driver write them under hidden names, the driver publishes.
 
-A task may run twice, so each attempt writes under names of its own. Only what the job's result
-names is renamed; the directories belong to one write id, which nobody reads before its commit.
+Spark may run a task twice, so each attempt writes under names of its own. Only files that the job's
+result names are renamed. Their directories belong to one write id, which nobody reads before its
+commit.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from acidsql.ports.storage import Storage, local_draft, missing_directory, requi
 _log = logging.getLogger(__name__)
 
 DEFAULT_COMPRESSION = "snappy"
-"""Both Hives and Spark read it; as fast as no compression (docs/benchmarks.md)."""
+"""Hive 3, Hive 4 and Spark read it. It is as fast as no compression (docs/benchmarks.md)."""
 
 _ATTEMPT = "_attempt_"
 
@@ -53,12 +54,12 @@ TABLE_ITSELF = ""
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a statement writes: enough for a task on another machine, and cheap to send there.
+    """Where a statement writes: what a task on another machine needs to know, and no more.
 
     ``locations`` maps the text of each known partition to its directory; `TABLE_ITSELF` is the key
     of an unpartitioned table. New partitions lie below ``location``. ``token`` is in the name of
-    every attempt's files. ``must_exist`` says that the table's own and known directories have to be
-    there before.
+    every attempt's files. ``must_exist`` says that the directories of the table and of its known
+    partitions must be there before the write.
     """
 
     name: TableName
@@ -82,7 +83,7 @@ class Target:
         *,
         overwrite: bool = False,
     ) -> Target:
-        """The target of a write to a table; a base if it is to ``overwrite`` what is there."""
+        """The target of a write to a table; with ``overwrite`` one that replaces what is there."""
         table = snapshot.table
         return cls(
             name=table.name,
@@ -109,7 +110,7 @@ class Target:
         return partition_path(self.location, name)
 
     def directory_written(self, partition: str, statement_id: int, *, is_delete: bool) -> str:
-        """Where files of a statement go: a base, a delta, or where all files of the table lie."""
+        """The directory for a statement's files: a base, a delta or, if plain, the place itself."""
         home = self.directory(partition)
         if self.kind is TableKind.PLAIN:
             return home
@@ -120,9 +121,10 @@ class Target:
         return f"{home}/{delta.name}"
 
     def make_directory(self, partition: str, directory: str) -> None:
-        """Make a directory of the write in one of a partition; MissingFileError if that is missing.
+        """Make a directory for the write in the directory of a partition.
 
-        A new partition lies in the table's own directory.
+        MissingFileError if the partition's directory is missing; for a new partition, if the
+        table's is. StorageError if a link leads a new partition out of the table's directory.
         """
         home = self.locations.get(partition, self.location)
         if self.must_exist and self.storage.is_missing(home):
@@ -136,7 +138,7 @@ class Target:
         return f"{_ATTEMPT}{self.token}_{name}"
 
     def own(self, partition: str, path: str) -> OwnPath:
-        """A path in the directory of a partition, a new one too, as what may be removed."""
+        """A path in the directory of a partition, known or new, as one that may be removed."""
         return OwnPath.of(self.locations.get(partition, self.location), path)
 
     def remove_attempt(self, file: OutputFile) -> None:
@@ -147,7 +149,7 @@ class Target:
         """The name of a bucket's file."""
         if self.kind is not TableKind.FULL_ACID:
             return OriginalFile(bucket_id).name
-        # Of a job's attempts one is published, so Hive 4's suffix is always that of a first one.
+        # One attempt of a job is published, so the attempt's number in Hive 4's names is always 0.
         return BucketFile(bucket_id, 0 if self.hive4_names else None).name
 
 
@@ -158,9 +160,10 @@ def compression_of(table: Table) -> str:
 
 @dataclass(frozen=True, slots=True)
 class OutputFile:
-    """One finished file under its attempt's name; ``source`` is the one it is a copy of.
+    """One finished file under its attempt's name.
 
-    ``own_deletes`` says that it deletes rows of its own write id.
+    ``source`` is the file of which LOAD DATA made this copy. ``own_deletes`` says that the file
+    deletes rows of its own write id.
     """
 
     partition: str
@@ -174,7 +177,7 @@ class OutputFile:
     own_deletes: bool = False
 
     def to_json(self) -> str:
-        """As a task hands it to the driver."""
+        """The text in which a task hands the file to the driver."""
         return json.dumps(asdict(self))
 
     @classmethod
@@ -188,9 +191,9 @@ Writer = EventWriter | RowWriter
 
 @dataclass(slots=True)
 class Output:
-    """The files one attempt writes, one open at a time per kind and bucket.
+    """The files that one attempt writes; one is open for each bucket, statement and kind of event.
 
-    A context manager: an error removes what it wrote.
+    A context manager: an error removes the files.
     """
 
     target: Target
@@ -223,7 +226,7 @@ class Output:
             self._own_deletes.add((partition, bucket_id, int(statement_id)))
 
     def empty(self, partition: str) -> None:
-        """Write a file of no rows: readers see a base only if there is a file in it."""
+        """Write a file without rows: readers see a base only if it holds a file."""
         self._writer(partition, False, 0, StatementId(0))
 
     def finish(self) -> None:
@@ -232,7 +235,7 @@ class Output:
             self._finish(key)
 
     def finish_others(self, partition: str, bucket_id: int) -> None:
-        """Close the files of every other bucket: sorted input does not come back to them."""
+        """Close the files of every other bucket: sorted rows do not come back to them."""
         for key in list(self._open):
             if (key[0], key[2]) != (partition, bucket_id):
                 self._finish(key)
@@ -289,13 +292,14 @@ class Output:
 
 
 def publish(files: Sequence[OutputFile], target: Target) -> list[OwnPath]:
-    """Give the files their names, and each ACID directory its format version; what an abort after
-    that may remove.
+    """Rename the files to their names, and give each ACID directory its format version.
+
+    The paths that a later abort may remove.
     """
     if target.kind is TableKind.PLAIN:
         return _publish_plain(files, target)
     storage = target.storage
-    # Files of LOAD DATA have no event columns, and no version that says so.
+    # Files of LOAD DATA have no event columns, so their directory gets no format version.
     for directory in sorted({f.directory for f in files if parse_bucket_file(f.name)}):
         storage.write_file(f"{directory}/{VERSION_FILE}", VERSION_FILE_CONTENT)
     for file in files:
@@ -304,9 +308,10 @@ def publish(files: Sequence[OutputFile], target: Target) -> list[OwnPath]:
 
 
 def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[OwnPath]:
-    """New files beside those that are there; an overwrite removes the old ones afterwards.
+    """Publish files beside those of a plain table; an overwrite then removes the old ones.
 
-    So no moment has fewer rows than before. After an overwrite nothing may be removed any more.
+    In this order readers never find fewer rows than before. The paths that an abort may remove;
+    after an overwrite there are none.
     """
     storage = target.storage
     places = {f.directory: f.partition for f in files}
@@ -328,9 +333,9 @@ def _publish_plain(files: Sequence[OutputFile], target: Target) -> list[OwnPath]
 
 
 def _publish_beside(file: OutputFile, old: Sequence[str], storage: Storage) -> str:
-    """Give a file the first name that nothing has, and return its path.
+    """Rename a file to the first name that is free. Its path.
 
-    Others publish at the same time, and no lock keeps them away.
+    Other writers may publish at the same time: no lock excludes them.
     """
     attempt = f"{file.directory}/{file.attempt}"
     if not storage.renames_exclusively:
@@ -356,7 +361,7 @@ def plain_files(directory: str, storage: Storage) -> list[str]:
 
 
 def remove_attempts(target: Target) -> None:
-    """Remove the hidden files of a write's attempts, whose names nobody else has. Never raises."""
+    """Remove the hidden files of a write, which have its token in their names. Never raises."""
     storage = target.storage
     for location in sorted({target.location, *target.locations.values()}):
         try:
@@ -368,7 +373,7 @@ def remove_attempts(target: Target) -> None:
 
 
 def discard(paths: Sequence[OwnPath], storage: Storage) -> None:
-    """Remove what a write that failed has left; what cannot be removed stays invisible."""
+    """Remove the paths of a failed write. One that stays is logged; no reader sees it."""
     for own in paths:
         try:
             storage.remove(own)
@@ -377,7 +382,7 @@ def discard(paths: Sequence[OwnPath], storage: Storage) -> None:
 
 
 def discard_moved(paths: Sequence[str], storage: Storage) -> None:
-    """Remove files that were copied into a table; one that cannot be removed stays there too."""
+    """Remove files that LOAD DATA has copied into a table. One that cannot be removed is logged."""
     for path in paths:
         try:
             storage.remove_location(path)
@@ -391,5 +396,5 @@ def partition_text(name: PartitionName | None) -> str:
 
 
 def partition_name(text: str) -> PartitionName | None:
-    """The partition behind a text, None for the table itself."""
+    """The partition of a text; None for the table itself."""
     return None if text == TABLE_ITSELF else PartitionName.parse(text)

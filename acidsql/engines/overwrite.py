@@ -17,7 +17,7 @@ from acidsql.ports.engine import TableSnapshot
 def empty_bases(
     plan: InsertPlan, table: Table, files: Sequence[OutputFile], target: Target
 ) -> list[OutputFile]:
-    """A base without rows for the place that an overwrite names, if no row came to it."""
+    """An empty base for the partition or table that an overwrite names, if no row went there."""
     fixed = fixed_partition(plan, table)
     if not plan.overwrite or (table.partition_columns and fixed is None):
         return []
@@ -28,10 +28,10 @@ def empty_bases(
 
 
 def truncate(plan: TruncatePlan, snapshot: TableSnapshot, target: Target) -> list[OutputFile]:
-    """A base without rows in each directory that the plan does not exclude.
+    """An empty base in each directory that the plan names.
 
     Hive 4 writes only ``_metadata_acid`` with dataFormat ``truncated``, which Hive 3 and Trino
-    refuse to read; all three take a file without rows for what it is.
+    refuse to read. All three read a file without rows.
     """
     wanted = set(PartitionName.of(plan.static_partition).items)
     places = [

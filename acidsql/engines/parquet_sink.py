@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 
 
 class ParquetSink:
-    """Writes tables of rows, each a row group, as Hive does: timestamps are INT96.
+    """Writes each table of rows as one row group, with timestamps as INT96, as Hive does.
 
-    A row group in which a column is nothing but null has no dictionary for it: Hive 3's vectorised
-    reader looks the nulls up there (VectorizedPrimitiveColumnReader.decodeDictionaryIds). pyarrow
-    settles on dictionaries once per file, so a later such row group has the file written anew. What
-    is inside of lists, maps and structs never has a dictionary.
+    A column that is all null in a row group gets no dictionary there: Hive 3's vectorised reader
+    would look the nulls up in it (VectorizedPrimitiveColumnReader.decodeDictionaryIds). pyarrow
+    chooses dictionaries once for a file, so for a later row group of that kind the file is written
+    again. Columns inside of lists, maps and structs never get a dictionary.
     """
 
     def __init__(self, path: str, schema: pa.Schema, compression: str) -> None:
@@ -36,16 +36,19 @@ class ParquetSink:
         )
 
     def write(self, rows: pa.Table) -> None:
-        """One row group more, or none: Hive 3 reads no row group without rows."""
+        """Write the rows as a row group.
+
+        No rows make no row group, since Hive 3 reads none that is empty.
+        """
         if not rows.num_rows:
             return
         empty = {n for n in rows.column_names if rows.column(n).null_count == rows.num_rows}
         if empty.intersection(self._with_dictionary):
             self._with_dictionary = [n for n in self._with_dictionary if n not in empty]
-            self._write_anew()
+            self._rewrite()
         self._open.write_table(rows, row_group_size=rows.num_rows)
 
-    def _write_anew(self) -> None:
+    def _rewrite(self) -> None:
         self._open.close()
         before = f"{self._path}.before"
         os.rename(self._path, before)

@@ -1,6 +1,6 @@
 """Files of plain rows: ORC, Parquet or text, without event columns, written and read with pyarrow.
 
-What a plain or an insert-only table holds, and what Hive reads and writes there.
+Plain and insert-only tables hold such files, as Hive reads and writes them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class RowFormat:
 
     @classmethod
     def of(cls, table: Table, orc_compression: str) -> RowFormat:
-        """A table's. ConfigError for an unknown ``parquet.compression``."""
+        """The format of a table's files. ConfigError for an unknown ``parquet.compression``."""
         compression = orc_compression
         if table.format is FileFormat.PARQUET:
             parameters: Mapping[str, str] = table.parameters
@@ -62,8 +62,8 @@ class RowFormat:
 class RowWriter:
     """Writes one file of rows to a local path.
 
-    InvalidValueError for values that the columns, or text, cannot hold; StorageError when the
-    disk refuses.
+    InvalidValueError for values that the columns, or text, cannot hold; StorageError if the file
+    cannot be written.
     """
 
     def __init__(self, path: str, format: RowFormat) -> None:
@@ -128,11 +128,11 @@ class RowWriter:
         with suppress(OSError):
             os.unlink(self.path)
 
-    def _clear_errors(self, done: str) -> _Clear:
-        return _Clear(self, done)
+    def _clear_errors(self, done: str) -> _ClearErrors:
+        return _ClearErrors(self, done)
 
 
-class _Clear:
+class _ClearErrors:
     def __init__(self, writer: RowWriter, done: str) -> None:
         self._writer, self._done = writer, done
 
@@ -181,7 +181,7 @@ def _named(batch: pa.RecordBatch, columns: Sequence[Column]) -> pa.RecordBatch:
 
 
 def _cut(texts: Array, kind: ColumnType) -> Array:
-    """No longer than a char or varchar is, as Hive reads files that hold more."""
+    """The texts, cut to the length of a char or varchar, as Hive cuts longer ones in files."""
     if not isinstance(kind, CharType):
         return texts
     cut: Array = pc.utf8_slice_codeunits(texts, 0, kind.length)

@@ -48,6 +48,6 @@ def row_files(
 
 
 def data_files(state: AcidState) -> list[DataFile]:
-    """The files of the base and the deltas of an insert-only table, whole: it has no deletes."""
+    """The files of the base and the deltas of an insert-only table, which has no deletes."""
     bases = () if state.base is None else (state.base,)
     return [file for directory in (*bases, *state.deltas) for file in directory.files]

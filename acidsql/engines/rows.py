@@ -1,4 +1,4 @@
-"""Rows to their places: by partition and bucket into an attempt's files."""
+"""New rows, brought by partition and bucket into an attempt's files."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from acidsql.model.table import Table
 from acidsql.model.types import ColumnType
 
 CHANGED_ROW_ID = ("__acidsql_write_id", "__acidsql_bucket", "__acidsql_row")
-"""How a changed row's id is called on its way to the writer, beside the table's own columns."""
+"""The columns that carry a changed row's id to the writer, beside the table's own columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How a table's rows find their bucket: by hash, or, unbucketed, by who writes them."""
+    """How a table's rows find their bucket: by hash; without buckets, by their writer's number."""
 
     columns: tuple[str, ...] = ()
     types: tuple[ColumnType, ...] = ()

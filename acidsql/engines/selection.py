@@ -14,6 +14,7 @@ from acidsql.layout.acid_state import (
     acid_state_and_history,
     lost_parts,
     not_enough_history,
+    older_store_hint,
 )
 from acidsql.layout.dir_names import BaseDir, DeltaDir
 from acidsql.layout.listing import DataFile, ListedFile
@@ -38,10 +39,11 @@ _Out = TypeVar("_Out")
 class SelectedFile:
     """A file to read.
 
-    ``partition`` is the index of its directory in the selection. ``row_filter`` says that it may
-    hold events the snapshot does not see. ``first`` makes it a file of plain rows, an original or a
-    loaded one: the row id of its first row; the others are numbered on. ``length`` is how much of a
-    file that is still streamed into is valid. ``tail`` is there if it was needed or asked for.
+    ``partition`` is the index of its directory in the selection. ``row_filter`` says that the file
+    may hold events that the snapshot does not see. ``first`` is set for a file of plain rows, an
+    original or a loaded one: the row id of its first row, from which the others are counted.
+    ``length`` is set for a file that is still streamed into: how many of its bytes are valid.
+    ``tail`` is set if it was needed or asked for.
     """
 
     partition: int
@@ -77,9 +79,10 @@ def select_files(
     *,
     tails: bool = False,
 ) -> Selection:
-    """What the snapshot reads of these directories, with the ``tail`` of each insert file or not.
+    """The files that the snapshot reads in these directories; with ``tails`` insert files have
+    theirs.
 
-    StorageError for what cannot be listed or read.
+    StorageError for a directory or file that cannot be listed or read.
     """
     states = _in_threads(lambda p: directory_state(snapshot, p, txns, storage), partitions)
     inserts: list[SelectedFile] = []
@@ -98,7 +101,11 @@ def select_files(
 def directory_state(
     snapshot: TableSnapshot, partition: PartitionLocation, txns: ValidTxnList, storage: Storage
 ) -> AcidState:
-    """The layout's decision about one directory."""
+    """Which files of one directory the snapshot reads, as the layout decides.
+
+    StorageError if files that the snapshot needs are gone; MissingFileError if the directory is, or
+    that of a committed write.
+    """
     files, markers = list_marked_files(partition.location, storage)
     if not files:
         require_directory(snapshot, partition.location, storage)
@@ -106,19 +113,18 @@ def directory_state(
     lost = lost_parts(files, txns)
     if lost is not None:
         raise StorageError(
-            f"{partition.location}/{lost} is of a compaction that the snapshot does not know, and"
-            " what was compacted is gone",
-            detail="The transaction store is older than the files, as one that was brought back"
-            " from a backup, or the read has timed out.",
-            hint="Bring back the newer store, or take in what lies there with MSCK REPAIR TABLE"
-            f" {snapshot.table.name}.",
+            f"the snapshot does not know the compaction that wrote {partition.location}/{lost},"
+            " and the directories that were compacted are gone",
+            detail="Either the transaction store is older than the files, perhaps because it was"
+            " restored from a backup, or the read has timed out.",
+            hint=older_store_hint(snapshot.table.name),
         )
     state, has_history = acid_state_and_history(
         files, snapshot.write_ids, txns, markers, snapshot.table.kind
     )
     if not has_history:
-        # A compaction overtook the snapshot. If its transaction is open still, after the listing,
-        # then nothing it needs had been cleaned when the files were listed.
+        # A compaction overtook the snapshot. If the snapshot's transaction is still open after the
+        # listing, nothing that it needs had been cleaned when the files were listed.
         if snapshot.require_open is None:
             raise not_enough_history(snapshot.write_ids)
         snapshot.require_open()
@@ -132,7 +138,7 @@ def _require_written(
     txns: ValidTxnList,
     storage: Storage,
 ) -> None:
-    """MissingFileError if a committed write has no directory, where the snapshot knows of it."""
+    """MissingFileError if a write that the snapshot knows as committed has no directory."""
     if partition.name is not None or not snapshot.write_ids.written:
         return
     lost = missing_writes(files, (), snapshot.write_ids.written, snapshot.write_ids, txns)
@@ -151,8 +157,8 @@ def _require_written(
 def must_exist(snapshot: TableSnapshot, storage: Storage) -> bool:
     """Whether each directory of the table has to be there.
 
-    In an object store that is known only of a table in which a write was committed: what nothing
-    was written into has no objects, unless a marker stands for its directory.
+    An object store has no directory where nothing was written, unless a marker stands for it. There
+    the answer is yes only once a write to a transactional table was committed.
     """
     if storage.has_directories:
         return True
@@ -161,7 +167,7 @@ def must_exist(snapshot: TableSnapshot, storage: Storage) -> bool:
 
 
 def require_directory(snapshot: TableSnapshot, location: str, storage: Storage) -> None:
-    """MissingFileError if a directory of the table is missing, where no file was found in it."""
+    """MissingFileError if a directory of the table, in which no file was found, is missing."""
     if must_exist(snapshot, storage) and storage.is_missing(location):
         raise missing_directory(location, snapshot.table.name)
 
@@ -169,7 +175,10 @@ def require_directory(snapshot: TableSnapshot, location: str, storage: Storage) 
 def insert_files(
     index: int, partition: PartitionLocation, state: AcidState, *, with_base: bool = True
 ) -> list[SelectedFile]:
-    """The files that bring rows, not opened yet; with the base come the original files."""
+    """The files that add rows, not opened yet.
+
+    With ``with_base`` those of the base and the original files are among them.
+    """
     found: list[SelectedFile] = []
     if with_base:
         found += [_original(index, partition, file) for file in state.originals]
@@ -180,17 +189,17 @@ def insert_files(
 
 
 def delete_files(index: int, partition: PartitionLocation, state: AcidState) -> list[SelectedFile]:
-    """The files that take rows away."""
+    """The files of delete events."""
     return [file for d in state.delete_deltas for file in _files(index, partition, d)]
 
 
 def opened_files(
     files: Sequence[SelectedFile], storage: Storage, *, tails: bool = False
 ) -> tuple[SelectedFile, ...]:
-    """The files with the lengths and row numbers that only the files themselves tell.
+    """The files with their valid lengths and row numbers, which are read from the files themselves.
 
-    Files without rows are left out if that shows. StorageError for a file that cannot be read, or
-    is not what its place says.
+    Files that turn out to have no rows are left out. StorageError for a file that cannot be read,
+    or whose content does not fit its place.
     """
     if not tails and all(f.first is None and f.side_file is None for f in files):
         return tuple(files)
@@ -199,7 +208,7 @@ def opened_files(
 
 
 def source_of(path: str, storage: Storage) -> BinaryIO | str:
-    """A file for the ORC reader."""
+    """What the ORC reader opens: a local path, or a stream."""
     return storage.local_path(path) or storage.open_input(path)
 
 
@@ -255,8 +264,9 @@ def _first_row(
         )
     if bucket_id > BUCKET_ID_MAX or statement_id > STATEMENT_ID_MAX:
         raise StorageError(
-            f'the rows of file "{path}" have no row ids',
-            detail=f"Buckets end at {BUCKET_ID_MAX}, statements at {STATEMENT_ID_MAX}.",
+            f'the rows of file "{path}" cannot have row ids',
+            detail=f"The last bucket of a row id is {BUCKET_ID_MAX}, the last statement"
+            f" {STATEMENT_ID_MAX}.",
         )
     return RowId(write_id, encode_bucket(bucket_id, statement_id), 0)
 
@@ -291,8 +301,10 @@ def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFil
 
 
 def _numbered(files: Iterable[SelectedFile]) -> Iterable[SelectedFile]:
-    """Row numbers run on from file to file of a bucket, in the order of the paths (Hive's
-    OrcRawRecordMerger does so per write id, statement and bucket).
+    """The files with the row numbers of plain rows, which go on from file to file of a bucket.
+
+    The files count in the order of their paths. Hive's OrcRawRecordMerger numbers so per write id,
+    statement and bucket.
     """
     counts: dict[tuple[int, WriteId, int], int] = {}
     for file in files:

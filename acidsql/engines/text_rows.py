@@ -18,7 +18,7 @@ NULL = "\\N"
 
 
 def encode_lines(table: pa.Table, columns: Sequence[Column], delimiter: str) -> bytes:
-    """The rows as lines. InvalidValueError for text that would not come back as it is."""
+    """The rows as lines. InvalidValueError for a value that would be read back as another one."""
     if not table.num_rows:
         return b""
     fields = [_field(table.column(c.name).combine_chunks(), c, delimiter) for c in columns]

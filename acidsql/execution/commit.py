@@ -31,11 +31,11 @@ from acidsql.txn.transaction import OpenTxn
 class Uncommitted:
     """What the statements of a transaction have written so far.
 
-    ``partitions`` enter the catalog with the commit, ``reached`` the write set; ``written`` are the
-    places in which transactional tables have directories of it. ``paths`` go with an abort,
-    ``moved`` with the commit. ``changed`` are the tables, with their partitions, whose rows are
-    others then. ``own_deletes`` are the places with rows that the transaction inserted and deleted
-    again.
+    With the commit, ``partitions`` enter the catalog and ``reached`` the write set, and the files
+    ``moved`` are removed. An abort removes ``paths``. ``written`` are the places in which the
+    transaction has directories of transactional tables. ``changed`` are the tables, with their
+    partitions, whose rows the commit changes. ``own_deletes`` are the places with rows that the
+    transaction inserted and deleted again.
     """
 
     reached: list[Reached] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Uncommitted:
     own_deletes: dict[TableName, dict[str, PartitionLocation]] = field(default_factory=dict)
 
     def new_partitions(self, table: TableName) -> list[PartitionLocation]:
-        """Partitions that only this transaction knows."""
+        """The partitions of a table that only this transaction knows."""
         return [
             PartitionLocation(p.name, p.location) for p in self.partitions.get(table, {}).values()
         ]
@@ -86,7 +86,10 @@ def write(
     *,
     is_last: bool,
 ) -> JobResult:
-    """Run a statement's job and record what it reached: with the commit, if that comes next."""
+    """Run a statement's job and record which partitions it reached.
+
+    If the statement ``is_last``, they are recorded with the commit, which comes next.
+    """
     job = engine.write(plan, context)
     snapshot = context.read.tables[plan.table]
     try:
@@ -109,9 +112,10 @@ def write(
 
 
 def _reached(plan: WritePlan, context: WriteContext, job: JobResult) -> list[Reached]:
-    """Every partition reached, for what will be the write set.
+    """The partitions that the job reached, for the write set.
 
-    None is told as well: what the lock has recorded of partitions to come was nothing.
+    That there is none is told, too: then what the lock has recorded of partitions yet unknown was
+    nothing.
     """
     reached: dict[Operation, set[str]] = {}
     if not job.touched:
@@ -134,7 +138,10 @@ def _partitions_of(job: JobResult) -> set[PartitionName]:
 
 
 def _forget_statistics(changed: Mapping[TableName, set[PartitionName]], store: Store) -> None:
-    """At the last moment, lest somebody counts in between: what is noted then is believed."""
+    """Tell the catalog that row counts of these tables do not hold any more.
+
+    As late as possible: a count that somebody notes in between would be believed.
+    """
     for table, partitions in changed.items():
         store.forget_statistics(table, sorted(partitions, key=str))
 
@@ -148,8 +155,8 @@ def commit(
 ) -> None:
     """Make what was written visible, and new partitions known, in one step of the store.
 
-    ``held`` tells of a table whether a lazy frame may still read what is there now. If the commit
-    fails the transaction is rolled back, and its files removed where that is certain.
+    ``held`` tells whether a lazy frame may still read the present files of a table. If the commit
+    fails, the transaction is rolled back; its files are removed if they are certainly its own.
     """
 
     def step(txn_id: TxnId) -> None:
@@ -180,7 +187,7 @@ def _fold_own_deletes(
     engine: Engine,
     held: Callable[[TableName], bool],
 ) -> None:
-    """What the transaction inserted and deleted again is to leave nothing in its files.
+    """Take the rows that the transaction inserted and deleted again out of its files.
 
     Hive's readers do not expect a delete of a row of the same write id: Hive 4 shows such rows
     again once it has compacted them (docs/interop.md).
@@ -198,9 +205,9 @@ def _fold_own_deletes(
 
 
 def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engine: Engine) -> None:
-    """Abort because of an error, which stays the one the caller sees. Never raises.
+    """Abort because of an error, which the caller still gets to see. Never raises.
 
-    Files go first, while the locks are held.
+    The files are removed first, while the locks are held.
     """
     if txn.owns_files():
         engine.discard(uncommitted.paths)
@@ -209,7 +216,7 @@ def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engi
 
 
 def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
-    """The counts and ids of a write; no counts where rows went that nobody has looked at."""
+    """The counts and ids of a write. TRUNCATE has no counts: nobody looks at its rows."""
     counted = not isinstance(plan, TruncatePlan)
     return Result(
         plan.kind,

@@ -1,8 +1,8 @@
 """Leases: read transactions that outlive their statement, because a lazy frame may still be read.
 
 A lease ends when its owner is closed or collected. Python may collect an owner at any moment, even
-in the middle of a call into the store, so a collection only puts the work into a queue; a thread
-of its own does it.
+in the middle of a call into the store, so a collection only puts the work into a queue, which a
+thread of the leases runs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from acidsql.txn.transaction import OpenTxn
 
 _NAME = "lease"
 _LOOK_S = 0.1
-"""How often who waits for the thread looks whether it is there."""
+"""Seconds between two looks of `Leases.settle` at whether the thread is there."""
 
 Work = Callable[[], object]
 
@@ -27,7 +27,7 @@ Work = Callable[[], object]
 class Leases:
     """The open read transactions of one session and the tables each of them pins.
 
-    A release that fails is told and counted by the ``supervisor``; its transaction times out.
+    The ``supervisor`` logs and counts a release that fails; the transaction then times out.
     """
 
     def __init__(self, supervisor: Supervisor | None = None) -> None:
@@ -46,16 +46,16 @@ class Leases:
             self._held[txn] = frozenset(names)
 
     def start(self) -> None:
-        """Start the thread, which no finalizer could; needed before `soon`. Idempotent.
+        """Start the thread; needed before `soon`, since a finalizer cannot start one. Idempotent.
 
-        ExecutionError if the system starts no more.
+        ExecutionError if the system starts no more threads.
         """
         with self._guard:
             if self._closed or (self._thread is not None and self._thread.is_alive()):
                 return
-            # Not a method: the thread must not hold what may have to be collected.
-            work_off = partial(_run_queue, self._queue, self._supervisor)
-            self._thread = start_thread("leases", work_off)
+            # A function, not a method: the thread must not keep the leases from being collected.
+            run_queue = partial(_run_queue, self._queue, self._supervisor)
+            self._thread = start_thread("leases", run_queue)
 
     def release_with(self, owner: object, txn: OpenTxn) -> None:
         """Release the transaction soon after the owner is collected."""
@@ -80,17 +80,17 @@ class Leases:
             self.release(txn)
 
     def settle(self) -> None:
-        """Wait until what was collected before this call is released."""
+        """Wait until the transactions of owners collected before this call are released."""
         if self._thread is None:
             return
         done = threading.Event()
         self._queue.put(done.set)
         while not done.wait(_LOOK_S) and not self._closed:
-            # SystemExit may have ended it.
+            # SystemExit may have ended the thread.
             self.start()
 
     def soon(self, work: Work) -> None:
-        """Do something in the thread of the leases. May be called from a finalizer."""
+        """Queue work for the thread of the leases. May be called from a finalizer."""
         self._queue.put(work)
 
     def close(self) -> None:
@@ -102,7 +102,7 @@ class Leases:
             self._supervisor.attempt(_NAME, partial(self.release, txn), None)
         self._queue.put(None)
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()  # a transaction it is about to end still needs the store
+            self._thread.join()  # the transaction that it is ending still needs the store
 
 
 def _run_queue(queue: SimpleQueue[Work | None], supervisor: Supervisor) -> None:

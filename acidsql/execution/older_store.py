@@ -1,9 +1,11 @@
-"""A store that is older than the directories: their names hold ids that it has not given out.
+"""Writes are refused if the store is older than the directories: names hold ids it has not given
+out.
 
-So it is after a store was brought back from a backup beside newer directories. Its next write ids
-would be those of writes that are there already: the new rows would be mixed with old ones or hidden
-by them, and what an aborted write leaves is removed by its write id. An id that the store gave out
-says nothing: an aborted transaction may have left the directory.
+A store is older after it was brought back from a backup beside newer directories. It would give out
+write ids that writes there have already. The new rows would be mixed with old ones or hidden by
+them, and the files of an aborted write, which are found by its write id, would be removed with old
+ones. An id that the store gave out says nothing: an aborted transaction may have left the
+directory.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from acidsql.errors import StorageError
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import table_directories
+from acidsql.layout.acid_state import older_store_hint
 from acidsql.layout.dir_names import highest_write_id, impossible_number, parse_directory
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName
@@ -29,7 +32,10 @@ _THREADS = 16
 
 @dataclass(frozen=True, slots=True)
 class UnknownIds:
-    """A directory with an id above all that the store gave out, and what it gave out."""
+    """A directory with an id that the store has not given out.
+
+    ``write_id`` and ``txn_id`` are the highest that the store gave out.
+    """
 
     path: str
     write_id: WriteId
@@ -39,9 +45,9 @@ class UnknownIds:
 def refuse_older_store(plan: WritePlan, target: Table, scope: Scope) -> None:
     """StorageError if the store is older than the directories that the write may reach.
 
-    Before the write has its write id, since that would be one of theirs. A session looks once at
-    what writes of one table and the same partitions reach: while it is connected, its store does
-    not go back. So nothing is asked or listed twice.
+    Asked before the write gets its write id, which would be one of theirs. A session looks once at
+    what writes of one table and the same partitions reach, since its store does not go back while
+    it is connected.
     """
     if target.kind is TableKind.PLAIN:
         return
@@ -56,12 +62,11 @@ def refuse_older_store(plan: WritePlan, target: Table, scope: Scope) -> None:
     found = unknown_ids(target, places, scope.store, scope.storage)
     if found is not None:
         raise StorageError(
-            f"{found.path} is of a write that the transaction store does not know",
+            f"the transaction store does not know the write that left {found.path}",
             detail=f"The store has given out write ids up to {found.write_id} of {target.name} and"
-            f" transactions up to {found.txn_id}: it is older than the files, as one that was"
-            " brought back from a backup.",
-            hint="Bring back the newer store, or take in what lies there with MSCK REPAIR TABLE"
-            f" {target.name}.",
+            f" transactions up to {found.txn_id}. It is older than the files, perhaps because it"
+            " was restored from a backup.",
+            hint=older_store_hint(target.name),
         )
     scope.compared.add(reached)
 
@@ -71,8 +76,9 @@ def unknown_ids(
 ) -> UnknownIds | None:
     """The directory with the highest write id or txn id that the store has not given out, if any.
 
-    One that no store can have given out does not count: nobody reads it, nor comes up to it.
-    The store is asked after the listing: who made a directory had its ids before.
+    An id that no store can have given out does not count: no reader takes it, and no store comes up
+    to it. The store is asked after the listing, since a writer has its ids before it makes a
+    directory.
     """
     with ThreadPoolExecutor(_THREADS) as pool:
         listed = list(pool.map(storage.list_directories, places))

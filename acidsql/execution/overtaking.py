@@ -1,7 +1,8 @@
-"""Writes whose write id came too early: bases hide what has a lower write id.
+"""Writes that a later write id overtook while they waited: bases hide what has a lower write id.
 
 Write ids are allocated before locks are granted, so a statement that waited may find a higher one
-committed. Its own rows could then be hidden by a base, or its base fail to hide the other's rows.
+committed. Its own rows could then be hidden by a base, or its base could fail to hide the other's
+rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from acidsql.txn.manager import TxnManager
 
 @dataclass(frozen=True, slots=True)
 class Overtaker:
-    """The write that came first; ``partition`` if it is known."""
+    """The later write that was committed first; ``partition`` if it is known."""
 
     write_id: WriteId
     partition: PartitionName | None = None
@@ -34,9 +35,9 @@ def overtaker(
 ) -> Overtaker | None:
     """The later write that forces a retry of the statement, which has its locks, or None.
 
-    An overwrite must, if anything is committed that its snapshot does not see: its base would
-    hide it, or stand below it. Other writes must, if a base has a higher write id. The
-    statement's own snapshot does not tell: it never sees a later transaction.
+    An overwrite must be retried if anything is committed that its snapshot does not see: its base
+    would hide that, or stand below it. Other writes must be retried if a base has a higher write
+    id. The statement's own snapshot does not tell, since it never sees a later transaction.
     """
     snapshot, own = context.read.tables[plan.table], context.write_id
     if snapshot.table.kind is TableKind.PLAIN:
@@ -68,7 +69,11 @@ def overtaken(
     """The error of a statement that later writes have overtaken as often as it may retry."""
     writer = txns.writer_of(table, by.write_id)
     place = f"{table}/{by.partition}" if by.partition is not None else str(table)
-    who = f"Transaction {writer.txn_id} by {writer.user}@{writer.host}" if writer else "Another one"
+    who = (
+        f"Transaction {writer.txn_id} by {writer.user}@{writer.host}"
+        if writer
+        else "Another transaction"
+    )
     return WriteConflictError(
         f"transaction {txn_id} was overtaken by later writes of table {table}",
         table=str(table),

@@ -1,7 +1,7 @@
-"""Whose directories are where: what a user may point to, and what may be removed.
+"""Which directories belong to whom: where a user may point to, and what may be removed.
 
-Paths are compared as they are with symbolic links resolved. A directory that is, holds or lies in
-somebody else's is not taken, and not removed.
+Paths are compared with symbolic links resolved. A directory that is, holds or lies in one of
+another owner is neither taken nor removed.
 """
 
 from __future__ import annotations
@@ -25,21 +25,27 @@ _BEGINNING = re.compile(r"[^:/]+://[^/]*")
 
 
 def chosen_path(text: str, scope: Scope) -> str:
-    """A LOCATION as it is written into the catalog: absolute, whatever the working directory is
-    later, without ``..`` and with the warehouse's scheme and authority. AnalysisError for one that
-    is no path or that is out of bounds, StorageError for one of another file system.
+    """A LOCATION as the catalog stores it: absolute, without ``..``, and spelled as the warehouse
+    is.
+
+    It does not depend on a later working directory. AnalysisError for a text that is no path or is
+    out of bounds, StorageError for a path of another file system.
     """
     path = _absolute(text, scope.storage)
     if not is_plain_path(path):
         shown = without_login(text)
-        raise AnalysisError(f"{shown!r} is no path of a directory", hint="LOCATION '/full/path'")
+        raise AnalysisError(
+            f"{shown!r} is no path of a directory", hint="Write LOCATION '/full/path'."
+        )
     refuse_files_outside(path, scope.storage, scope.bounds)
     return _spelled_as_warehouse(path, scope)
 
 
 def _spelled_as_warehouse(path: str, scope: Scope) -> str:
-    """A path with the beginning that the warehouse's has: catalogs compare locations as texts, and
-    Spark gives a path without a scheme to a file system of its own choice.
+    """A path with the warehouse's scheme and authority in front.
+
+    Catalogs compare locations as texts, and Spark gives a path without a scheme to a file system of
+    its own choice.
     """
     resolved, root = scope.storage.resolve(path), scope.storage.resolve("/")
     spelled = _BEGINNING.match(scope.warehouse)
@@ -80,8 +86,9 @@ def refuse_files_outside(path: str, storage: Storage, bounds: Bounds) -> None:
 
 
 def is_below(path: str, roots: Sequence[str], storage: Storage) -> bool:
-    """Whether a path is, or lies in, one of some directories. Those of other file systems hold
-    nothing of this one.
+    """Whether a path is, or lies in, one of these directories.
+
+    A directory of another file system holds no path of this one.
     """
     wanted = _resolved(path, storage)
     if wanted is None:
@@ -91,7 +98,7 @@ def is_below(path: str, roots: Sequence[str], storage: Storage) -> bool:
 
 
 def _resolved(path: str, storage: Storage) -> str | None:
-    """As paths are compared; None for one that is not of this file system."""
+    """The path with links resolved, as paths are compared; None for one of another file system."""
     try:
         return storage.resolve(path)
     except StorageError:
@@ -100,7 +107,7 @@ def _resolved(path: str, storage: Storage) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A directory, or file, that belongs to somebody: a table, a database or all of them."""
+    """A directory or file that has an owner: a table, a database, the warehouse or the store."""
 
     path: str
     owner: str
@@ -111,7 +118,7 @@ class Holding:
 
 
 class Neighbours:
-    """What the catalog, and the store itself, have where; asked for once by each statement.
+    """The directories of the catalog and of the store; each statement asks for them once.
 
     ``without`` are partitions that do not count, since they are being dropped.
     """
@@ -123,7 +130,7 @@ class Neighbours:
         self._tables: dict[str, list[Holding]] = {}
 
     def around(self, location: str) -> Iterator[Holding]:
-        """What is, holds or lies in a directory, and perhaps more."""
+        """The holdings that are, hold or lie in a directory, and perhaps others."""
         if self._fixed is None:
             self._fixed = [*self._reserved(), *self._databases(self._scope.store)]
         yield from self._fixed
@@ -149,7 +156,7 @@ class Neighbours:
                 yield Holding(self.resolve(place), f"database {name}", name)
 
     def holding(self, place: Place) -> Holding:
-        """Of a place of the catalog."""
+        """The holding of a place in the catalog."""
         path = self.resolve(place.location)
         owner = f"table {place.table}"
         return Holding(
@@ -157,11 +164,11 @@ class Neighbours:
         )
 
     def resolve(self, location: str) -> str:
-        """As paths are compared; as it is, if it belongs to another file system."""
+        """The path with links resolved; normalised only if it belongs to another file system."""
         return _resolved(location, self._scope.storage) or posixpath.normpath(location)
 
     def is_elsewhere(self, location: str) -> bool:
-        """Whether it belongs to another file system than the warehouse."""
+        """Whether a location belongs to another file system than the warehouse."""
         return _resolved(location, self._scope.storage) is None
 
 
@@ -174,14 +181,13 @@ def refuse_place(
     *,
     with_plain: bool = False,
 ) -> None:
-    """Raise AnalysisError if a directory of a table, partition or database would be somebody
-    else's, hold it, or lie in it.
+    """Raise AnalysisError if a new directory would be, hold or lie in one of another owner.
 
     Two numberings of writes in one directory destroy each other, and a managed table takes the
-    files of others with it when it is dropped. ``database`` is the one it is to belong to, or be;
-    ``owner`` the table whose new partition it is to be: inside the table's own directory there is
-    room for it. ``beside`` are places that the catalog does not have yet. ``with_plain`` lets plain
-    tables be there, since the directory is to be an external one.
+    files of others with it when it is dropped. ``database`` is the database that the directory is
+    for, or whose table it is for. ``owner`` is the table of a new partition: in the table's own
+    directory there is room for one. ``beside`` are places that the catalog does not have yet.
+    ``with_plain`` lets plain tables be there, since the directory is for an external one.
     """
     neighbours = Neighbours(scope)
     wanted = neighbours.resolve(location)
@@ -207,7 +213,10 @@ def refuse_place(
 def _refuse_foreign_database(
     location: str, wanted: str, database: str, holdings: Sequence[Holding]
 ) -> None:
-    """The innermost database around a directory is its own, or the one that holds all others."""
+    """Refuse a directory in that of another database, unless that is the default one.
+
+    The innermost database around the directory counts. AnalysisError.
+    """
     around = [h for h in holdings if h.table is None and h.database and lies_in(wanted, h.path)]
     innermost = max((len(h.path) for h in around), default=0)
     found = {h.database: h.path for h in around if len(h.path) == innermost}
@@ -222,9 +231,9 @@ def _refuse_foreign_database(
 def refuse_source(path: str, scope: Scope, *, local: bool) -> None:
     """Raise AnalysisError if LOAD DATA may not take files from a path.
 
-    Files named by LOCAL lie on this machine, wherever the warehouse does, and are copied. Other
-    files are moved, so they may not be a table's. StorageError for files to be moved out of another
-    file system.
+    Files named by LOCAL lie on this machine, wherever the warehouse is, and are copied. Other files
+    are moved, so they may not belong to a table. StorageError for files that would be moved from
+    another file system.
     """
     storage = scope.storage.local if local else scope.storage
     refuse_files_outside(path, storage, scope.bounds)
@@ -251,9 +260,10 @@ def reason_to_keep(
     partition_of: TableName | None = None,
     database: str | None = None,
 ) -> str | None:
-    """Why a directory is not removed, as the end of a sentence; None if nobody else has a part.
+    """Why a directory is not removed, as the end of a sentence; None if it holds nothing of others.
 
-    It is that of a partition of a table, of a database, or of one of the tables ``doomed``.
+    The directory is that of a partition of ``partition_of``, of ``database``, or of one of the
+    tables ``doomed``.
     """
     if not is_plain_path(location):
         return "it is no plain absolute path"

@@ -28,7 +28,7 @@ def run_query(
 ) -> Result:
     """The rows as a lazy frame, whose snapshot the ``leases`` keep as long as its Result lives.
 
-    A query whose tables are altered while it waits for its locks is planned anew.
+    A query whose tables are altered while it waits for its locks is planned again.
     """
     plan, reading = _planned(statement, block, open_txn, scope)
     names = tables_read(plan)

@@ -24,10 +24,10 @@ from acidsql.txn.unrecorded import UnrecordedTxn
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The two transactions of a read, which are one outside of a block.
+    """The two transactions of a read; outside of a block they are one.
 
-    ``txn`` has the locks and the snapshot. ``pin`` is what a lazy frame keeps: it may be fetched
-    after the end of the block it was made in.
+    ``txn`` has the locks and the snapshot. ``pin`` is kept for a lazy frame, whose rows may be
+    fetched after the end of the block.
     """
 
     txn: OpenTxn
@@ -45,7 +45,7 @@ class Reading:
     ) -> Reading:
         """Lock what is read, in the block or in a transaction of its own.
 
-        Outside of a block a store that cannot be written to stops no read: it goes without.
+        Outside of a block a read goes on without a transaction if the store cannot be written to.
         """
         components = lock_components(accesses)
         try:
@@ -71,8 +71,8 @@ class Reading:
             if block is None:
                 pin.lock(components)
             else:
-                # For the time after the block. It must not wait: who is in its way may be the block
-                # itself, or wait for it.
+                # The pin's locks are for the time after the block. The pin must not wait for them:
+                # the block itself may be in the way, or a transaction that waits for the block.
                 pin.try_lock(components)
         except BaseException as error:
             pin.abort_after(error)
@@ -86,7 +86,7 @@ class Reading:
         plan: QueryPlan | None = None,
         database: str = DEFAULT_DATABASE,
     ) -> ReadContext:
-        """What the read sees of these tables, as far as the plan can tell.
+        """What the read sees of these tables; partitions that the plan cannot touch may be missing.
 
         ``database`` is the session's current one.
         """
@@ -95,7 +95,7 @@ class Reading:
 
     @contextmanager
     def released_on_error(self) -> Iterator[None]:
-        """Let go of the files if the block fails, whose error stays the one to see."""
+        """Release the files if the block fails, whose error is still the one that is raised."""
         try:
             yield
         except BaseException as error:
@@ -103,5 +103,5 @@ class Reading:
             raise
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Release the files to the cleaner."""
         self.pin.close()

@@ -133,7 +133,7 @@ class Result:
         """
         self._df_taken = True
         frame = self._frame.data_frame
-        # Whoever keeps the frame alone keeps the snapshot too.
+        # So a caller who keeps nothing but the frame keeps the snapshot, too.
         frame._acidsql_result = self
         return frame
 
@@ -196,7 +196,7 @@ class Result:
     def _repr_html_(self) -> str:
         """The rows to be fetched next, up to `HTML_ROWS`, for a notebook; they stay to be fetched.
 
-        An error is told in their place.
+        An error is shown in their place.
         """
         try:
             while not self._cut_off and len(self._ready) <= HTML_ROWS and self._compute_more():
@@ -232,10 +232,10 @@ class Result:
         return f"({columns}), {state}"
 
     def _compute_more(self) -> bool:
-        """Whether there are rows after those in `_ready`, of which some are in it then."""
+        """Put more rows into `_ready`; False if there are no more."""
         if self._cut_off:
             raise AcidSqlError(
-                "not all rows of this result were read before it was closed, or an error came",
+                "this result was closed, or failed, before all of its rows were read",
                 hint="Run the query again, and read its rows before close().",
             )
         if self._batches is None:
@@ -260,12 +260,12 @@ class Result:
         try:
             return fetch()
         finally:
-            # Rows that `fetchone` has begun with may not be computed yet.
+            # After `fetchone` some rows may not be computed yet.
             if self._batches is None:
                 self._let_go_of_files()
 
     def _let_go_of_files(self) -> None:
-        """What is computed, or cannot be, needs its files no more, unless a frame went out."""
+        """Release the files of rows that are computed, or cannot be, unless ``df`` was taken."""
         if not self._df_taken:
             self._release_once()
 

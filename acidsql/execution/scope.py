@@ -16,9 +16,10 @@ from acidsql.txn.transaction import OpenTxn
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Where statements may not go: ``reserved`` are the store's own files, as local paths.
+    """Which paths statements may use.
 
-    ``roots`` are the directories below which everything lies that a user points to; none: all are.
+    ``reserved`` are the store's own files, as local paths: no statement touches them. ``roots`` are
+    the directories in which all lies that a user points to; without any, a path may lead anywhere.
     """
 
     reserved: tuple[str, ...] = ()
@@ -30,12 +31,12 @@ UNBOUNDED = Bounds()
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The ports, what names mean, and who asks.
+    """The ports, what names mean, and the user.
 
-    ``transaction`` opens one that commits when its block ends. ``release`` ends this session's own
-    unfinished reads of the tables it is asked about: it would wait for them itself. ``arguments``
-    are the values of the statement's parameters. ``compared`` is what the session has looked
-    through for ids that the store has not given out.
+    ``transaction`` opens a transaction that commits when its block ends. ``release`` ends this
+    session's own unfinished reads of the tables that it is asked about, for which the statement
+    would wait. ``arguments`` are the values of the statement's parameters. ``compared`` notes the
+    tables and partitions in which the session has looked for ids that the store has not given out.
     """
 
     store: Store

@@ -28,8 +28,8 @@ def read_context(
 ) -> ReadContext:
     """The transaction's view of some tables, with the partitions that only it knows.
 
-    Given the plan it is for, partitions that this cannot touch may be missing.
-    ``database`` is the session's current one.
+    If a ``plan`` is given, partitions that it cannot touch may be missing. ``database`` is the
+    session's current one.
     """
     write_ids = txn.snapshot([t.name for t in tables])
     snapshots = {}
@@ -49,7 +49,7 @@ def read_context(
 def table_directories(
     catalog: Catalog, table: Table, predicates: Sequence[Predicate] = ()
 ) -> list[PartitionLocation]:
-    """The directories of a table that may hold such rows: its partitions', or its own."""
+    """The directories that may hold rows of these predicates: partitions, or the table's own."""
     if not table.partition_columns:
         return [PartitionLocation(None, table.location)]
     found = catalog.partitions_for(table, predicates)
@@ -61,9 +61,9 @@ def changed_partition(
 ) -> PartitionName | None:
     """The one partition whose rows an UPDATE, DELETE or MERGE can change.
 
-    None if there are others, or none now, or if its text does not give one value for each of the
-    partition columns. The name is the catalog's: another writer may have spelled it otherwise
-    (``k=01``), and a value may be of no name at all.
+    None if there are several or none, or if the statement does not give each partition column one
+    value. The name is the catalog's, since another writer may have spelled it otherwise (``k=01``),
+    and a value may belong to no partition.
     """
     if not isinstance(plan, ChangePlan):
         return None
@@ -84,7 +84,7 @@ def changed_partition(
 def partition_directory(
     catalog: Catalog, table: Table, partition: PartitionName | None
 ) -> PartitionLocation | None:
-    """The directory of one partition, or with None that of a table without; if it is there."""
+    """The directory of a partition or, for None, of the table itself; None if there is none."""
     predicates = membership([partition]) if partition else ()
     places = table_directories(catalog, table, predicates)
     return next((place for place in places if place.name == partition), None)

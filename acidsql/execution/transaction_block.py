@@ -25,7 +25,7 @@ from acidsql.txn.transaction import OpenTxn, error_line
 class TransactionBlock:
     """An open transaction and what its statements have written.
 
-    ``guard`` is held by each statement of an explicit block: they run one at a time.
+    Each statement of an explicit block holds ``guard``, so they run one at a time.
     """
 
     def __init__(self, txn: OpenTxn, *, explicit: bool, read_only: bool = False) -> None:
@@ -53,7 +53,7 @@ class TransactionBlock:
         )
 
     def admit(self, plan: WritePlan, target: Table) -> None:
-        """Refuse what the transaction could not take back, or could not show to its readers."""
+        """Refuse a write that the transaction could not roll back, or not show to its own reads."""
         if self.read_only:
             raise TxnError(
                 f"cannot execute {plan.kind.upper()} in a read-only transaction",
@@ -96,7 +96,7 @@ class TransactionBlock:
             self._replaced.add(plan.table)
 
     def let_go(self, table: TableName) -> None:
-        """Note that the session's lazy frames of a table hold it no more, yet may still be read."""
+        """Note that the session's lazy frames of a table were released, and may still be read."""
         self._let_go.add(table)
 
     def lose(self, error: BaseException, engine: Engine) -> None:
@@ -107,9 +107,10 @@ class TransactionBlock:
     def commit(
         self, store: Store, engine: Engine, pins: Callable[[TableName], bool] = lambda _: False
     ) -> None:
-        """Make everything visible at once. What `OpenTxn.commit` raises: then nothing is.
+        """Make everything visible at once. Raises what `OpenTxn.commit` does: then nothing is
+        visible.
 
-        ``pins`` tells of a table whether a lazy frame of the session pins its files.
+        ``pins`` tells whether a lazy frame of the session pins the files of a table.
         """
         self.require_alive()
 

@@ -36,10 +36,10 @@ SNAPSHOT_RETRIES = 5
 
 
 class OutdatedError(Exception):
-    """What the statement planned on was changed before its locks were granted.
+    """What the statement was planned on changed before its locks were granted.
 
-    ``lost``: the transaction's own snapshot is out of date, so a new one is needed. ``error`` is
-    for the user, if there is no other try.
+    ``lost`` says that the transaction's own snapshot is out of date, so that a new one is needed.
+    ``error`` is raised if there are no more tries.
     """
 
     def __init__(self, reason: str, error: AcidSqlError, *, lost: bool) -> None:
@@ -55,7 +55,7 @@ class _Planned:
     target: Table
     seen: SeenNames
     changed: PartitionName | None
-    """The one partition of the target that is locked, as a place of changes."""
+    """The one partition of the target in which rows may change, and which is locked; or None."""
     locks: list[LockComponent]
 
 
@@ -77,8 +77,8 @@ def run_write(
 ) -> Result:
     """Write what the statement says, and commit it unless it is part of a block.
 
-    A statement whose plan is outdated when it gets its locks begins anew. If it fails its files are
-    gone, or the whole block is lost.
+    A statement whose plan is outdated when it gets its locks starts again. If the statement fails,
+    its files are removed, or the whole block is lost.
     """
     for attempt in count(1):
         planned = _plan(statement, scope, open_txn.policy, block)
@@ -159,10 +159,10 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
 
 
 def _release(planned: _Planned, scope: Scope) -> bool:
-    """Let go of our own lazy frames if a lock shuts out readers, which would wait for them in vain.
+    """Release our own lazy frames of the target if a lock excludes readers; whether that was due.
 
-    They stay readable until the cleaner comes, so that one of them may even be what the table is
-    overwritten with.
+    The statement would wait for them in vain. They stay readable until the cleaner comes, so that
+    one of them may even be what the table is overwritten with.
     """
     is_due = any(c.type is LockType.EXCLUSIVE for c in planned.locks)
     if is_due:
@@ -173,8 +173,9 @@ def _release(planned: _Planned, scope: Scope) -> bool:
 def _require_current(
     planned: _Planned, write_id: WriteId, block: TransactionBlock, scope: Scope
 ) -> None:
-    """Who waited for a lock may have been overtaken: its snapshot could never commit, or its plan
-    is one for columns that are others now.
+    """OutdatedError if something changed while the statement waited for its locks.
+
+    Then its snapshot could never commit, or its plan is one for other columns.
     """
     txn, table = block.txn, planned.plan.table
     is_new = txn.granted_on_open
@@ -192,7 +193,7 @@ def _require_current(
 
 
 def _require_locked(planned: _Planned, read: ReadContext) -> None:
-    """Meanwhile there may be another partition that the statement would change."""
+    """OutdatedError if there is now another partition that the statement would change."""
     plan, changed = planned.plan, planned.changed
     if changed is None or not isinstance(plan, ChangePlan):
         return
@@ -202,7 +203,7 @@ def _require_locked(planned: _Planned, read: ReadContext) -> None:
 
 
 def _require_ahead(plan: WritePlan, context: WriteContext, txn_id: TxnId, scope: Scope) -> None:
-    """Bases hide what has a lower write id than theirs."""
+    """OutdatedError if a later write has overtaken this one: a base hides lower write ids."""
     by = overtaker(plan, context, scope.store, scope.storage)
     if by is not None:
         reason = "a later write id was committed before locks were acquired"
@@ -235,7 +236,7 @@ def _undo(
     engine: Engine,
     error: BaseException,
 ) -> None:
-    """The earlier statements of a block may be committed still: nothing of this one may stay."""
+    """Remove the files of a failed statement, whose block may go on; else lose the block."""
     try:
         engine.undo(plan, context)
     except AcidSqlError:
@@ -243,7 +244,7 @@ def _undo(
 
 
 def altered() -> AnalysisError:
-    """What a statement is told that met DDL again and again."""
+    """The error of a statement whose tables were altered in each of its attempts."""
     return AnalysisError(
         "a table of the statement was altered again and again while it waited",
         hint="Run the statement again.",

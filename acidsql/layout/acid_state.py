@@ -24,6 +24,7 @@ from acidsql.layout.dir_names import (
 )
 from acidsql.layout.listing import DataFile, ListedFile, data_file, directory_files
 from acidsql.model.ids import WriteId
+from acidsql.model.names import TableName
 from acidsql.model.snapshot import Range, ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 
@@ -114,6 +115,14 @@ def _overlap(one: BaseDir | DeltaDir, other: BaseDir | DeltaDir) -> bool:
     return lowest_write_id(one) <= highest_write_id(other) and lowest_write_id(
         other
     ) <= highest_write_id(one)
+
+
+def older_store_hint(table: TableName) -> str:
+    """What helps where the store is older than the files."""
+    return (
+        "Restore the newer store, or run MSCK REPAIR TABLE"
+        f" {table}, which takes in the writes that are there."
+    )
 
 
 def not_enough_history(valid_write_ids: ValidWriteIdList) -> StorageError:

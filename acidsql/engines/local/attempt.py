@@ -13,11 +13,11 @@ from acidsql.ports.storage import Storage
 
 
 class Attempt:
-    """Directories below ``location``, under names that say whose they are.
+    """Directories below ``location``, under hidden names that hold the compactor's txn id.
 
-    The cleaner removes those of transactions that have ended. So a compactor which slept through
-    its time-out may find files of its own gone: it must publish nothing then, since a base with
-    less than all rows hides the others.
+    The cleaner removes the hidden directories of transactions that have ended. So a compactor that
+    overslept its time-out may find its files gone. It must publish nothing then, since a base that
+    lacks rows would hide them.
     """
 
     def __init__(
@@ -30,19 +30,20 @@ class Attempt:
         self._location, self._storage = location, storage
         self._require_open = require_open
         self.name = compaction_attempt(txn_id, uuid.uuid4().hex)
-        """Of this attempt alone, in this or any other directory."""
+        """Unique to this attempt, in every directory."""
 
     def hidden(self, name: str) -> str:
-        """Where the directory ``name`` is until it is published."""
+        """The path of the directory ``name`` before it is published."""
         return f"{self._location}/{self.name}_{name}"
 
     def publish(self, written: Mapping[str, Collection[str]]) -> None:
-        """Give directories their names, if all the files ``written`` are there; else StorageError.
+        """Rename the directories to their names, the keys of ``written``.
 
-        What ``require_open`` raises, if the compactor's transaction has ended: another table may
-        have taken the place of the one that was compacted.
-        None is renamed before all of them are known to be whole. The cleaner renames before it
-        removes, so what it takes away after that cannot be renamed here.
+        StorageError if one of their files is missing. What ``require_open`` raises, if the
+        compactor's transaction has ended: another table may stand in the place of the compacted
+        one. All directories are checked before the first is renamed. The cleaner renames a
+        directory before it removes it, so a directory that it takes after the check cannot be
+        renamed here.
         """
         if self._require_open is not None:
             self._require_open()
@@ -50,13 +51,13 @@ class Attempt:
             there = {file.path for file in self._storage.list_files(self.hidden(name))}
             if not there.issuperset(files):
                 raise StorageError(
-                    f"{self.hidden(name)} was taken away while it was written",
-                    hint="The compaction had timed out; another one will do its work.",
+                    f"files of {self.hidden(name)} were removed while the compaction wrote it",
+                    hint="The compaction had timed out. Another one will do its work.",
                 )
         for name in written:
             self._storage.rename(self.hidden(name), f"{self._location}/{name}")
 
     def discard(self, names: Collection[str]) -> None:
-        """Remove what is still hidden."""
+        """Remove the directories that are still hidden."""
         for name in names:
             self._storage.remove(OwnPath.of(self._location, self.hidden(name)))

@@ -60,18 +60,19 @@ def compact(
     *,
     by_position: bool = True,
 ) -> bool:
-    """Write what the compactor's snapshot selects of its one directory.
+    """Compact the one directory of the compactor's snapshot. False if there is nothing to do.
 
-    False if that is too little to make one of, and nothing is there to be cleaned either.
-
-    Each directory is written whole under a hidden name, which names ``txn_id``, the compactor's
-    own, and then renamed. With Hive 4's names the new name has it too. ``by_position`` is how
-    columns of files match those of a table that does not say.
+    There is something to do if several directories can become one, or if an overwrite or an abort
+    left something for the cleaner. Each new directory is written under a hidden name that holds
+    ``txn_id``, the compactor's own, and is renamed when it is complete. With Hive 4's names the new
+    name holds ``txn_id``, too. ``by_position`` says how columns of files are matched in a table
+    that does not say so itself.
     """
     partition = snapshot.partitions[0]
-    # Not even an open transaction makes something whole of a base that is too new for it.
+    # A base that is newer than the snapshot cannot be compacted, not even while its transaction is
+    # open.
     state = directory_state(replace(snapshot, require_open=None), partition, txns, storage)
-    if not _enough(plan, state):
+    if not _can_merge(plan, state):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
     attempt = Attempt(partition.location, storage, txn_id, snapshot.require_open)
@@ -90,8 +91,11 @@ def compact(
     return True
 
 
-def _enough(plan: CompactPlan, state: AcidState) -> bool:
-    """Whether there is more than one thing to make one of (Hive CompactorMR)."""
+def _can_merge(plan: CompactPlan, state: AcidState) -> bool:
+    """Whether several directories can become one (Hive CompactorMR).
+
+    A major compaction merges original files, too.
+    """
     deltas, deletes = len(state.deltas), len(state.delete_deltas)
     if plan.type == "major":
         return bool(state.originals) or deltas + deletes + (state.base is not None) > 1
@@ -100,9 +104,11 @@ def _enough(plan: CompactPlan, state: AcidState) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Directory:
-    """An output directory: which buckets it has, and how and from what each comes about.
+    """An output directory: its buckets, and the function and the files that each is merged by and
+    from.
 
-    One that is ``needed`` is made even if no event is left for it.
+    ``compacted`` adds the file that marks a compacted base. A ``needed`` directory is made even if
+    no event is left for it.
     """
 
     name: str
@@ -114,7 +120,7 @@ class _Directory:
 
 
 class Compaction:
-    """The files of one directory that a snapshot selects, to be written anew."""
+    """The compaction of one directory: merges the files that a snapshot selects."""
 
     def __init__(
         self,
@@ -137,7 +143,7 @@ class Compaction:
         self.attempt = attempt
 
     def major(self) -> None:
-        """Everything into a base; what was deleted is left out."""
+        """Merge everything into a base, without the deleted rows."""
         ids = [highest_write_id(d.directory) for d in self._directories]
         highest = max(ids, default=FIRST_BASE_WRITE_ID)
         inserts = self._inserts(with_base=True)
@@ -153,9 +159,9 @@ class Compaction:
         self._write([_Directory(base.name, buckets, merge, inserts, compacted=True)])
 
     def minor(self) -> None:
-        """Deltas into one, delete deltas into one; the base stays."""
+        """Merge the deltas into one and the delete deltas into one; the base stays."""
         delete_delta, delta = self._deltas(merge_minor_deletes)
-        # A compaction that stopped between its two directories left the one that need not be made.
+        # An earlier compaction may have stopped after the first of its two directories.
         directories = []
         if not _is_made(delete_delta.name, self.state.delete_deltas):
             directories.append(delete_delta)
@@ -164,16 +170,16 @@ class Compaction:
         self._write(directories)
 
     def fold(self) -> None:
-        """`minor`, for what nobody else reads yet, without deletes of rows of the same write id.
+        """Merge as `minor` does, but without deletes of rows of the same write id.
 
-        Both directories are made, even if no event is left for one of them: readers are to find
-        these, not those that they replace.
+        Nobody else reads these directories yet. Both new ones are made, even without events:
+        readers must find them in the place of the old ones.
         """
         made = self._deltas(merge_others_deletes)
         self._write([replace(directory, needed=True) for directory in made])
 
     def _deltas(self, merge_deletes: MergeDeletes) -> tuple[_Directory, _Directory]:
-        """The one delete delta and the one delta of all that there are."""
+        """The delete delta and the delta that the present ones are merged into."""
         merged = [d.directory for d in (*self.state.deltas, *self.state.delete_deltas)]
         low, high = min(map(lowest_write_id, merged)), max(map(highest_write_id, merged))
         inserts = self._inserts(with_base=False)
@@ -211,7 +217,7 @@ class Compaction:
         return sorted(b for b in found if b is not None)
 
     def _write(self, directories: Sequence[_Directory]) -> None:
-        """The directories, none of them visible before all are written."""
+        """Write the directories; none becomes visible before all are complete."""
         try:
             filled = {d.name: self._fill(d) for d in directories}
             self.attempt.publish({name: files for name, files in filled.items() if files})
@@ -219,7 +225,7 @@ class Compaction:
             self.attempt.discard([d.name for d in directories])
 
     def _fill(self, directory: _Directory) -> list[str]:
-        """Write the files under the hidden name, these; none if no bucket has an event left."""
+        """Write a directory under its hidden name. Its files' names; [] if no event is left."""
         hidden = self.attempt.hidden(directory.name)
         self.storage.make_directory(hidden)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -268,7 +274,7 @@ class Compaction:
 
 
 def _is_made(wanted: str, found: Sequence[SelectedDir]) -> bool:
-    """Whether there is just one directory, of that name but for whose transaction made it."""
+    """Whether one directory is there, and has the wanted name; its visibility id may differ."""
     if len(found) != 1 or not isinstance(found[0].directory, DeltaDir):
         return False
     delta = parse_delta(wanted)

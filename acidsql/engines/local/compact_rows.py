@@ -1,4 +1,4 @@
-"""Compaction of an insert-only table: whole files into one per bucket; no row has an event."""
+"""Compaction of an insert-only table: the files of a bucket become one. They hold no events."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def compact_rows(
     visibility_id: TxnId,
     attempt: Attempt,
 ) -> None:
-    """Make a base of everything, or one delta of the deltas.
+    """Merge everything into a base, or the deltas into one delta.
 
-    The name ends at the highest write id that was read, so that nothing else is covered, or in a
-    visibility id other than NO_TXN; the directory is written whole under a hidden name and then
-    renamed.
+    The new name goes up to the highest write id that was read, so that the directory covers nothing
+    else. A visibility id other than NO_TXN is added to it. The directory is written under a hidden
+    name and renamed when it is complete.
     """
     major = plan.type == "major"
     bases = (state.base,) if major and state.base is not None else ()
@@ -80,7 +80,7 @@ def _merge(
     snapshot: TableSnapshot,
     storage: Storage,
 ) -> None:
-    """One file of the rows of several, in their order."""
+    """Write the rows of several files into one, in the order of the files."""
     path = local_draft(output, storage)
     table = snapshot.table
     if table.format is FileFormat.TEXT:
@@ -101,7 +101,7 @@ def _merge(
 
 
 def _join_lines(paths: Sequence[str], output: str, storage: Storage) -> None:
-    """The lines of files behind one another; a last line may lack its end."""
+    """Write the lines of the files one after another, and a line feed where the last lacks it."""
     for path in paths:
         if path.rpartition(".")[2] in _COMPRESSED_TEXT:
             raise UnsupportedStatementError(f"compressed text cannot be compacted: {path}")

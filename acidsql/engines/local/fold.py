@@ -1,8 +1,9 @@
-"""What a transaction deleted of its own rows is taken out of its files, before its commit.
+"""Rows that a transaction inserted and deleted again leave its files before the commit.
 
-Its statements left `delta_W_W_S` and `delete_delta_W_W_S`. Of these come `delta_W_W` and
-`delete_delta_W_W`, the names that a minor compaction of one write id gives: every reader prefers
-them to those with statement ids (AcidUtils.getAcidState), as long as both are there.
+The transaction's statements wrote `delta_W_W_S` and `delete_delta_W_W_S`. They are merged into
+`delta_W_W` and `delete_delta_W_W`, the names that a minor compaction of one write id gives. While
+both kinds are there, every reader prefers these to names with statement ids
+(AcidUtils.getAcidState).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def fold(
         for place in snapshot.partitions:
             state = _own(directory_state(snapshot, place, txns, storage), write_id)
             if not state.delete_deltas:
-                continue  # overwritten since
+                continue  # an overwrite has replaced these rows since
             made += [OwnPath(place.location, n) for n in _names(write_id)]
             attempt = Attempt(place.location, storage, txn_id, snapshot.require_open)
             work = Compaction(
@@ -66,7 +67,7 @@ def fold(
 
 
 def _own(state: AcidState, write_id: WriteId) -> AcidState:
-    """What statements with this write id left; nothing where it has overwritten the rest."""
+    """The directories of this write id's statements; none if one of them overwrote the place."""
     return AcidState(
         deltas=tuple(d for d in state.deltas if _is_of(d, write_id)),
         delete_deltas=tuple(d for d in state.delete_deltas if _is_of(d, write_id)),
@@ -83,7 +84,7 @@ def _names(write_id: WriteId) -> list[str]:
 
 
 def _discard(paths: Sequence[OwnPath], snapshot: TableSnapshot, storage: Storage) -> None:
-    """Remove what is sure to be of this transaction. Never raises."""
+    """Remove the paths if the transaction is still open: then they are its own. Never raises."""
     try:
         if snapshot.require_open is not None:
             snapshot.require_open()

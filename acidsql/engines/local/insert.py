@@ -21,7 +21,7 @@ from acidsql.ports.engine import TableSnapshot, WriteContext
 def insert_literals(
     plan: InsertPlan, rows: LiteralRows, target: Target, context: WriteContext
 ) -> list[OutputFile]:
-    """Write the rows; their files, not yet published."""
+    """Write the rows. Their files, not yet published."""
     snapshot = context.read.tables[plan.table]
     table = literal_table(plan, rows, snapshot.table)
     numbers: dict[str, int] = {}

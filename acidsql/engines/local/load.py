@@ -1,4 +1,4 @@
-"""LOAD DATA: files as they are, copied under hidden names; the session removes what was moved."""
+"""LOAD DATA: files are copied under hidden names; after the commit moved originals are removed."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
 
 
 def input_files(plan: LoadPlan, storage: Storage) -> list[str]:
-    """The files that a path means: itself, or those directly below that are not hidden.
+    """The files that the path names: the file itself, or the files directly below a directory.
 
-    AnalysisError if there is none, or if there are directories among them.
+    Hidden files are left out. AnalysisError if there is no file, or if there are directories among
+    them.
     """
     if plan.local:
         with _clear_errors(plan.path):
@@ -126,9 +127,9 @@ def _clear_errors(path: str) -> Iterator[None]:
 
 
 def _checked(stream: BinaryIO, path: str, table: Table) -> int:
-    """The rows of a file, 0 for text. InvalidValueError if it does not fit the table.
+    """How many rows a file has; 0 for text. InvalidValueError if it does not fit the table.
 
-    Hive looks at the format only; columns that do not fit would come out as nulls there.
+    Hive checks the format only: it reads columns that do not fit as nulls.
     """
     match table.format:
         case FileFormat.ORC:

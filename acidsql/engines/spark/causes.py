@@ -10,7 +10,7 @@ from typing import Any
 from acidsql.engines.spark.gateway import java_errors
 
 _DEPTH = 30
-"""Java allows a chain to be a circle."""
+"""How many causes are followed: in Java a chain of causes may be a circle."""
 _LINE = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)): (.*)$", re.M)
 
 
@@ -25,22 +25,22 @@ class Cause:
     message: str
 
     def has(self, *conditions: str) -> bool:
-        """Whether it is of one of these conditions, or of one below them."""
+        """Whether its condition is one of these, or a subcondition of one."""
         return any(self.condition == c or self.condition.startswith(f"{c}.") for c in conditions)
 
 
 def causes(error: BaseException) -> tuple[Cause, ...]:
-    """The exception and what caused it, outermost first.
+    """The exception and its causes, outermost first.
 
-    By the objects in the JVM. Without a gateway to it, by what the exception says of itself and by
-    the lines of its text that begin as Java prints an exception.
+    They are read from the objects in the JVM. Without a gateway to it they are read from the Python
+    exception, and from the lines of its text that begin as Java prints an exception.
     """
     thrown = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    found = tuple(_thrown(thrown)) if thrown is not None else ()
-    return found or tuple(_told(error))
+    found = tuple(_from_jvm(thrown)) if thrown is not None else ()
+    return found or tuple(_from_text(error))
 
 
-def _thrown(thrown: Any) -> Iterator[Cause]:
+def _from_jvm(thrown: Any) -> Iterator[Cause]:
     for _ in range(_DEPTH):
         if thrown is None:
             return
@@ -52,7 +52,7 @@ def _thrown(thrown: Any) -> Iterator[Cause]:
             return
 
 
-def _told(error: BaseException) -> Iterator[Cause]:
+def _from_text(error: BaseException) -> Iterator[Cause]:
     text = str(error)
     yield Cause(type(error).__name__, _condition(error), text)
     for match in _LINE.finditer(text):

@@ -1,10 +1,10 @@
-"""What the time is, who asks, and in which database: one answer in all jobs of a statement.
+"""The time, the user and the database of a statement: the same ones in all of its jobs.
 
 Spark fixes current_timestamp() and its kin for one job, when it optimises that job's plan. A
-statement may take several jobs, and a Result may be read twice. So they are replaced by their
-values in the analysed plan, where Spark has decided already what is a function and what a column of
-that name, and where the functions of registered frames and views stand too. The current database is
-the session's, which Spark does not know.
+statement may take several jobs, and a Result may be read twice. So these functions are replaced by
+their values in the analysed plan. There Spark has told functions from columns of the same name, and
+the plan holds the functions of registered frames and views, too. The current database is that of
+our session, which Spark does not know.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ASKED = (
     *("current_timestamp()", "now()", "current_date()", "localtimestamp()", "current_timezone()"),
     *("current_user()", "current_catalog()"),
 )
-"""Whatever Spark has for the session's own circumstances; other names are the same expressions."""
+"""Spark's functions of the moment and the session; other names mean the same expressions."""
 
 _TIMES = tuple(f"current_time({precision})" for precision in range(7))
 """Of Spark 4.1 and later."""
@@ -43,7 +43,7 @@ class Clock:
     database: str
 
     def fixed(self, frame: DataFrame) -> DataFrame:
-        """The frame with values for what depends on the moment; itself if nothing does."""
+        """The frame with these functions replaced by values; the frame itself if it has none."""
         done = by_gateway(
             self.spark,
             lambda jvm: self._fixed(jvm, frame),
@@ -57,7 +57,8 @@ class Clock:
         if not plan.containsPattern(asks):
             return None
         values = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(self._values)
-        # What is left has another session's time zone in it, or is new to this file.
+        # What is left has another session's time zone in it, or is a function that this file does
+        # not know.
         told = self._computed(jvm, plan.transformAllExpressionsWithSubqueries(values))
         told.setAnalyzed()
         of_rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows
@@ -65,7 +66,7 @@ class Clock:
 
     @cached_property
     def _values(self) -> Any:
-        """A java.util.Map: Spark's expressions to the literals they are in this statement."""
+        """A java.util.Map from Spark's expressions to their literals in this statement."""
         jvm: Any = self.spark._jvm
         functions = (*_ASKED, *_TIMES) if self._has_times else _ASKED
         asked = self._plan((*functions, _DATABASE))

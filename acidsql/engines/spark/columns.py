@@ -1,4 +1,4 @@
-"""Columns as Spark's ORC reader hands them out → as a query sees them."""
+"""Columns as Spark's ORC reader returns them → as a query sees them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
 _TIMESTAMP = PrimitiveType("timestamp")
 CHAR_METADATA = "__CHAR_VARCHAR_TYPE_STRING"
-"""How Spark remembers that a string column is a char(n), and pads what it is compared with, or a
-varchar(n).
+"""The metadata by which Spark knows that a string column is a char(n) or varchar(n).
+
+With a char(n) Spark pads the values that it compares the column with.
 """
 
 
@@ -35,10 +36,10 @@ Leaf = Callable[[str, ColumnType], str | None]
 def seen_columns(
     spark: SparkSession, kinds: Sequence[ColumnType]
 ) -> Callable[[str, ColumnType], str]:
-    """What turns an expression as read into the value a query sees, for columns of these types.
+    """A function that turns the expression of a column as read into the one that a query sees.
 
-    Timestamps become wall-clock time, and char(n) has its padding, which ORC's reader may take
-    off.
+    ``kinds`` are the types of all columns to be turned. Timestamps become wall-clock time; char(n)
+    gets its padding, which ORC's reader may take off.
     """
     has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
     is_utc = not has_timestamps or session_is_utc(spark)
@@ -67,16 +68,16 @@ def _padded(expression: str, kind: ColumnType) -> str | None:
 
 
 def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
-    """The frame whose columns know their char(n) and varchar(n), for CREATE TABLE AS SELECT.
+    """The frame with each char(n) and varchar(n) noted in its columns, for CREATE TABLE AS SELECT.
 
-    Spark compares char(n) as it demands: trailing spaces do not count.
+    Spark then compares char(n) as it must: trailing spaces do not count.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
 
     texts = {c.name: {CHAR_METADATA: str(c.type)} for c in columns if isinstance(c.type, CharType)}
     if not texts:
         return frame
-    # Not by withMetadata, which takes a dot in a name for the way to a field.
+    # Not by withMetadata, which takes a dot in a name for the access to a field.
     return frame.select(
         *(
             F.col(quote(n)).alias(n, **({"metadata": texts[n]} if n in texts else {}))
@@ -86,7 +87,7 @@ def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:
 
 
 def rebuilt(expression: str, kind: ColumnType, leaf: Leaf) -> str:
-    """The expression with what ``leaf`` makes of its leaves, None standing for no change.
+    """The expression with each leaf as ``leaf`` rewrites it; None from ``leaf`` changes nothing.
 
     >>> double = lambda e, k: f"2 * {e}" if str(k) == "int" else None
     >>> rebuilt("a", ArrayType(PrimitiveType("int")), double)

@@ -18,15 +18,16 @@ from acidsql.model.types import (
 )
 
 _DIGITS_MAX = 18
-"""Spark compares decimals of so many digits without rounding either side."""
+"""Up to this many digits Spark compares decimals without rounding either side."""
 
 
 def conditions(
     predicates: Sequence[Predicate], columns: Sequence[Column], values: Mapping[str, str]
 ) -> Iterator[str]:
-    """What Spark's own comparison says too of every row that satisfies them.
+    """The predicates as conditions of Spark SQL, which every row that meets them meets, too.
 
-    ``values`` gives the expression of a column's value by its name.
+    A predicate that Spark might compare in another way gives none. ``values`` gives the expression
+    of a column's value by the column's name.
     """
     kinds = {c.name: c.type for c in columns}
     known = (p for p in predicates if p.column in kinds)
@@ -50,7 +51,7 @@ def _literal(text: str, kind: ColumnType) -> str | None:
             return literal(text)
         case DecimalType(precision, scale) if precision <= _DIGITS_MAX:
             number = Decimal(text)
-            # The size first: Python rounds no more digits than its context has.
+            # The size comes first: round() fails on more digits than Python's decimal context has.
             if abs(number) >= 10 ** (precision - scale) or number != round(number, scale):
                 return None
             return f"cast('{number:f}' as {spark_type(kind)})"

@@ -1,8 +1,9 @@
-"""Deleted rows left out of a scan.
+"""A scan without the deleted rows.
 
-Few deletes are read here. Where they lie close together they become a bitmap that the scan's filter
-looks up, elsewhere one bigint each, broadcast for an anti join. Many are read by Spark and joined
-on the key columns themselves, which lets Spark sort and merge.
+Delete files up to `BROADCAST_BYTES_MAX` are read by the driver. Where the deleted rows lie close
+together they become a bitmap, which the scan's filter looks up. Others become one bigint each,
+broadcast for an anti join. More deletes are read by Spark and joined on the key columns themselves,
+which lets Spark sort and merge.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ BROADCAST_BYTES_MAX = 64 << 20
 """Delete files up to this size in all are read by the driver; about 10 million row ids."""
 
 _KEPT_MAX, _KEPT_KEYS_MAX = 8, 1 << 20
-"""64 MiB at most."""
+"""How many filters are kept, and up to how many keys a kept one has: 64 MiB at most."""
 
 Filter = Callable[["DataFrame"], "DataFrame"]
 
@@ -52,7 +53,7 @@ _BUCKET_BITS = 24
 class KeyPacking:
     """How partition, write id, bucket property and row number share 63 bits.
 
-    A row that has no room for its key cannot be among the deleted, if those all `holds`.
+    If every deleted row's key fits (`holds`), a row whose key does not fit is not deleted.
     """
 
     partition_bits: int
@@ -60,7 +61,7 @@ class KeyPacking:
 
     @property
     def row_bits(self) -> int:
-        """What is left for the row number; the bucket property needs its two 12-bit numbers."""
+        """The bits left for the row number; the bucket property takes its two 12-bit numbers."""
         return 63 - _BUCKET_BITS - self.partition_bits - self.write_id_bits
 
     def expression(self, *, partitioned: bool) -> str:
@@ -99,10 +100,10 @@ class KeyPacking:
 
 
 class KeptFilters:
-    """What left out the last few sets of packed keys, each made once.
+    """The filters for the last few sets of deleted keys, each made once.
 
-    Handing 60,000 keys to Spark takes longer than reading them. They are told apart by what they
-    are, not by the files they came from, so that no file system's idea of identity is trusted.
+    Handing 60,000 keys to Spark takes longer than reading them. A set is recognised by a digest of
+    its keys, not by the files it came from, so that no file system's idea of identity is trusted.
     """
 
     def __init__(self) -> None:
@@ -112,7 +113,7 @@ class KeptFilters:
     def filter(
         self, packed: np.ndarray, made_for: tuple[object, ...], make: Callable[[], Filter]
     ) -> Filter:
-        """The filter of these keys, for the same other things as before, or a new one."""
+        """The filter of these keys: one that is kept for equal ``made_for``, or a new one."""
         key = (hashlib.sha256(packed.tobytes()).digest(), *made_for)
         with self._guard:
             if key in self._kept:
@@ -127,7 +128,7 @@ class KeptFilters:
         return made
 
     def clear(self) -> None:
-        """Let go of all of them."""
+        """Forget all filters."""
         with self._guard:
             self._kept.clear()
 
@@ -180,7 +181,7 @@ def _anti_join(spark: SparkSession, packed: np.ndarray, key: str) -> Filter:
 def read_deleted(
     selection: Selection, write_ids: ValidWriteIdList, storage: Storage
 ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
-    """The row ids that visible delete events name: partition index and the id's columns."""
+    """The deleted row ids that the snapshot sees: their partitions' indexes, and their parts."""
     tables = [
         _visible(read_deletes(source_of(f.path, storage), f.path), f, write_ids)
         for f in selection.deletes
@@ -224,7 +225,7 @@ def _joined(
     *,
     partitioned: bool,
 ) -> DataFrame:
-    """Too many to broadcast: the delete files are read by Spark, whose join decides how."""
+    """The anti join for deletes that are too many to broadcast: Spark reads their files."""
     frames = [
         _delete_events(
             spark, snapshot, [f for f in selection.deletes if f.partition == index]

@@ -30,7 +30,7 @@ _FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
 _PART = re.compile(r"`((?:[^`]|``)*)`")
 _JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
 _BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error\.")
-"""It would be of no use: what is written is computed under ANSI rules whatever is set."""
+"""Advice of Spark's that does not hold here: writes are always computed under ANSI rules."""
 _MISSING = ("FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND")
 _MISSING_CLASSES = frozenset({"FileNotFoundException", "NoSuchFileException"})
 _UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER")
@@ -47,7 +47,7 @@ _CORRUPT_CLASSES = frozenset(
         "ZStdException",
     }
 )
-"""What readers throw over bytes that cannot be right. Of others the reader may be the reason."""
+"""What readers throw over bytes that cannot be right. Others may be the reader's own errors."""
 _VALUE = (
     "ARITHMETIC_OVERFLOW",
     "BINARY_ARITHMETIC_OVERFLOW",
@@ -68,9 +68,10 @@ _TAKEN_BY_NAME = {
 
 @contextlib.contextmanager
 def clear_errors() -> Iterator[None]:
-    """Every exception of Spark, as ours: one line of fact, Spark's own words as the detail.
+    """Raise every exception of Spark as an AcidSqlError: a fact in one line, Spark's words as
+    detail.
 
-    For what needs Spark: ForkError in a child whose parent has started it.
+    For a block that needs Spark: ForkError in a forked child whose parent has started it.
     """
     require_own_spark()
     with only_ours():
@@ -79,7 +80,7 @@ def clear_errors() -> Iterator[None]:
 
 @contextlib.contextmanager
 def only_ours() -> Iterator[None]:
-    """The same around all that an engine does, which may need no Spark."""
+    """`clear_errors` for a block that may need no Spark, so without its ForkError."""
     try:
         yield
     except AcidSqlError:
@@ -101,7 +102,7 @@ def _is_of_spark(error: Exception) -> bool:
 
 
 def _is_interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C came first: PySpark then cancels all jobs, and its clean-up meets that."""
+    """Whether Ctrl-C is behind it: PySpark cancels all jobs then, and its clean-up fails."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__context__
     return error is not None
@@ -134,9 +135,10 @@ def clear_error(error: Exception) -> AcidSqlError:
 
 
 def is_gone(error: BaseException) -> bool:
-    """Whether it is the way to Spark's Java process that failed.
+    """Whether the error says that Spark's Java process cannot be reached.
 
-    Of the first call that fails so, py4j tells no more than that: then another one is made.
+    The first call that fails for that raises py4j's general error. So a second call is made, to
+    find out.
     """
     if isinstance(error, java_errors(ConnectionError, name="Py4JNetworkError")):
         return True
@@ -153,9 +155,9 @@ def is_gone(error: BaseException) -> bool:
 
 
 def _of_worker(chain: Sequence[Cause]) -> AcidSqlError | None:
-    """An exception of a Python worker: ours if it was one of ours, else the end of its traceback.
+    """The error of a Python worker: our own if it raised one, else the end of its traceback.
 
-    The last of our errors in its text counts: lines before it are what led there.
+    The last of our errors in the text counts: those before it are its causes.
     """
     for cause in chain:
         if cause.name != "PythonException":
@@ -168,14 +170,15 @@ def _of_worker(chain: Sequence[Cause]) -> AcidSqlError | None:
 
 
 def _of_file(chain: Sequence[Cause]) -> AcidSqlError | None:
-    """A file that is missing, is damaged, or cannot be read for a reason of its reader's."""
+    """The error for a file that is missing or damaged, or that its reader cannot read."""
     missing = [c for c in chain if c.has(*_MISSING) or c.name in _MISSING_CLASSES]
     if missing:
         return SnapshotExpiredError(
             f"a file of the snapshot is gone: {_file(missing[0].message)}",
             detail=first_line(missing[0].message),
-            hint="A read that has timed out is not protected from the cleaner, nor one of another"
-            " warehouse's store. Run it again; if the error stays, the table has lost a file.",
+            hint="The cleaner may remove files that a read needs once the read has timed out, or if"
+            " it uses another warehouse's store. Run the query again; if the error stays, the table"
+            " has lost a file.",
         )
     file = next((_file(c.message) for c in chain if c.has(*_UNREADABLE)), None)
     if any(c.name in _CORRUPT_CLASSES for c in chain):
@@ -209,14 +212,18 @@ def _worker_error(traceback: str) -> ExecutionError:
 
 
 def _unknown_column(error: Exception) -> ColumnNotFoundError:
-    """Its parts tell the session where to look for it; only the user's own columns are named."""
+    """The error for a column that Spark cannot find; of its proposals only the user's columns are
+    named.
+
+    By its ``parts`` the session finds the column's place in the text.
+    """
     parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     parts = tuple(p.replace("``", "`") for p in _PART.findall(parameters.get("objectName", "")))
     names = parameters.get("proposal", "").split(", ")
     near = [n.replace("`", "") for n in names if n and "__acidsql_" not in n]
     unknown = ColumnNotFoundError(
         f'column "{".".join(parts)}" not found',
-        hint=f"What comes nearest: {', '.join(near)}." if near else None,
+        hint=f"Similar columns: {', '.join(near)}." if near else None,
         code=10002,
     )
     unknown.parts = parts
@@ -234,14 +241,14 @@ def _unbound(error: Exception) -> AnalysisError:
 
 
 def first_line(text: str) -> str:
-    """What a text of Spark's says first, without what only Java needs."""
+    """The first line of a text of Spark's, without what only Java needs."""
     text = _JAVA_CALL.sub("", text, count=1)
     line = next((part for part in text.splitlines() if part.strip()), text).strip()
     return re.sub(r"\s*SQLSTATE: \w+.*$", "", _BYPASS.sub("", line))
 
 
 def _root(chain: Sequence[Cause]) -> str | None:
-    """What the chain begins with, in one line."""
+    """The innermost cause in one line; None if the exception has no cause."""
     root = chain[-1]
     return f"{root.name}: {first_line(root.message)}" if len(chain) > 1 else None
 

@@ -1,7 +1,8 @@
-"""Rows that are computed once, whatever happens to those who read them.
+"""Rows that are computed once, for several jobs that read them.
 
-A cache (`persist`) is no such thing: what is evicted, or lost with an executor, is computed again,
-and rand(), a LIMIT without an order or a file that was replaced meanwhile give other rows then.
+A cache (`persist`) does not promise that. Rows that are evicted from it, or lost with an executor,
+are computed again; then rand(), a LIMIT without an order or a file that was replaced meanwhile give
+other rows.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _log = logging.getLogger(__name__)
 def evaluated(frame: DataFrame) -> Iterator[DataFrame]:
     """The rows of one evaluation, for as many jobs as the block runs.
 
-    They lie in the executors, in memory or on disk, and cannot be computed again: where some are
-    lost with their executor, the jobs that want them fail with ExecutionError.
+    The rows lie in the executors, in memory or on disk, and cannot be computed again. If some are
+    lost with their executor, the jobs that need them fail with ExecutionError.
     """
     with clear_errors():
         fixed = frame.localCheckpoint(eager=True)
@@ -47,7 +48,7 @@ def is_deterministic(frame: DataFrame) -> bool:
 
 
 def _release(fixed: DataFrame) -> None:
-    """Let go of the rows now; else Spark does once nobody knows of them. Never raises."""
+    """Free the rows now; otherwise Spark frees them once the frame is collected. Never raises."""
     plan = getattr(fixed, "_jdf", None)
     if plan is None:
         return

@@ -14,13 +14,17 @@ WHOLE = {
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
 }
-"""Reader options by which every file of a snapshot is read or the read fails, whatever the session
-says: a file passed over would lose its rows, or bring back those its deletes took away.
+"""Reader options under which a read fails rather than skip a file, whatever the session says.
+
+A skipped file would lose its rows, or bring back those that it deletes.
 """
 
 
 def is_visible(write_ids: ValidWriteIdList) -> str:
-    """True of the events that a snapshot sees; written so that Spark cannot push it down either."""
+    """A condition for the events that a snapshot sees.
+
+    Wrapped, so that Spark does not push it down.
+    """
     current = "coalesce(currentTransaction, -1)"
     seen = f"{current} <= {write_ids.high_watermark}"
     hidden = ", ".join(map(str, write_ids.exceptions))
@@ -28,11 +32,12 @@ def is_visible(write_ids: ValidWriteIdList) -> str:
 
 
 def operation_is(operation: int, leaf: str) -> str:
-    """True of the events of an operation, and so written that it is worth its price.
+    """A condition for the events of an operation, in a form that does two things more.
 
-    Spark's reader can read ACID files only if the scan needs all six columns: so each is mentioned,
-    with one leaf of ``row``, where no event ever gets. And Spark must not be able to push it down,
-    because that would overwrite the search argument: so the first condition is wrapped.
+    Spark's reader can read ACID files only if the scan needs all six columns. So the condition
+    mentions each of them, and one leaf of ``row``, in a part that no event reaches. Spark must not
+    push the condition down, because that would overwrite the search argument. So its first part is
+    wrapped.
     """
     others = "(originalTransaction | bucket | rowId | currentTransaction) > 0"
     return (

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ID_TYPES = ("bigint", "int", "bigint")
-"""Of the row id columns."""
+"""The types of the row id columns."""
 
 _OPTIONS = {
     **WHOLE,
-    "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days and does not say so
+    "orc.proleptic.gregorian.default": "true",  # Hive 3 writes such days without saying so
     "orc.force.positional.evolution": "false",  # names are the files' own, see groups.py
 }
 
@@ -39,7 +39,10 @@ Convert = Callable[[str, ColumnType], str]
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Rows with their row ids, PARTITION where there are partitions, and what gives each column."""
+    """Rows with their row ids, and PARTITION where there are partitions.
+
+    ``values`` are the expressions of the table's columns.
+    """
 
     frame: DataFrame
     values: tuple[str, ...]
@@ -57,7 +60,7 @@ class EventScan:
     partitioned: bool
 
     def read(self, group: FileGroup) -> Events:
-        """The insert events of a group, those of hidden write ids left out."""
+        """The insert events of a group, without those of hidden write ids."""
         if group.schema.plain:
             return self._plain(group)
         columns = self.snapshot.table.columns
@@ -65,18 +68,18 @@ class EventScan:
         row = ", ".join(f"{quote(c.name)}: {storage_type(c.type)}" for c in found if c is not None)
         scan = self._reader(group, EVENTS.format(row=row))
         values = tuple(self._value(c, f, "row.") for c, f in zip(columns, found, strict=True))
-        wanted = [*self._asked_for(values), self._is_insert(found), self._is_visible(group)]
-        # The condition is what keeps all six columns in a scan. Spark takes what a correlated
-        # subquery compares with from below the conditions beside it, of which ours would be one
-        # (RewriteCorrelatedScalarSubquery). No condition is moved below an OFFSET; the OFFSET is
-        # optimised away when that is done.
+        wanted = [*self._query_conditions(values), self._is_insert(found), self._is_visible(group)]
+        # The condition keeps all six columns in a scan. When Spark rewrites a correlated subquery,
+        # it takes the compared columns from below the conditions beside it, and ours would be one
+        # of these (RewriteCorrelatedScalarSubquery). Spark moves no condition below an OFFSET, and
+        # optimises this one away after that rewrite.
         frame = scan.where(" and ".join(wanted)).offset(0)
         if self.partitioned:
             frame = with_partition(self.spark, frame, scanned_paths(scan, group.files))
         return Events(frame, values)
 
     def _plain(self, group: FileGroup) -> Events:
-        """Rows of files that hold nothing else, without row ids: nobody asks for them."""
+        """Rows of files without events. Their row ids are null: nobody asks for them."""
         pairs = list(zip(self.snapshot.table.columns, group.schema.columns, strict=True))
         schema = ", ".join(f"{quote(f.name)} {storage_type(f.type)}" for _, f in pairs if f)
         frame = self._reader(group, schema)
@@ -104,11 +107,11 @@ class EventScan:
             value = f"cast({value} as {spark_type(column.type)})"
         return value if found.cut is None else f"substring({value}, 1, {found.cut})"
 
-    def _asked_for(self, values: Sequence[str]) -> Iterator[str]:
-        """The query's own conditions, as far as known.
+    def _query_conditions(self, values: Sequence[str]) -> Iterator[str]:
+        """The query's own conditions, as far as they are known.
 
-        Spark would apply those after ours: to tell inserts, and to look up what is deleted, costs
-        more than to compare.
+        They come first, because to compare is cheap. Spark alone would apply them after ours, which
+        tell inserts and look up deleted rows.
         """
         columns = self.snapshot.table.columns
         by_name = dict(zip((c.name for c in columns), values, strict=True))
@@ -118,7 +121,7 @@ class EventScan:
         return operation_is(INSERT, f"row.{quote(self._leaf(found))}")
 
     def _leaf(self, found: Sequence[FileColumn | None]) -> str:
-        """A column that is read anyway, or a cheap one."""
+        """The column for `operation_is` to mention: one that is read anyway, or a cheap one."""
         pairs = zip(self.snapshot.table.columns, found, strict=True)
         there = [(column, f.name) for column, f in pairs if f is not None]
         used = [name for column, name in there if column.name in self.columns]
@@ -131,7 +134,7 @@ class EventScan:
         return next(iter([n for n in used if n in cheap] or used or cheap or [there[0][1]]))
 
     def _is_visible(self, group: FileGroup) -> str:
-        """Row by row where a file may hold what the snapshot does not see."""
+        """A condition for each row, where a file may hold what the snapshot does not see."""
         if not any(f.row_filter for f in group.files):
             return "true"
         return is_visible(self.snapshot.write_ids)
@@ -167,7 +170,7 @@ def union(scans: Sequence[Events], *, partitioned: bool) -> Events:
 
 
 def column_alias(index: int) -> str:
-    """How a table's column is called beside event columns, whatever its own name is."""
+    """The name of a table's column beside event columns, whatever the user calls it."""
     return f"__c{index}"
 
 

@@ -1,4 +1,4 @@
-"""Structs on their way into a column by SET and its kin: their fields are matched by name."""
+"""Structs that SET, and INSERT in a MERGE, write into a column: fields are matched by name."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _HINT = "Give each field its name, as in named_struct('a', 1, 'b', 2)."
 def with_named_fields(
     job: Job, values: Mapping[str, SqlText], table: Table, source: SqlText
 ) -> dict[str, SqlText]:
-    """The values of these columns, with the fields of structs in the columns' order.
+    """The values, with the fields of structs in the order of their columns.
 
-    Spark's cast goes by position. ``source`` is what may stand behind FROM where the values are
-    computed. AnalysisError where a struct's fields are not called as the column's.
+    Spark's cast goes by position. ``source`` is the FROM clause under which the values are
+    computed. AnalysisError if a struct's fields have other names than the column's.
     """
     kinds = {c.name: c.type for c in table.all_columns}
     structs = [
@@ -50,7 +50,7 @@ def in_order(value: SqlText, column: str, kind: ColumnType, found: DataType) -> 
     changed = _ordered("x0", kind, found, (column,))
     if changed is None:
         return value
-    # The lambda's variable, so that the value is computed once.
+    # The value is the variable of a lambda, so that it is computed once.
     return SqlText.of("get(transform(array((", value, f"\n)), x0 -> {changed}), 0)")
 
 

@@ -30,7 +30,7 @@ class SparkFrame:
 
     @property
     def data_frame(self) -> DataFrame:
-        """The DataFrame itself, to be planned when its owner likes."""
+        """The DataFrame itself, which its owner may plan and read at any time."""
         with clear_errors():
             keep_for_frames(self.frame.sparkSession)
         return self.frame

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 _inherited: list[object] = []
-"""The gateways that were there when this process was forked: one thread there uses each socket."""
+"""The parent's gateways at the time of the fork, whose sockets are used by threads there."""
 
 
 def _note_gateway() -> None:
@@ -48,18 +48,20 @@ def require_own_spark() -> None:
 
 
 def java_errors(*others: type[Exception], name: str = "Py4JError") -> tuple[type[Exception], ...]:
-    """py4j's error of a name, and others, to catch; no error of py4j's where it is not loaded.
+    """The exceptions to catch: py4j's error of this name, and ``others``.
 
-    It is PySpark's way to the JVM, so it is loaded where there is one; Spark Connect has none.
+    Only ``others`` where py4j is not loaded. It is PySpark's way to the JVM, so it is loaded where
+    there is one; Spark Connect has none.
     """
     module = sys.modules.get("py4j.protocol")
     return others if module is None else (*others, getattr(module, name))
 
 
 def by_gateway(spark: SparkSession, make: Callable[[Any], T], otherwise: str) -> T | None:
-    """What is made with the classes of the JVM; None if there is no gateway.
+    """What ``make`` makes with the classes of the JVM; None if there is no gateway.
 
-    None too, and ``otherwise`` is logged, if this Spark's classes are not those that are known.
+    None, too, if this Spark's classes are not those that are known here. Then ``otherwise`` is
+    logged, which says what happens instead.
     """
     jvm = getattr(spark, "_jvm", None)
     if jvm is None:

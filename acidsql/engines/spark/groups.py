@@ -1,7 +1,8 @@
-"""Insert files put together that one scan can read: those of one schema and one form.
+"""Insert files in groups that one scan can read: files of one schema and one form.
 
 Spark's reader is given each file's own names, so that ORC never matches by position: with columns
-pruned it would take the wrong ones. It is given the table's types, since ORC converts as Hive does.
+pruned it would take the wrong ones. The reader is given the table's types, since ORC converts
+values as Hive does.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from acidsql.orc.types import file_columns
 class FileColumn:
     """A table's column as files have it: its name there and the type to read it as.
 
-    ``cut`` is the length beyond which a text is cut off. Where values are ``converted``, the file's
-    statistics are not of what is seen.
+    ``cut`` is the length to which texts are cut. Where values are ``converted``, the file's
+    statistics do not describe what a query sees.
     """
 
     name: str
@@ -40,7 +41,7 @@ class FileColumn:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """For each column of the table the one of the files, or None if they do not have it.
+    """The files' column for each column of the table, or None where they do not have it.
 
     ``plain`` files hold rows, others events.
     """
@@ -65,11 +66,12 @@ def own_schema(table: Table) -> Schema:
 def group_files(
     table: Table, files: Sequence[SelectedFile], *, by_position: bool, row_ids: bool
 ) -> tuple[list[FileGroup], list[SelectedFile]]:
-    """The groups that Spark's reader reads, and the files that it cannot.
+    """The groups that Spark's reader reads, and the files that it cannot read.
 
-    It knows no row numbers, so with ``row_ids`` it cannot read plain files; nor can it read part of
-    a file, nor events whose rows have none of the table's columns. Files without a ``tail`` have
-    the table's schema. StorageError for a column that cannot become what it is now.
+    Spark's reader knows no row numbers, so with ``row_ids`` it cannot read plain files. It cannot
+    read a part of a file, nor events whose rows have none of the table's columns. Files without a
+    ``tail`` have the table's schema. StorageError for a column whose values cannot become the
+    table's type.
     """
     groups: dict[Schema, list[SelectedFile]] = {}
     others = []
@@ -101,7 +103,7 @@ def _schema(table: Table, file: SelectedFile, *, by_position: bool) -> Schema | 
             check_convertible(column, found[at].type, file.path)
             columns.append(_file_column(column, found[at]))
         elif column.name not in there:
-            # Asked for all the same, so that files with and without it are one group.
+            # The column is asked for all the same, so that files with and without it are one group.
             columns.append(FileColumn(column.name, column.type))
         else:
             columns.append(None)

@@ -36,7 +36,7 @@ _BUCKET = "__acidsql_bucket"
 def run_insert(
     plan: InsertPlan, rows: SqlText, job: Job, target: Target, statement_id: StatementId
 ) -> list[OutputFile]:
-    """A delta, not yet published."""
+    """Write the query's rows. Their files, not yet published."""
     table = job.context.tables[plan.table].table
     with ansi(job.spark):
         frame = job.sql(rows)
@@ -55,7 +55,7 @@ def placed_rows(
     values: Mapping[str, SqlText],
     static: Mapping[str, str | None],
 ) -> DataFrame:
-    """The rows as their files hold them, with the texts of their partition values behind."""
+    """The rows as their files hold them, followed by the texts of their partition values."""
     null = SqlText.of("NULL")
     columns = [
         SqlText.of(stored(values.get(c.name, null), c), f" AS {quote_identifier(c.name)}")
@@ -87,7 +87,7 @@ def _partition_text(
         too_long = SqlText.of("char_length(rtrim(", text, f")) > {length}")
         cut = SqlText.of("left(", text, f", {length})")
         text = SqlText.of("CASE WHEN ", too_long, f" THEN raise_error({error}) ELSE ", cut, " END")
-    # Both name the partition of null, and must not come to it as different values.
+    # Both texts name the partition of NULL, so they must become one value.
     return SqlText.of("nullif(nullif(", text, f", ''), '{DEFAULT_PARTITION_VALUE}')")
 
 
@@ -109,7 +109,7 @@ def write_inserted_rows(
     if not placement.count:
         few = rows.coalesce(_writers(rows))
         return run_writers(few.sortWithinPartitions(*partitions) if partitions else few, write)
-    # Random rows that are computed anew, for a lost task, might go to other buckets.
+    # If random rows of a lost task were computed again, they might go to other buckets.
     with nullcontext(rows) if is_deterministic(rows) else evaluated(rows) as once:
         placed = _by_bucket(once, table, placement, partitions)
         return run_writers(placed.sortWithinPartitions(*partitions, _BUCKET), write)
@@ -118,7 +118,7 @@ def write_inserted_rows(
 def write_collected_rows(
     rows: pa.Table, table: Table, target: Target, statement_id: StatementId
 ) -> list[OutputFile]:
-    """Write new rows that the driver holds, as the writer 0 of an unbucketed table."""
+    """Write new rows that the driver holds; in an unbucketed table the driver is writer 0."""
     with Output(target) as output:
         write_batch(output, rows, table, statement_id, 0)
     return output.files
@@ -127,7 +127,7 @@ def write_collected_rows(
 def write_batch(
     output: Output, rows: pa.Table, table: Table, statement_id: StatementId, writer: int
 ) -> None:
-    """Write new rows that hold their partition values' texts; sorted ones may come in pieces."""
+    """Write new rows that end in their partition values' texts; sorted rows may come in batches."""
     codes, texts = partition_codes(rows, [c.name for c in table.partition_columns])
     data = rows.select([c.name for c in table.columns])
     write_rows(output, data, codes, texts, Placement.of(table), statement_id, writer)
@@ -152,7 +152,8 @@ def _row_writer(table: Table, target: Target, statement_id: StatementId) -> Any:
 def partition_codes(rows: pa.Table, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
     """The number of each row's partition, and the text of each partition.
 
-    They are numbered as they come, so that sorted rows stay sorted. An empty value is null.
+    Partitions are numbered in the order of their first rows, so that sorted rows stay sorted. An
+    empty value is null.
     """
     if not names:
         return np.zeros(rows.num_rows, np.int64), [TABLE_ITSELF]

@@ -35,17 +35,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ArrowWork = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""What a task makes of its rows."""
+"""What a task does: takes the batches of its rows, and yields others."""
 
 DRIVER_BYTES_MAX = 96 << 20
 """Rows up to about this much are collected, sorted and written by the driver."""
 
 DRIVER_ROWS_MIN = 1000
-"""Rows of a usual size that a task may always hand out, however many share `DRIVER_BYTES_MAX`."""
+"""How many rows about as large as guessed a task may always hand out, however small its share."""
 
 _BUCKET = CHANGED_ROW_ID[1]
 _BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
-"""`bucket_ids` for Spark."""
+"""`bucket_ids` in Spark SQL."""
 
 WRITER_BATCH_ROWS = 65_536
 """Rows that a writing task gets at a time; Spark's default of 10,000 costs a quarter more."""
@@ -53,7 +53,7 @@ WRITER_BATCH_ROWS = 65_536
 _BEYOND = "__acidsql_beyond"
 LEFT = "__acidsql_left"
 _RESULT_LIMIT = "spark.driver.maxResultSize"
-"""What Spark names when it ends a job whose tasks together have too much to bring."""
+"""The setting that Spark names when it ends a job whose results are too large."""
 
 _SPLIT_BYTES = 128 << 20
 
@@ -112,16 +112,16 @@ class Job:
 def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.Table | None:
     """The rows, if they fit in `DRIVER_BYTES_MAX`; None if there are too many.
 
-    ``width`` is the guessed size of a row in bytes. The limit is kept while the job runs: each task
-    stops handing out rows where their measured bytes reach its share of it, and a task that reached
-    it gives itself away.
+    ``width`` is the guessed size of a row in bytes. The job itself keeps the limit: each task stops
+    handing out rows when their measured bytes reach its share, and the last row of such a task says
+    so.
     """
     splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
     return _collect_up_to(frame, width, DRIVER_BYTES_MAX // splits, DRIVER_ROWS_MIN)
 
 
 def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
-    """The rows of any query, if Spark expects them to be few and they are."""
+    """The rows of any query, if Spark expects them to be few and they are few; else None."""
     size = _expected_bytes(frame)
     if size is None or size > DRIVER_BYTES_MAX // 6:
         return None
@@ -165,7 +165,7 @@ def row_width(columns: Sequence[object]) -> int:
 
 
 def partition_texts(selection: Selection) -> list[str]:
-    """The text of each directory that PARTITION counts."""
+    """The partition text of each directory, in the order in which PARTITION numbers them."""
     return [partition_text(p.name) for p in selection.partitions]
 
 
@@ -200,7 +200,7 @@ def _fine(
 def _write_distributed(
     changes: DataFrame, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
 ) -> list[OutputFile]:
-    """A bucket file of a partition in one task, which may have several, in `writing_order`."""
+    """Write changes by tasks: each bucket of a partition goes to one task, in `writing_order`."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     places = {(f.partition, f.bucket_id) for f in scan.selection.inserts}
@@ -222,9 +222,7 @@ def _write_distributed(
 
 
 def run_writers(frame: DataFrame, write: ArrowWork) -> list[OutputFile]:
-    """Run a writing function over the Arrow batches of each task; the files of the attempts that
-    counted.
-    """
+    """Run ``write`` over the batches of each task. The files of the attempts that succeeded."""
     key = "spark.sql.execution.arrow.maxRecordsPerBatch"
     with clear_errors(), configured(frame.sparkSession, key, str(WRITER_BATCH_ROWS)):
         rows = map_in_arrow(frame, write, "file string").collect()
@@ -232,7 +230,7 @@ def run_writers(frame: DataFrame, write: ArrowWork) -> list[OutputFile]:
 
 
 def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) -> DataFrame:
-    """DataFrame.mapInArrow, which takes a dot in a column's name for the way to a field."""
+    """DataFrame.mapInArrow for any names: PySpark takes a dot in one for the access to a field."""
     frame, names = relaxed(frame), frame.columns
     if not any("." in name for name in names):
         return frame.mapInArrow(work, schema)
@@ -244,5 +242,5 @@ def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) ->
 
 
 def files_batch(files: Sequence[OutputFile]) -> pa.RecordBatch:
-    """What a writing task yields."""
+    """The batch that a writing task yields: its files, one row each."""
     return pa.RecordBatch.from_pydict({"file": pa.array([f.to_json() for f in files], pa.string())})

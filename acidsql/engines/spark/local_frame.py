@@ -17,7 +17,7 @@ _BATCH_ROWS = "10000"
 
 
 def local_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
-    """The rows, under these names and types, or their own."""
+    """The rows as a DataFrame, with the names and types of ``schema``, or their own."""
     with (
         clear_errors(),
         configured(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", _BATCH_ROWS),

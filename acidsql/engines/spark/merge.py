@@ -1,10 +1,10 @@
-"""MERGE: one join of target and source yields what every leg does.
+"""MERGE: one join of target and source gives the rows that every leg writes.
 
-A source that fits into the driver is collected first, which also fixes it: its rows are numbered,
+A source that fits into the driver is collected first, which also fixes its rows. They are numbered,
 the join tells which of them matched, and the others are inserted without a second scan. A larger
-one is joined from the outer side. Which clause acts on a row, and the row's new values, come from
-one evaluation: a clause's condition stands once in the query, and where several jobs read the
-joined rows these are evaluated before.
+source is the outer side of the join. Which clause acts on a row, and the row's new values, come
+from one evaluation: a clause's condition stands once in the query, and joined rows that several
+jobs read are evaluated before.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _DEDUPLICATE = (
 
 def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
     """The legs' deltas, not yet published."""
-    # The clauses' conditions have a name, by which the new values ask for the acting leg.
+    # The acting leg has an alias, by which the new values ask for it.
     aliases = configured(job.spark, "spark.sql.lateralColumnAlias.enableImplicitResolution", "true")
     with ansi(job.spark), aliases:
         source = relaxed(job.sql(plan.source))
@@ -139,7 +139,7 @@ class _Merge:
         return local_frame(self.job.spark, rows, schema)
 
     def _change(self, changes: DataFrame, scan: Scan) -> tuple[list[OutputFile], np.ndarray]:
-        """Write the matched legs; the numbers of the source rows that matched at all."""
+        """Write the matched legs. The files, and the numbers of the source rows with a match."""
         width = row_width(changes.columns)
         table = collect_if_small(changes, width, scan.selection)
         if table is not None:
@@ -158,8 +158,8 @@ class _Merge:
         """One join from the source's side, evaluated before the legs write."""
         if is_deterministic(source):
             return self._with_fixed(source)
-        # The join moves the source's rows by their keys: were those of a lost task computed anew,
-        # with other keys, rows would be missing or there twice.
+        # The join moves the source's rows by their keys. If rows of a lost task were computed again
+        # with other keys, some would be missing or there twice.
         with evaluated(source) as once:
             return self._with_fixed(once)
 
@@ -215,15 +215,16 @@ class _Merge:
         return self.job.scan(self.plan.table, request)
 
     def _changes(self, join: str, extra: Sequence[str]) -> DataFrame:
-        """The joined rows that a leg acts on; all of them where a match as such is of interest."""
+        """The joined rows that a leg acts on; all of them if rows without a match are inserted."""
         joined = self.job.sql(self._joined(join, extra))
         return joined.where(f"{LEG} >= 0") if self.plan.not_matched is None else joined
 
     def _joined(self, join: str, extra: Sequence[str]) -> SqlText:
-        """The joined rows: row ids, the acting leg or -1, new values, and keys for an error.
+        """The query of the joined rows: row ids, the acting leg or -1, new values, and keys for an
+        error.
 
-        The clauses' conditions stand in LEG alone, and are evaluated there: what else depends on
-        them asks for LEG, by Spark's lateral column aliases.
+        The clauses' conditions stand in LEG alone, and are evaluated there. New values, which
+        depend on them, ask for LEG by Spark's lateral column aliases.
         """
         alias = quote(self.plan.alias)
         columns: list[SqlText] = [
@@ -249,7 +250,7 @@ class _Merge:
         ]
         if not whens:
             return SqlText.of("-1")
-        # On a source row without a match no condition is asked at all.
+        # A source row without a match is tested by no condition.
         unmatched = f" WHEN {quote(self.plan.alias)}.{PARTITION} IS NULL THEN -1"
         return SqlText.of("CASE", unmatched, *whens, " ELSE -1 END")
 
@@ -276,7 +277,7 @@ class _Merge:
         return SqlText.of(f"CASE WHEN {LEG} = {number} THEN ", written, " ELSE ", old, " END", name)
 
     def _placed(self, leg: InsertLeg, left: DataFrame) -> DataFrame:
-        """The rows to insert. Their values are asked of the source alone, as it has no match."""
+        """The rows to insert. Without a match, their values come from the source alone."""
         self.job.inputs[_SOURCE.name] = left
         condition = SqlText.of(" WHERE ", leg.condition) if leg.condition else SqlText.of("")
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
@@ -299,9 +300,9 @@ class _Merge:
 
 
 def _with_copies(source: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The source with every column a second time, under names that nobody else uses.
+    """The source with each column twice: under its own name and under one of ``names``.
 
-    Names of its own may be there twice.
+    ``names`` are used by nobody else; the source's own may not be unique.
     """
     originals = zip(source.columns, names, strict=True)
     copies = [f"{copy} as {quote(name)}" for name, copy in originals]
@@ -309,12 +310,12 @@ def _with_copies(source: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _boolean(condition: SqlText | None) -> SqlText:
-    """A clause's condition; a bare NULL has no type by itself, and is true of no row."""
+    """A clause's condition. AND makes a bare NULL a boolean, which holds for no row."""
     return SqlText.of("true") if condition is None else SqlText.of("((", condition, "\n) AND true)")
 
 
 def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[Predicate]:
-    """The least and greatest source key bound the target rows that can match."""
+    """Predicates on the target: only rows from the least to the greatest source key can match."""
     names = {name.lower(): name for name in rows.column_names}
     for key in plan.keys:
         column, name = table.column(key.target), names.get(key.source.lower())
@@ -346,9 +347,10 @@ def _bounded(column: Column, kind: pa.DataType) -> bool:
 
 
 def acting_once(changes: pa.Table, legs: Sequence[ChangeLeg], plan: MergePlan) -> pa.Table:
-    """The rows some leg acts on, each once. CardinalityError where it is not clear what to write.
+    """The rows that a leg acts on, each once. CardinalityError where several source rows update
+    one.
 
-    A row that every one of its matches deletes is deleted, whichever of them does it.
+    A row that all of its matches delete is deleted, whichever of them does it.
     """
     acting = changes.filter(pa.array(changes.column(LEG).to_numpy() >= 0))
     acting = acting.sort_by([(n, "ascending") for n in (PARTITION, *CHANGED_ROW_ID)])

@@ -1,10 +1,10 @@
 """Our Spark jobs under a tag of their own, and Ctrl-C that cancels them.
 
-What an exception from a signal handler leaves behind in the middle of a call to the JVM is a
-connection on which the answer is still to come: the next call takes it for its own, and waits
-until the job ends. PySpark's own handler calls the JVM by that same connection, and cancels
-everybody's jobs. So while our jobs run, Ctrl-C first cancels them, from another thread and until
-they have ended; the call comes back by itself then, and KeyboardInterrupt is raised after it.
+If a signal handler raises in the middle of a call to the JVM, the call's answer is still to come on
+that connection. The next call would wait until the job ends, and take the answer for its own.
+PySpark's own handler calls the JVM by that same connection, and cancels everybody's jobs. So while
+our jobs run, Ctrl-C cancels them from another thread, again and again until they have ended. The
+call then returns by itself, and KeyboardInterrupt is raised after it.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _log = logging.getLogger(__name__)
 TAG_PREFIX = "acidsql-"
 
 _REPEAT_S = 0.2
-"""How often an interrupted block's jobs are cancelled: stages may follow one that was."""
+"""Seconds between two cancellations of an interrupted block's jobs: new stages may start."""
 
 
 @contextmanager
 def own_jobs(
     spark: SparkSession, phase: str = "reading", progress: Progress = UNWATCHED
 ) -> Iterator[None]:
-    """Spark's jobs of the block are ours, and end with it, by Ctrl-C too: KeyboardInterrupt then.
+    """Tag a block's Spark jobs as ours, and cancel them if an error or Ctrl-C ends the block.
 
-    Tags, group and other properties of the caller's jobs are theirs again after it. A second
-    Ctrl-C does not wait for an answer. Blocks are not nested. Over Spark Connect the client itself
-    ends what is interrupted.
+    After Ctrl-C KeyboardInterrupt is raised; a second Ctrl-C does not wait for the JVM's answer.
+    After the block the caller's jobs have their tags, group and other properties again. Blocks are
+    not nested. Over Spark Connect the client itself ends interrupted jobs.
     """
     if getattr(spark, "_jvm", None) is None:
         with progress.during(phase):
@@ -69,7 +69,7 @@ class _TaggedJobs:
         self._before = self._jvm_context.getLocalProperties().clone()
         self.tag = TAG_PREFIX + uuid4().hex
         self._context.addJobTag(self.tag)
-        # Else a task that waits for its Python worker would go on waiting.
+        # Otherwise a task that waits for its Python worker would go on waiting.
         self._context.setInterruptOnCancel(True)
 
     def tasks(self) -> tuple[int, int]:
@@ -89,14 +89,14 @@ class _TaggedJobs:
         return done, total
 
     def cancel(self) -> None:
-        """Cancel what runs. Never raises: it is called where another error is on its way."""
+        """Cancel the running jobs. Never raises: it is called while another error is handled."""
         try:
             self._context.cancelJobsWithTag(self.tag)
         except Exception:
             _log.debug("jobs could not be cancelled", exc_info=True)
 
     def cancel_until(self, ended: threading.Event) -> None:
-        """Cancel what runs, and what the rest of the block starts."""
+        """Cancel the running jobs, and those that start before ``ended`` is set."""
         self.cancel()
         while not ended.wait(_REPEAT_S):
             self.cancel()
@@ -109,9 +109,9 @@ class _TaggedJobs:
             _log.debug("properties were not restored", exc_info=True)
 
     def forget_connection(self) -> None:
-        """Let this thread talk to the JVM by a new connection, for an answer is due on its old one.
+        """Give this thread a new connection to the JVM, because an answer is due on the old one.
 
-        Behind the new one is another thread of the JVM, which knows no active session.
+        Another thread of the JVM serves the new connection; it knows no active session.
         """
         gateway = self._context._gateway
         assert gateway is not None
@@ -160,7 +160,10 @@ def _interruptible(jobs: _TaggedJobs) -> Iterator[None]:
 
 
 def _hand_on(usual: Any, number: int, frame: FrameType | None) -> None:
-    """Ctrl-C that the block outran. PySpark's handler would cancel all jobs of the context."""
+    """Pass a Ctrl-C on to the usual handler, since the block ended before it was raised there.
+
+    Not to PySpark's handler, which would cancel all jobs of the context.
+    """
     if not getattr(usual, "__module__", "").startswith("pyspark."):
         usual(number, frame)
     raise KeyboardInterrupt

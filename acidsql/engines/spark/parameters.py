@@ -25,10 +25,10 @@ def bound(name: str, value: Any) -> Column:
 
 
 def _literal(value: Any) -> Column:
-    """Dates and times as text, which Spark reads as it stands.
+    """The literal; dates and times are written as text, which Spark reads as it stands.
 
-    PySpark would take a naive datetime for one of Python's own time zone, and hands old dates over
-    by way of Java's Julian calendar.
+    PySpark would read a naive datetime in Python's own time zone, and would hand old dates over by
+    way of Java's Julian calendar.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 

@@ -20,15 +20,16 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 MAP_FILES_MAX = 100
-"""Up to here a literal map turns a file's path into its partition, beyond it a broadcast join."""
+"""For up to this many files a literal map gives a path's partition, for more a broadcast join."""
 
 _PATH = "__path"
 
 
 def with_partition(spark: SparkSession, events: DataFrame, paths: Mapping[str, int]) -> DataFrame:
-    """PARTITION added: Spark's own partition columns would break the six-column schema.
+    """The events with PARTITION, by the paths of their files.
 
-    ``paths`` is `scanned_paths` of the frame as it was before any condition.
+    Spark's own partition columns would break the six-column schema. ``paths`` is `scanned_paths` of
+    the frame as it was before any condition.
     """
     frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
     if len(paths) <= MAP_FILES_MAX:
@@ -38,7 +39,7 @@ def with_partition(spark: SparkSession, events: DataFrame, paths: Mapping[str, i
 
 
 def _numbered(frame: DataFrame, number: str) -> DataFrame:
-    """PARTITION added; a row of no known file is an error, never a row of no partition."""
+    """The frame with PARTITION; a row of an unknown file is an error."""
     unknown = f"cast(raise_error(concat('a file of no partition: ', {_PATH})) as int)"
     numbered = frame.selectExpr("*", f"coalesce({number}, {unknown}) as {PARTITION}")
     return numbered.drop(_PATH, "__hash", "__known")
@@ -62,7 +63,7 @@ def _joined_with_paths(
 def scanned_paths(scan: DataFrame, files: Sequence[SelectedFile]) -> dict[str, int]:
     """Each file's path as Spark writes it → the index of its partition.
 
-    Asked of the bare scan: of one whose conditions can never be true, Spark lists no file.
+    ``scan`` has no conditions: if they could never be true, Spark would list no file.
     """
     known = {_plain(f.path): f.partition for f in files}
     # The listing says file:///, the metadata column file:/ for the same file.

@@ -11,8 +11,8 @@ _PATTERN = re.compile(r"[{}\[\]*?\\]")
 def literal_paths(paths: Iterable[str]) -> list[str]:
     r"""The paths with every character escaped that Spark would take for one of a pattern.
 
-    Its option ``__globPaths__`` is no help: without it a path with such a character is read as
-    often as there are paths (DataSource.checkAndGlobPathIfNecessary).
+    Spark's option ``__globPaths__`` is no help: if it is off, a path with such a character is read
+    as often as there are paths (DataSource.checkAndGlobPathIfNecessary).
 
     >>> literal_paths(["/t/s=a", "/t/s={x}"])
     ['/t/s=a', '/t/s=\\{x\\}']

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _FIELDS = "__acidsql_fields"
 _FIRST = RowId(WriteId(0), CODEC_V1, 0)
-"""Nobody sees the row ids of rows that have none."""
+"""The row id that numbering begins with. Rows of these tables have none, and nobody sees it."""
 
 
 def scan_rows(
@@ -49,14 +49,14 @@ def scan_rows(
     storage: Storage,
     request: ScanRequest,
 ) -> Scan:
-    """The rows that the snapshot sees; of a plain table, those that are there."""
+    """The rows that the snapshot sees; of a plain table, the rows of all files that are there."""
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
     selection = select_row_files(snapshot, partitions, txns, storage)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
-    if table.format is FileFormat.ORC and _is_bent(spark, table, selection, storage):
-        rows, columns = _bent_rows(spark, snapshot, selection, storage)
+    if table.format is FileFormat.ORC and _is_misread(spark, table, selection, storage):
+        rows, columns = _rows_by_pyarrow(spark, snapshot, selection, storage)
     else:
         rows, columns = _rows(spark, table, selection), _columns(spark, table)
         if table.partition_columns:
@@ -65,8 +65,8 @@ def scan_rows(
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
 
 
-def _is_bent(spark: SparkSession, table: Table, selection: Selection, storage: Storage) -> bool:
-    """Whether Spark's ORC reader would make other values of some."""
+def _is_misread(spark: SparkSession, table: Table, selection: Selection, storage: Storage) -> bool:
+    """Whether Spark's ORC reader would misread a value."""
     kinds = [c.type for c in table.columns]
     if shifts_times(spark, kinds):
         return True
@@ -82,7 +82,7 @@ def _opened(selection: Selection, storage: Storage) -> tuple[SelectedFile, ...]:
     return opened_files(plain, storage, tails=True)
 
 
-def _bent_rows(
+def _rows_by_pyarrow(
     spark: SparkSession, snapshot: TableSnapshot, selection: Selection, storage: Storage
 ) -> tuple[DataFrame, list[str]]:
     """The rows of ORC files read with pyarrow, and the table's columns in them."""
@@ -125,13 +125,13 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
             f"{_parsed(index, column)} as {quote(column.name)}"
             for index, column in enumerate(table.columns)
         ]
-    # Parquet's INT96 of Hive are instants of a clock in UTC, whatever the JVM's zone is.
+    # Hive writes Parquet's INT96 timestamps in UTC, whatever the JVM's zone is.
     seen = seen_columns(spark, [c.type for c in table.columns])
     return [f"{seen(_cut(c), c.type)} as {quote(c.name)}" for c in table.columns]
 
 
 def _cut(column: Column) -> str:
-    """The column, no longer than its type: files of others, or of LOAD DATA, may hold more."""
+    """The column, cut to its type's length: files of others, or of LOAD DATA, may hold more."""
     if column.type == VOID:
         return "cast(null as void)"
     name = quote(column.name)
@@ -139,7 +139,7 @@ def _cut(column: Column) -> str:
 
 
 def _parsed(index: int, column: Column) -> str:
-    r"""A field of a line, as LazySimpleSerDe reads it: null if it is missing or no such value."""
+    r"""A field of a line, as LazySimpleSerDe reads it: null if it is missing or not of the type."""
     sign = "".join(f"{ord(c):02X}" for c in NULL)
     text = f"nullif(get({_FIELDS}, {index}), cast(X'{sign}' as string))"
     match column.type:

@@ -1,4 +1,4 @@
-"""A table under a snapshot as a DataFrame: native ORC scans, less the deleted rows."""
+"""A table under a snapshot as a DataFrame: native ORC scans without the deleted rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ScanRequest:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A table's rows, and the directories its PARTITION column counts."""
+    """A table's rows, and the selection whose directories PARTITION numbers."""
 
     frame: DataFrame
     selection: Selection
@@ -69,7 +69,7 @@ def scan_table(
 ) -> Scan:
     """The rows that the snapshot sees.
 
-    ``by_position`` is how columns of files match those of a table that does not say.
+    ``by_position`` says how columns of files are matched in a table that does not say so itself.
     """
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
@@ -98,19 +98,19 @@ def scan_table(
 def _events(
     scan: EventScan, selection: Selection, storage: Storage, request: ScanRequest, by_position: bool
 ) -> Events:
-    """The insert events, whoever can read them."""
+    """The insert events, read by Spark's reader where it can, else by pyarrow."""
     table = scan.snapshot.table
-    bent: list[SelectedFile] = []
+    misread: list[SelectedFile] = []
     files: list[SelectedFile] = []
     for file in selection.inserts:
-        bends = file.tail is not None and may_hold_skipped_days(file.tail, file.path)
-        (bent if bends else files).append(file)
+        is_misread = file.tail is not None and may_hold_skipped_days(file.tail, file.path)
+        (misread if is_misread else files).append(file)
     row_ids = request.row_id or request.key or bool(selection.deletes)
     if table.is_unchanged and all(f.first is None and f.length is None for f in files):
-        groups, others = [FileGroup(own_schema(table), tuple(files))] if files else [], bent
+        groups, others = [FileGroup(own_schema(table), tuple(files))] if files else [], misread
     else:
         groups, rest = group_files(table, files, by_position=by_position, row_ids=row_ids)
-        others = [*rest, *bent]
+        others = [*rest, *misread]
     scans = [scan.read(group) for group in groups]
     if others:
         rows = NumberedRows(table.columns, scan.snapshot.write_ids, storage, by_position)
@@ -130,8 +130,8 @@ def _columns(
     columns = [f"{seen_value(value, column)} as {quote(column.name)}" for value, column in values]
     columns += partition_values(table, partitions)
     if request.row_id:
-        # Wrapped, so that Spark pushes no condition on them down: ORC would look for columns of
-        # these names inside row, and may find the user's own.
+        # Wrapped, so that Spark pushes no condition on these columns down. ORC would look for their
+        # names inside row, and might find the user's own columns.
         fields = zip(ROW_ID_FIELDS, ROW_ID_COLUMNS, strict=True)
         parts = ", ".join(f"'{field}', coalesce({name}, -1)" for field, name in fields)
         columns.append(f"named_struct({parts}) as row__id")
@@ -143,12 +143,12 @@ def _columns(
 
 
 def seen_value(value: str, column: Column) -> str:
-    """The value, with the type of void that no reader of files gives it."""
+    """The value; of a void column NULL as void, a type that no reader of files gives."""
     return "cast(null as void)" if column.type == VOID else value
 
 
 def partition_values(table: Table, partitions: Sequence[PartitionLocation]) -> list[str]:
-    """The partition columns, by what PARTITION counts."""
+    """The expressions of the partition columns, looked up by PARTITION."""
     columns = []
     for index, column in enumerate(table.partition_columns):
         values = [p.name.values[index] if p.name else None for p in partitions]
@@ -159,6 +159,7 @@ def partition_values(table: Table, partitions: Sequence[PartitionLocation]) -> l
 
 
 def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataFrame:
+    """A frame of the columns that the scan would have, without rows."""
     columns = [f"{quote(c.name)} {spark_type(c.type)}" for c in table.all_columns]
     if request.row_id:
         fields = ", ".join(f"{n}: {t}" for n, t in zip(ROW_ID_FIELDS, ID_TYPES, strict=True))

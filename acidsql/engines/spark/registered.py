@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def registered_frame(name: str, frame: Any, spark: Callable[[], SparkSession]) -> DataFrame:
     """The DataFrame of what is registered under a name.
 
-    Rows of this process are copied into the session that ``spark`` gives.
-    AnalysisError for what has no rows, or of types that Spark lacks.
+    Rows of this process are copied into the session that ``spark`` gives. AnalysisError for an
+    object without rows, or with types that Spark lacks.
     """
     if hasattr(frame, "toArrow") and hasattr(frame, "columns"):
         own: DataFrame = frame

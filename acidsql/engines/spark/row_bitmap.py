@@ -1,9 +1,9 @@
 """Deleted rows as bits that Spark looks up while it scans.
 
-A join with broadcast keys is a job of its own, which the query's scan waits for: a quarter of a
-second, half of what a fast query takes. Bits are a constant of the scan's filter instead. Spark's
-SQL has no constant array of that size, so its own class is filled through the gateway; where there
-is none, or another Spark's differs, the join remains.
+A join with broadcast keys is a job of its own, for which the query's scan waits: a quarter of a
+second, half of what a fast query takes. The bits are a constant of the scan's filter instead.
+Spark's SQL has no constant array of that size, so Spark's own class is filled through the gateway.
+Without a gateway, or where this Spark's class differs, the join remains.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
 WORDS_MIN = 1 << 17
-"""Words of 64 rows that are always worth it: a megabyte. More are, up to two per deleted row."""
+"""Words of 64 rows that a bitmap may always have: a megabyte.
+
+It may have more, up to two per deleted row.
+"""
 
 _WORDS_MAX = 1 << 20
 STRETCHES_MAX = 16
-"""They are compared with one after the other."""
+"""Stretches are tested one after the other, so there may be few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,10 @@ class Stretch:
     count: int
 
     def index(self, at: int) -> str:
-        """``WHEN`` a row is of this stretch ``THEN`` its word's index; the first one is ``at``."""
+        """SQL: ``WHEN`` a row is of this stretch ``THEN`` its word's index.
+
+        The first word of the stretch has the index ``at``.
+        """
         write_id, bucket, row = ROW_ID_COLUMNS
         low, high = self.first << 6, (self.first + self.count << 6) - 1
         within = f"{write_id} = {self.write_id} and {bucket} = {self.bucket}"
@@ -50,7 +56,7 @@ class Stretch:
 class RowBitmap:
     """A bit for each row number between the first and the last deleted one of each stretch.
 
-    All rows are of one partition: to learn a row's partition costs more than a join, and would be
+    All rows are of one partition. To find a row's partition costs more than a join, and would be
     done before the query's own conditions.
     """
 
@@ -61,8 +67,8 @@ class RowBitmap:
     def of(cls, keys: dict[str, np.ndarray], packed: np.ndarray, row_bits: int) -> RowBitmap | None:
         """The bits of these rows; None if they are too far apart, or of too many stretches.
 
-        ``packed`` has their row numbers in its last ``row_bits``, and what tells stretches apart
-        before them.
+        ``packed`` holds the row number of each in its last ``row_bits``, write id and bucket before
+        it.
         """
         _, examples, stretch = np.unique(packed >> row_bits, return_index=True, return_inverse=True)
         if len(examples) > STRETCHES_MAX:
@@ -85,7 +91,7 @@ class RowBitmap:
         return cls(tuple(Stretch(*map(int, each)) for each in found), words.view(np.int64))
 
     def index(self) -> str:
-        """Which word has a row's bit; null where no row is deleted. SQL."""
+        """The SQL of the index of the word that has a row's bit; null outside of all stretches."""
         at, cases = 0, []
         for stretch in self.stretches:
             cases.append(stretch.index(at))
@@ -93,7 +99,7 @@ class RowBitmap:
         return f"case {' '.join(cases)} end"
 
     def is_unset(self, spark: SparkSession) -> Column | None:
-        """True of the rows whose bit is not set; None if this Spark takes no bits."""
+        """The condition that a row's bit is not set; None if this Spark takes no bits."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
         words = by_gateway(spark, lambda jvm: _constant(jvm, self.words), "deleted rows are joined")
@@ -101,7 +107,7 @@ class RowBitmap:
             return None
         word = F.get(words, F.expr(self.index()))
         bit = F.call_function("shiftright", word, F.expr(f"cast({ROW_ID_COLUMNS[2]} & 63 as int)"))
-        # Not null for any row, so that Spark infers no filter that it would push down: see
+        # It is null for no row, so that Spark infers no filter that it would push down: see
         # `event_files.operation_is`.
         return F.coalesce(bit.bitwiseAND(1), F.lit(0)) == 0
 

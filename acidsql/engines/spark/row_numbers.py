@@ -1,7 +1,8 @@
-"""Insert files that Spark's reader cannot read, read by tasks with pyarrow.
+"""Insert files that Spark's reader cannot read right: tasks read them with pyarrow.
 
-Plain files whose rows must be numbered, for Spark's ORC reader knows no row numbers; and files of
-which a part is valid, because a streaming writer has them open.
+There are three kinds: plain files whose rows must be numbered, since Spark's ORC reader knows no
+row numbers; files of which a part is valid, because a streaming writer has them open; and files
+with times or days that Spark's reader would change.
 """
 
 from __future__ import annotations
@@ -44,12 +45,12 @@ TASK_BYTES = 32 << 20
 """About what one task reads."""
 
 _SMALL_BYTES = 8 << 20
-"""So little may well be broadcast: for what is more, Spark must not think it is that little."""
+"""Up to this size Spark may broadcast the rows; of more it must not think that they are so few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Stripes ``start`` to ``end`` of a file, the first row of which has this number."""
+    """Stripes ``start`` to ``end`` (exclusive) of a file; ``row`` is their first row's number."""
 
     file: SelectedFile
     start: int
@@ -157,7 +158,10 @@ def _tasks(files: Sequence[SelectedFile]) -> list[list[Piece]]:
 
 
 def _numbers(spark: SparkSession, count: int, size: int) -> DataFrame:
-    """The numbers up to ``count``, one a task; of unknown size to Spark if there is much behind."""
+    """The numbers below ``count``, one a task.
+
+    If ``size`` bytes are many, it is a frame whose size Spark does not know.
+    """
     if size > _SMALL_BYTES:
         try:
             context = spark.sparkContext

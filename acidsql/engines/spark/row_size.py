@@ -1,8 +1,8 @@
 """How many rows a task may hand to the driver: by their measured bytes, counted while it runs.
 
 Spark SQL has no running sum without a shuffle, but `monotonically_increasing_id` counts the rows
-that come by its place in the query. So rows are sorted into classes by their size, each class has a
-count of its own, and a share of the driver's memory is so many rows of each.
+that pass its place in the query. So rows are sorted into classes by their size, each class counts
+its own rows, and a share of the driver's memory is a number of rows of each class.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 GUESSED_BYTES = 16
-"""What a guess at a row's width holds for each column; a shorter text costs no more."""
+"""Bytes of each column in a guess at a row's width; a text up to this length costs no more."""
 
 _GROWTH = 4
 _COUNT = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
 
 
 def beyond_guess(schema: StructType) -> str:
-    """An expression: the bytes of a row beyond those of a guess, at least.
+    """SQL: the bytes that a row has beyond those of the guess, at least.
 
     >>> from pyspark.sql.types import IntegerType, StringType, StructType
     >>> beyond_guess(StructType().add("a", IntegerType()).add("b", StringType()))
@@ -34,9 +34,9 @@ def beyond_guess(schema: StructType) -> str:
 
 
 def rows_left(beyond: str, width: int, share: int, rows_min: int) -> str:
-    """An expression: minus how many rows of its class may follow a row in its task.
+    """SQL: minus how many rows of its class may follow a row in its task.
 
-    0 is that of the last row that may be handed out, and that tells of others. ``beyond`` has the
+    The last row that may be handed out has 0, which tells that there are others. ``beyond`` has the
     bytes beyond ``width``, the guess at a row's size. A task may hand out ``share`` bytes of each
     class, and ``rows_min`` rows that are about as large as the guess.
     """
@@ -63,7 +63,7 @@ def _beyond_guess(expression: str, kind: DataType) -> str | None:
 
 
 def _measured(expression: str, kind: DataType, depth: int) -> str | None:
-    """The bytes of a value, 0 for null; None if all values of the type have some few bytes."""
+    """SQL: the bytes of a value, 0 for null; None for a type whose values all have few bytes."""
     from pyspark.sql import types  # noqa: PLC0415 - only where there is a frame
 
     match kind:

@@ -30,9 +30,9 @@ GROWTH = 4
 """How many times more partitions a job may have than the one before; as in Spark's own take()."""
 
 WHOLE_ROWS = 1000
-"""Up to so many rows, where the query itself has such a bound, come by one collect().
+"""A query that has at most this many rows by its own bound is read by one collect().
 
-For a LIMIT it looks into no more partitions than it needs to; jobs over the partitions of the
+For a LIMIT collect() looks into no more partitions than it needs; jobs over the partitions of the
 result would begin with all of them.
 """
 
@@ -124,9 +124,10 @@ def _first_size(frame: DataFrame, partitions: int) -> int:
 
 
 def _read(served: Any, sizes: list[int]) -> Iterator[Rows]:
-    """The batches that the JVM serves at a port, and the size of each in bytes.
+    """The batches that the JVM serves at a port; the bytes of each are appended to ``sizes``.
 
-    Their end is that of the connection. So the JVM is asked whether it had served all of them.
+    The connection ends after the last batch, and after an error. So in the end the JVM is asked
+    whether it has served all of them.
     """
     from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - where Spark is used anyway
     from pyspark.util import local_connect_and_auth  # noqa: PLC0415
@@ -134,7 +135,7 @@ def _read(served: Any, sizes: list[int]) -> Iterator[Rows]:
     unpickle: Callable[[bytes], Any] = CPickleSerializer().loads
     file, socket = local_connect_and_auth(served[0], served[1])
     try:
-        # A reader may take its time; so may the JVM.
+        # No time-out: the reader may take its time, and so may the JVM.
         socket.settimeout(None)
         while length := file.read(_LENGTH.size):
             [size] = _LENGTH.unpack(length)

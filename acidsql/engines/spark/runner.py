@@ -70,9 +70,9 @@ if TYPE_CHECKING:
 class SparkEngine:
     """Runs plans as Spark jobs.
 
-    ``spark`` is a session to use, else one is started when a plan first needs it, with the keys
-    of ``conf`` that begin with "spark.". ``by_position`` is how columns of older files match those
-    of a table that does not say.
+    ``spark`` is a session to use, else one is started when a plan first needs it, with the keys of
+    ``conf`` that begin with "spark.". ``by_position`` says how columns of older files are matched
+    in a table that does not say so itself.
     """
 
     def __init__(
@@ -133,7 +133,8 @@ class SparkEngine:
         target = self._target(plan, context)
         try:
             files = self._run(plan, context, target)
-            # Whoever slept through its time-out must not publish: its ids may be another's by now.
+            # A writer that overslept its time-out must not publish: its ids may be another's by
+            # now.
             _require_open(plan, context)
             published = publish(files, target)
         except BaseException:
@@ -147,7 +148,10 @@ class SparkEngine:
         return result
 
     def _discard(self, plan: WritePlan, context: WriteContext, target: Target) -> None:
-        """Remove what the write left, as far as it is sure to be its own. Never raises."""
+        """Remove what the write left. Never raises.
+
+        If its transaction has ended, only hidden files: others may not be its own.
+        """
         try:
             _require_open(plan, context)
         except AcidSqlError:

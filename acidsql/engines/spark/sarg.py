@@ -1,8 +1,8 @@
 """ORC's search argument: lets the reader skip stripes and row groups of ACID files.
 
-Spark would push filters on ``row.x``, which ORC, resolving names inside ``row``, never finds. So
-the argument is built here over the plain column names, with Spark's own classes, and handed in as
-reader options. It only prunes: without a gateway to the JVM it is left out.
+Spark would push filters on ``row.x`` down, but ORC resolves names inside ``row`` and never finds
+that one. So the argument is built here over the plain column names, with Spark's own classes, and
+passed in reader options. It only prunes: without a gateway to the JVM it is left out.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def search_argument(
 def _options(
     jvm: Any, columns: tuple[Column, ...], predicates: tuple[Predicate, ...]
 ) -> tuple[tuple[str, str], ...]:
-    """Kept, since each takes a hundred calls through the gateway, half a fast query's planning."""
+    """The reader options, cached: they take a hundred gateway calls, half of a fast planning."""
     sources = jvm.org.apache.spark.sql.sources
     filters = jvm.java.util.ArrayList()
     kinds = {c.name: c.type for c in columns}

@@ -43,8 +43,9 @@ OWN_CONF: Mapping[str, str] = {
 }
 """How a session of our own is started; ``config`` keys that begin with "spark." come on top.
 
-The JVM runs in UTC because ORC's reader shifts timestamps by the JVM's zone, not the session's.
-A shuffle whose lost part is computed anew, and comes out otherwise, is repeated as a whole.
+The JVM runs in UTC because ORC's reader shifts timestamps by the JVM's zone, not the session's. If
+a lost part of a shuffle is computed again and comes out otherwise, the shuffle is repeated as a
+whole.
 """
 
 _REMOTE = frozenset({"spark.remote", "SPARK_REMOTE"})
@@ -53,9 +54,9 @@ _starting = threading.Lock()
 
 
 class SparkHolder:
-    """The SparkSession, once it is needed: a given one, one that somebody has started, or our own.
+    """The SparkSession, once it is needed: the given one, one that already runs, or our own.
 
-    ``on_start`` lets go of what was made by one that ran before. ConfigError for what is no
+    ``on_start`` lets go of what was made with an earlier session. ConfigError if ``given`` is no
     SparkSession.
     """
 
@@ -87,7 +88,8 @@ class SparkHolder:
     def get(self) -> SparkSession:
         """The session. DependencyError, in one line, without Java; ForkError in a child.
 
-        Our own is started anew if its Java process has ended. ExecutionError if another's has.
+        Our own session is started again if its Java process has ended; ExecutionError if a given
+        session's has.
         """
         require_own_spark()
         if self._session is not None and self._owned and _has_ended(self._session):
@@ -138,7 +140,7 @@ class SparkHolder:
 
 
 def _running() -> SparkSession | None:
-    """The session that somebody has started in this process, in whatever thread."""
+    """The session that runs in this process, whichever thread started it; None if there is none."""
     if "pyspark" not in sys.modules:
         return None
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - imported already
@@ -161,7 +163,7 @@ def _is_stopped(session: SparkSession) -> bool:
 
 
 def _has_ended(session: SparkSession) -> bool:
-    """Whether it is stopped, or its Java process cannot be reached."""
+    """Whether the session is stopped, or its Java process cannot be reached."""
     if _is_stopped(session):
         return True
     try:
@@ -174,7 +176,7 @@ def _has_ended(session: SparkSession) -> bool:
 def _forget(session: SparkSession) -> None:
     """Make PySpark forget a session of ours whose Java process has ended, to start another one.
 
-    PySpark itself has no way to that: it takes its Java process to live as long as Python does.
+    PySpark has no call for that: it expects its Java process to live as long as Python does.
     """
     from pyspark import SparkContext  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
@@ -202,8 +204,8 @@ def _started(builder: SparkSession.Builder, conf: Mapping[str, str]) -> SparkSes
     except java_errors(PySparkException, OSError) as error:
         raise DependencyError(
             f"Spark cannot be started: {first_line(str(error))}",
-            hint="It needs Java 17 or newer and settings that it knows; what Java had to say about"
-            " it is on standard error.",
+            hint="Spark needs Java 17 or newer, and settings that it knows. Java's own message is"
+            " on standard error.",
         ) from error
 
 

@@ -1,6 +1,6 @@
-"""Settings of a Spark session that reading rightly needs, and for how long they hold.
+"""Settings that a Spark session needs for right answers, and for how long they hold.
 
-A session that is handed in stays as it was: what statements need of it holds while one of ours is
+A session that is handed in stays as it was: our settings hold while one of our statements is
 analysed and run (docs/adr/0008-settings-of-a-callers-spark.md). A session of our own starts with
 these settings.
 """
@@ -22,8 +22,10 @@ ANALYSIS: Mapping[str, str] = {
     "spark.sql.legacy.consecutiveStringLiterals.enabled": "false",
     "spark.sql.caseSensitive": "false",
 }
-"""What a text means to Spark as it does to the grammar: Spark replaces no ``${…}``, undoes escapes,
-takes double quotes for those of strings and ``'it''s'`` for one string; T and t are one name.
+"""Settings under which a text means to Spark what it means to the grammar.
+
+Spark replaces no ``${…}``, undoes escapes, takes double quotes for those of strings and ``'it''s'``
+for one string; T and t are one name.
 """
 
 PUSHED_NESTED = "spark.sql.optimizer.nestedPredicatePushdown.supportedFileSources"
@@ -34,23 +36,23 @@ _held: dict[tuple[int, str], tuple[str | None, int]] = {}
 """By session and key: the value from before, and how many blocks need ours."""
 
 Wanted = str | Callable[[str | None], str | None]
-"""A value, or what is made of the one that is there."""
+"""A value, or a function from the present value to the wanted one."""
 
 
 def _without_orc(sources: str | None) -> str:
-    """Where Spark may push conditions on ``row.x`` down.
+    """The sources to which Spark may push conditions on ``row.x``: all but ORC.
 
-    ORC resolves a search argument's columns inside ``row``, so a condition on a user column called
-    like another one's field could prune by the wrong column; and it would overwrite ours.
+    ORC resolves a search argument's columns inside ``row``. So a condition on a user's column could
+    prune by a field of that name in another column, and it would overwrite our search argument.
     """
     known = "parquet,orc" if sources is None else sources
     return ",".join(s for s in known.split(",") if s.strip().lower() != "orc")
 
 
 def _with_our_formats(readers: str | None) -> str | None:
-    """Which formats have Spark's first kind of reader, the only one that knows a row's file."""
+    """The formats of Spark's version 1 readers, the only ones that know a row's file, with ours."""
     if readers is None:
-        return None  # not what counts where nobody has set it
+        return None  # unset: Spark's default has our formats
     known = [r.strip() for r in readers.split(",") if r.strip()]
     return ",".join([*known, *(f for f in ("orc", "parquet", "text") if f not in known)])
 
@@ -61,7 +63,7 @@ PLANNING: Mapping[str, Wanted] = {PUSHED_NESTED: _without_orc, V1_READERS: _with
 
 @contextmanager
 def for_statement(spark: SparkSession) -> Iterator[None]:
-    """All of them, while a statement is analysed and run, or its rows are read."""
+    """Hold `ANALYSIS` and `PLANNING` while a statement is analysed and run, or rows are read."""
     with ExitStack() as held:
         for key, value in {**ANALYSIS, **PLANNING}.items():
             held.enter_context(configured(spark, key, value))
@@ -69,9 +71,10 @@ def for_statement(spark: SparkSession) -> Iterator[None]:
 
 
 def keep_for_frames(spark: SparkSession) -> None:
-    """What no block can hold: `PLANNING`, for a lazy frame is planned when its owner asks for rows.
+    """Set `PLANNING` for good, for a lazy frame that is handed out.
 
-    Frames that are made of it are planned anew, so planning it ahead would not do.
+    No block can hold these settings, since the frame is planned when its owner asks for rows. To
+    plan it ahead would not do: frames that are made of it are planned anew.
     """
     for key, value in PLANNING.items():
         with _guard:
@@ -86,9 +89,9 @@ def keep_for_frames(spark: SparkSession) -> None:
 
 @contextmanager
 def configured(spark: SparkSession, key: str, value: Wanted) -> Iterator[None]:
-    """A setting of the session for as long as a block runs.
+    """Hold a setting of the session as long as a block runs.
 
-    Blocks of several threads may overlap: the first of them sets it, the last sets it back.
+    Blocks of several threads may overlap: the first of them sets the value, the last restores it.
     """
     place = (id(spark), key)
     with _guard:
@@ -109,9 +112,9 @@ def configured(spark: SparkSession, key: str, value: Wanted) -> Iterator[None]:
 
 
 def ansi(spark: SparkSession) -> AbstractContextManager[None]:
-    """Analyse with ANSI rules: a value that does not fit its column is an error, never bent.
+    """Analyse with ANSI rules: a value that does not fit its column is an error, and never changed.
 
-    They bind when a query is analysed, so they need not hold while it runs.
+    The rules bind when a query is analysed, so they need not hold while it runs.
     """
     return configured(spark, "spark.sql.ansi.enabled", "true")
 

@@ -1,8 +1,8 @@
-"""Timestamps: ORC's are wall-clock time, which Spark's ORC reader hands out as instants.
+"""Timestamps: ORC's are wall-clock time, which Spark's ORC reader returns as instants.
 
 Read as timestamp_ntz inside a struct they come out wrong, so they are read as timestamp. ORC takes
-the wall clock for one of the zone of the JVM that reads, an executor's, which gives it back for
-certain in UTC alone: elsewhere such files are read with pyarrow.
+the wall clock for that of the JVM that reads, which is an executor's. Only in UTC that certainly
+gives every time back: elsewhere such files are read with pyarrow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _DAYS = (PrimitiveType("date"), *_TIMESTAMPS)
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00", "Universal"})
 
 _ZONE = "java_method('java.time.ZoneId', 'systemDefault')"
-"""The zone of the JVM that computes it: Spark does not compute it while it plans."""
+"""The zone of the JVM that computes the expression: Spark does not compute it while it plans."""
 
 _UNKNOWN = frozenset({"unknown"})
 
@@ -55,28 +55,29 @@ def wall_clock(expression: str) -> str:
 
 
 def session_is_utc(spark: SparkSession) -> bool:
-    """Whether a cast does the same."""
+    """Whether the session's zone is UTC: then a cast does the same as `wall_clock`."""
     return (spark.conf.get("spark.sql.session.timeZone") or "") in _UTC
 
 
 def has_days(kinds: Sequence[ColumnType]) -> bool:
-    """Whether Spark's ORC reader may bend a value: it knows no day that the hybrid calendar skips.
+    """Whether Spark's ORC reader may misread a value of these types, because they hold days.
 
-    ORC hands it days of that calendar, in which 1582-10-10 is taken for 1582-10-20. Such files are
-    read with pyarrow; their statistics tell (`acidsql.orc.statistics.may_hold_skipped_days`).
+    ORC gives it days of the hybrid calendar, in which 1582-10-10 is taken for 1582-10-20: that
+    calendar skips such days. Files that may hold one are read with pyarrow; their statistics tell
+    (`acidsql.orc.statistics.may_hold_skipped_days`).
     """
     return any(kind in _DAYS for column in kinds for kind in walk_types(column))
 
 
 def shifts_times(spark: SparkSession, kinds: Sequence[ColumnType]) -> bool:
-    """Whether Spark's ORC reader may make other times of those in columns of these types.
+    """Whether Spark's ORC reader may shift times in columns of these types.
 
-    In a JVM outside UTC it moves a time that the JVM's zone skips in spring by an hour, and the
+    In a JVM outside UTC it shifts a time that the JVM's zone skips in spring by an hour, and the
     first hours of year 1 and of the Gregorian calendar by much more. The zones of the driver and of
-    the executors count. An executor that starts after a scan was planned, and takes part in it, is
-    not covered where its zone is none of those of the others; nor is one that was too busy to take
-    any of the tasks that ask. ``-Duser.timezone=UTC`` in spark.executor.extraJavaOptions, or in
-    spark.executor.defaultJavaOptions, holds for all of them.
+    the executors count. Two kinds of executors are missed if no other JVM has their zone: one that
+    starts after a scan was planned and takes part in it, and one that was too busy to take any of
+    the tasks that ask. ``-Duser.timezone=UTC`` in spark.executor.extraJavaOptions, or in
+    spark.executor.defaultJavaOptions, holds for all executors.
     """
     if not any(kind in _TIMESTAMPS for column in kinds for kind in walk_types(column)):
         return False
@@ -103,15 +104,15 @@ def _jvm_zones(spark: SparkSession) -> frozenset[str]:
 
 
 def _is_local(master: str | None) -> bool:
-    """Whether the driver is the only executor; in local-cluster[…] it is none."""
+    """Whether the driver is the only executor; in local-cluster[…] the driver is none."""
     return master is not None and (master == "local" or master.startswith("local["))
 
 
 def _executor_zones(spark: SparkSession, executors: frozenset[str]) -> frozenset[str]:
-    """The zones of an application's executors: a job asks for them when there are new ones.
+    """The zones of an application's executors; a job asks for them when there are new executors.
 
-    ``executors`` are the addresses of all of them, and the driver's; none, where nothing tells: one
-    job per application then.
+    ``executors`` are the addresses of all executors and of the driver. It is empty where nothing
+    tells them: then there is one job per application.
     """
     application = spark.conf.get("spark.app.id", None)
     if application in _asked and executors <= _asked[application][0]:

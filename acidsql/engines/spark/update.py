@@ -30,7 +30,7 @@ def run_update(
 
 
 def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
-    """What every column becomes; of a deleted row, nothing."""
+    """The new value of every column of an UPDATE; none for a DELETE."""
     if isinstance(plan, DeletePlan):
         return []
     table = job.context.tables[plan.table].table

@@ -1,4 +1,4 @@
-"""Expressions whose values are on their way into a column."""
+"""Expressions of the values that are written into a column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from acidsql.plans.sql_text import SqlText
 def stored(value: SqlText, column: Column) -> SqlText:
     """The value cast to the column's type under ANSI rules; an error if it does not fit.
 
-    A newline closes a comment the value may end in. Void goes to the writer as what its files hold.
+    The newline ends a comment that the value may end in. Void goes to the writer as boolean, which
+    its files hold.
     """
     cast = SqlText.of("CAST((", value, f"\n) AS {spark_type(column.type)})")
     return SqlText.of("CAST(", cast, " AS boolean)") if column.type == VOID else cast

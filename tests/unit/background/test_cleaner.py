@@ -201,6 +201,6 @@ def test_a_compactor_publishes_nothing_that_was_taken_away(session, tmp_path, ty
     snapshot = TableSnapshot(table, tuple(table_directories(store, table)), write_ids)
     before = {p.name for p in (tmp_path / "w" / "t").iterdir()}
     plan = CompactPlan(table=T, partition=None, type=type)
-    with pytest.raises(StorageError, match="was taken away"):
+    with pytest.raises(StorageError, match="were removed while the compaction wrote it"):
         compact(plan, snapshot, store.valid_txns(), Storage(take_away), TxnId(9))
     assert {p.name for p in (tmp_path / "w" / "t").iterdir()} == before

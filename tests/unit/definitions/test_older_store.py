@@ -158,7 +158,7 @@ def test_what_was_compacted_since_is_not_read_as_no_rows(
     after = [*others, f"ALTER TABLE t COMPACT '{kind}'"]
     older, newer_rows = brought_back(sides, before, after)
     session = older.session()
-    with pytest.raises(StorageError, match="what was compacted is gone"):
+    with pytest.raises(StorageError, match="that were compacted are gone"):
         session.execute("SELECT * FROM t")
     assert [p[2] for p in session.execute("CHECK TABLE t").fetchall()] == ["unreadable"]
     session.execute("MSCK REPAIR TABLE t")
