@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from acidsql.grammar.lexer import Kind, Source, Token
@@ -87,6 +87,12 @@ class Cursor:
         token = self.peek()
         found = f'found "{_short(token.text)}"' if token.text else "found the end of the text"
         self.source.syntax_error(f"{message}, {found}", token.start, hint=hint)
+
+    def refuse_words(self, statement: str, words: Sequence[str], hint: str) -> None:
+        """Raise UnsupportedStatementError if one of these words of a statement is next."""
+        for word in words:
+            if self.sees(word):
+                self.source.refuse(f"{statement} … {word} is not supported", self.offset, hint=hint)
 
     def step(self) -> Token:
         """Step over the next token, and return it."""

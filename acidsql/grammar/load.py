@@ -18,11 +18,6 @@ def parse_load(cursor: Cursor) -> Load:
     cursor.expect("INTO", "TABLE")
     target = cursor.table()
     partition = parse_fixed_partition(cursor, "LOAD DATA")
-    for word in ("INPUTFORMAT", "SERDE"):
-        if cursor.sees(word):
-            cursor.source.refuse(
-                f"LOAD DATA … {word} is not supported",
-                cursor.offset,
-                hint="The files must be in the format of the table.",
-            )
+    hint = "The files must be in the format of the table."
+    cursor.refuse_words("LOAD DATA", ("INPUTFORMAT", "SERDE"), hint)
     return Load(target, path, local, overwrite, partition, line, column)

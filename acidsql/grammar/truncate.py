@@ -13,11 +13,6 @@ def parse_truncate(cursor: Cursor) -> Truncate:
     cursor.accept("TABLE")
     target = cursor.table()
     partition = parse_fixed_partition(cursor, "TRUNCATE")
-    for word in ("COLUMNS", "FORCE"):
-        if cursor.sees(word):
-            cursor.source.refuse(
-                f"TRUNCATE … {word} is not supported",
-                cursor.offset,
-                hint="Write TRUNCATE TABLE t [PARTITION (…)].",
-            )
+    hint = "Write TRUNCATE TABLE t [PARTITION (…)]."
+    cursor.refuse_words("TRUNCATE", ("COLUMNS", "FORCE"), hint)
     return Truncate(target, partition)

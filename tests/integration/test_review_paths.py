@@ -3,14 +3,6 @@
 import pytest
 
 import acidsql
-from acidsql.engines.spark.session import SparkHolder
-
-
-@pytest.fixture(scope="module")
-def spark():
-    holder = SparkHolder(None, {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
-    yield holder.get()
-    holder.close()
 
 
 @pytest.mark.parametrize("warehouse", ["plain", "w[ab]{c,d}*?"])

@@ -9,7 +9,6 @@ import pytest
 from pyarrow import orc
 
 import acidsql
-from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.settings import PUSHED_NESTED, V1_READERS
 
 SETTINGS = {
@@ -24,13 +23,6 @@ SETTINGS = {
     "spark.sql.sources.useV1SourceList": "",
     "spark.sql.timestampType": "TIMESTAMP_NTZ",
 }
-
-
-@pytest.fixture(scope="module")
-def spark():
-    holder = SparkHolder(None, {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
-    yield holder.get()
-    holder.close()
 
 
 @pytest.fixture

@@ -10,14 +10,6 @@ import numpy as np
 import pytest
 
 import acidsql
-from acidsql.engines.spark.session import SparkHolder
-
-
-@pytest.fixture(scope="module")
-def spark():
-    holder = SparkHolder(None, {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"})
-    yield holder.get()
-    holder.close()
 
 
 @pytest.fixture

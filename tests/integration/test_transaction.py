@@ -21,7 +21,8 @@ from acidsql.errors import (
 )
 
 if TYPE_CHECKING:
-    from acidsql.session.session import Session
+    from acidsql.ports.storage import Storage
+from acidsql.session.session import Session
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 
@@ -193,6 +194,17 @@ def test_unknown_transactions_cannot_be_aborted(table: Session) -> None:
     table.execute("ROLLBACK")
 
 
+def lose_answers(broken: pytest.MonkeyPatch, storage: Storage) -> None:
+    """Have each rename of the storage done, and fail after that."""
+    rename = storage.rename
+
+    def rename_and_fail(source: str, target: str) -> None:
+        rename(source, target)
+        raise StorageError(f"no answer after {target}")
+
+    broken.setattr(storage, "rename", rename_and_fail)
+
+
 def test_what_cannot_be_undone_loses_the_transaction(
     table: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,16 +213,11 @@ def test_what_cannot_be_undone_loses_the_transaction(
     table.execute("BEGIN")
     table.execute("INSERT INTO t VALUES (3, 30)")
     with monkeypatch.context() as broken:
-        rename = storage.rename
 
         def fail(path: str) -> None:
             raise StorageError(f"cannot remove {path}")
 
-        def rename_and_fail(source: str, target: str) -> None:
-            rename(source, target)
-            raise StorageError(f"no answer after {target}")
-
-        broken.setattr(storage, "rename", rename_and_fail)
+        lose_answers(broken, storage)
         broken.setattr(storage, "remove", fail)
         with pytest.raises(StorageError, match="no answer"):
             table.execute("INSERT INTO t VALUES (4, 40)")
@@ -226,13 +233,7 @@ def test_a_statement_that_fails_half_published_is_undone(
     table.execute("BEGIN")
     table.execute("INSERT INTO t VALUES (3, 30)")
     with monkeypatch.context() as broken:
-        rename = storage.rename
-
-        def rename_and_fail(source: str, target: str) -> None:
-            rename(source, target)
-            raise StorageError(f"no answer after {target}")
-
-        broken.setattr(storage, "rename", rename_and_fail)
+        lose_answers(broken, storage)
         with pytest.raises(StorageError, match="no answer"):
             table.execute("INSERT INTO t VALUES (4, 40)")
     table.execute("INSERT INTO t VALUES (5, 50)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SEPARATOR = "----"
+from tests.text_blocks import SEPARATOR, blocks
 
 
 @dataclass(frozen=True)
@@ -46,15 +46,8 @@ def read_spec(path: Path) -> Spec:
     """The spec in a file. ValueError for a block that is none."""
     spec = Spec(path)
     lines = path.read_text().split("\n")
-    at = 0
-    while at < len(lines):
-        if not lines[at].strip() or lines[at].startswith("#"):
-            at += 1
-            continue
-        first = at
-        while at < len(lines) and lines[at].strip():
-            at += 1
-        _read_block(spec, first + 1, lines[first], lines[first + 1 : at])
+    for first, end in blocks(lines):
+        _read_block(spec, first + 1, lines[first], lines[first + 1 : end])
     return spec
 
 

@@ -13,7 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-SEPARATOR = "----"
+from tests.text_blocks import SEPARATOR, blocks
+
 BACKENDS = "# backends:"
 EACH = "# each backend:"
 
@@ -54,18 +55,11 @@ def read_records(path: Path) -> list[Record]:
     """The records of a file in their order."""
     lines = path.read_text().split("\n")
     records = []
-    at = 0
-    while at < len(lines):
-        if not lines[at].strip() or lines[at].startswith("#"):
-            at += 1
-            continue
-        first = at
-        while at < len(lines) and lines[at].strip():
-            at += 1
-        body = lines[first + 1 : at]
+    for first, end in blocks(lines):
+        body = lines[first + 1 : end]
         cut = body.index(SEPARATOR) if SEPARATOR in body else len(body)
         sql = "\n".join(body[:cut])
-        records.append(Record(path, first, at, lines[first], sql, tuple(body[cut + 1 :])))
+        records.append(Record(path, first, end, lines[first], sql, tuple(body[cut + 1 :])))
     return records
 
 
