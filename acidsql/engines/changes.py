@@ -28,7 +28,7 @@ LEG = "__acidsql_leg"
 
 @dataclass(frozen=True, slots=True)
 class ChangeLeg:
-    """What one leg does to the rows it acts on; an update writes them anew.
+    """What one leg does to the rows it acts on; an update also writes their new versions.
 
     ``kept`` are the columns that hold timestamps and that an update leaves as they are.
     """

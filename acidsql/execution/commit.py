@@ -29,7 +29,7 @@ from acidsql.txn.transaction import OpenTxn
 
 @dataclass(slots=True)
 class Uncommitted:
-    """What the statements of a transaction have written so far.
+    """The writes of a transaction's statements that are not committed yet.
 
     With the commit, ``partitions`` enter the catalog and ``reached`` the write set, and the files
     ``moved`` are removed. An abort removes ``paths``. ``written`` are the places in which the
@@ -114,8 +114,8 @@ def write(
 def _reached(plan: WritePlan, context: WriteContext, job: JobResult) -> list[Reached]:
     """The partitions that the job reached, for the write set.
 
-    That there is none is told, too: then what the lock has recorded of partitions yet unknown was
-    nothing.
+    A job that reached none is reported, too: it clears what the lock has recorded for partitions
+    yet unknown.
     """
     reached: dict[Operation, set[str]] = {}
     if not job.touched:
@@ -140,7 +140,7 @@ def _partitions_of(job: JobResult) -> set[PartitionName]:
 def _forget_statistics(changed: Mapping[TableName, set[PartitionName]], store: Store) -> None:
     """Tell the catalog that row counts of these tables do not hold any more.
 
-    As late as possible: a count that somebody notes in between would be believed.
+    As late as possible: a count that is taken in between would be believed.
     """
     for table, partitions in changed.items():
         store.forget_statistics(table, sorted(partitions, key=str))
@@ -216,7 +216,7 @@ def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engi
 
 
 def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
-    """The counts and ids of a write. TRUNCATE has no counts: nobody looks at its rows."""
+    """The counts and ids of a write. TRUNCATE has no counts: it reads no rows."""
     counted = not isinstance(plan, TruncatePlan)
     return Result(
         plan.kind,

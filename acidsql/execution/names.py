@@ -1,4 +1,4 @@
-"""What names mean in a session: what the planner asks about them."""
+"""The meaning of names in a session: the answers to the planner's questions."""
 
 from __future__ import annotations
 

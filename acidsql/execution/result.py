@@ -1,4 +1,4 @@
-"""What execute gives back: rows, counts, ids."""
+"""The Result that `execute` gives back: rows, counts, ids."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Result:
 
     A query is computed when its rows are asked for: `fetchall` computes all of them in one go,
     `fetchone`, `fetchmany` and a loop some at a time, all of one evaluation; `arrow` and `pandas`
-    compute the whole query anew. Until the Result is closed, collected by Python, or its rows have
+    compute the whole query again. Until the Result is closed, collected by Python, or its rows have
     been computed without ``df`` being taken, the cleaner keeps the files it reads.
     """
 

@@ -1,4 +1,4 @@
-"""What a statement about the catalog works on: a session without its engine."""
+"""The Scope that a statement about the catalog works on: a session without its engine."""
 
 from __future__ import annotations
 

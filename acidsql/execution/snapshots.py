@@ -1,4 +1,4 @@
-"""What a transaction sees of tables, put together for an engine."""
+"""A transaction's view of tables, put together for an engine."""
 
 from __future__ import annotations
 

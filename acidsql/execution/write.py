@@ -32,7 +32,7 @@ from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener
 
 SNAPSHOT_RETRIES = 5
-"""hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts anew."""
+"""hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts again."""
 
 
 class OutdatedError(Exception):

@@ -41,7 +41,7 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
         for number, path in enumerate(input_files(plan, storage)):
             with _opened(plan, path, storage) as stream:
                 rows = _checked(stream, path, table)
-            # Hive numbers the files of an unbucketed table anew.
+            # Hive, too, gives files of an unbucketed table new numbers.
             name = OriginalFile(BucketId(number)).name
             attempt = target.attempt_name(name)
             file = OutputFile(
@@ -86,7 +86,7 @@ def input_files(plan: LoadPlan, storage: Storage) -> list[str]:
 
 
 def _local_names(path: Path) -> list[str]:
-    """What lies in a directory, directories with a slash behind; "" for a file itself."""
+    """The names in a local directory, with a slash behind those of directories; "" for a file."""
     if not path.is_dir():
         return [""] if path.exists() else []
     shown = [entry for entry in path.iterdir() if not is_hidden(entry.name)]

@@ -1,7 +1,7 @@
-"""DataFrames → Arrow, whatever Spark believes can never be null.
+"""DataFrames → Arrow, also where Spark wrongly takes a field for one that is never null.
 
-Where a struct is null so are the fields below it, also those that Spark calls not nullable: of
-`if(c, named_struct('x', 1), null)` it says that x is never null. PyArrow refuses such an array as
+Where a struct is null its fields are null, too, even those that Spark calls not nullable. Of `if(c,
+named_struct('x', 1), null)` it says that x is never null. PyArrow refuses such an array as
 contradictory ("nulls in input cannot be viewed as non-nullable").
 """
 
@@ -27,9 +27,9 @@ def to_arrow(frame: DataFrame) -> pa.Table:
 
 
 def relaxed(frame: DataFrame) -> DataFrame:
-    """The same rows and names, where every field of a struct may be null.
+    """The frame with every field of a struct nullable; rows and names stay the same.
 
-    The frame itself where nothing has to change, so a frame of plain columns costs nothing.
+    The frame itself where no type changes, so a frame of plain columns costs nothing.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415 - only where there is a frame
 
@@ -38,7 +38,8 @@ def relaxed(frame: DataFrame) -> DataFrame:
         wanted = [relaxed_type(kind) for kind in kinds]
         if kinds == wanted:
             return frame
-        # By place: names may be there twice, and a dot in one would be the way to a field.
+        # Columns go by their places: names may not be unique, and Spark takes a dot in one for the
+        # access to a field.
         places = [f"__c{index}" for index in range(len(kinds))]
         columns = [
             F.col(place) if kind == new else F.col(place).cast(new)
@@ -48,10 +49,9 @@ def relaxed(frame: DataFrame) -> DataFrame:
 
 
 def relaxed_type(kind: DataType) -> DataType:
-    """The type where every field of a struct may be null, at any depth.
+    """The type with every field of a struct nullable, at any depth.
 
-    Elements of an array and values of a map stay what they are: where the array is null there are
-    none of them.
+    Elements of an array and values of a map stay what they are: a null array or map has none.
     """
     from pyspark.sql.types import ArrayType, MapType, StructField, StructType  # noqa: PLC0415
 

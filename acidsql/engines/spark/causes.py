@@ -1,4 +1,4 @@
-"""What Spark threw, as plain values: the chain of Java exceptions behind a Python one."""
+"""The exceptions that Spark threw, as plain values: the Java chain behind a Python one."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _simple_name(name: str) -> str:
 
 
 def _condition(thrown: Any) -> str:
-    """Of a SparkThrowable; others have none."""
+    """Spark's error condition; "" for an exception that is no SparkThrowable."""
     try:
         return str(thrown.getCondition() or "")
     except Exception:  # py4j's error for a method that is not there is no narrower one

@@ -26,7 +26,7 @@ _ASKED = (
 """Spark's functions of the moment and the session; other names mean the same expressions."""
 
 _TIMES = tuple(f"current_time({precision})" for precision in range(7))
-"""Of Spark 4.1 and later."""
+"""Functions of Spark 4.1 and later."""
 
 _DATABASE = "current_database()"
 """current_schema() is the same expression."""

@@ -1,4 +1,4 @@
-"""What makes Spark's own ORC reader read the event files of ACID tables."""
+"""The schema, options and conditions by which Spark's ORC reader reads event files."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def java_errors(*others: type[Exception], name: str = "Py4JError") -> tuple[type
 
 
 def by_gateway(spark: SparkSession, make: Callable[[Any], T], otherwise: str) -> T | None:
-    """What ``make`` makes with the classes of the JVM; None if there is no gateway.
+    """The result of ``make``, called with the JVM's classes; None if there is no gateway.
 
     None, too, if this Spark's classes are not those that are known here. Then ``otherwise`` is
     logged, which says what happens instead.

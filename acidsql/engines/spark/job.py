@@ -1,4 +1,4 @@
-"""What every job of one statement needs at hand."""
+"""The reads and writes of one statement's jobs, and what they share."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 ArrowWork = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""What a task does: takes the batches of its rows, and yields others."""
+"""The work of a task: it takes the batches of its rows, and yields others."""
 
 DRIVER_BYTES_MAX = 96 << 20
 """Rows up to about this much are collected, sorted and written by the driver."""

@@ -258,7 +258,7 @@ class _Merge:
         return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
 
     def _assigned(self, leg: UpdateLeg) -> dict[str, SqlText]:
-        """What the leg sets, by column."""
+        """The values that the leg sets, by column."""
         values = {a.column: a.value for a in leg.assignments}
         target = SqlText.of(_TARGET, f" AS {quote(self.plan.alias)}")
         source = SqlText.of(_SOURCE, f" AS {self._source}")

@@ -1,4 +1,4 @@
-"""Which partition a row is of: by the path of its file."""
+"""The partition of a row, found by the path of its file."""
 
 from __future__ import annotations
 

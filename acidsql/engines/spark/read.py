@@ -37,7 +37,7 @@ ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
-    """What a scan should yield beside the table's columns.
+    """The columns that a scan yields beside the table's own, and what a query asks of it.
 
     ``row_id`` adds ``row__id``; ``key`` adds PARTITION and the row id columns, for a writer.
     ``columns`` are the columns likely to be used.

@@ -155,7 +155,7 @@ def _running() -> SparkSession | None:
 
 
 def _is_stopped(session: SparkSession) -> bool:
-    """Whether somebody has called its stop(), or its context's."""
+    """Whether stop() was called on the session or on its context."""
     context = getattr(session, "_sc", None)
     if context is not None:
         return getattr(context, "_jsc", None) is None

@@ -58,7 +58,7 @@ def _with_our_formats(readers: str | None) -> str | None:
 
 
 PLANNING: Mapping[str, Wanted] = {PUSHED_NESTED: _without_orc, V1_READERS: _with_our_formats}
-"""What Spark must do while it makes a physical plan of one of our scans."""
+"""Settings that must hold while Spark makes a physical plan of one of our scans."""
 
 
 @contextmanager
@@ -74,7 +74,7 @@ def keep_for_frames(spark: SparkSession) -> None:
     """Set `PLANNING` for good, for a lazy frame that is handed out.
 
     No block can hold these settings, since the frame is planned when its owner asks for rows. To
-    plan it ahead would not do: frames that are made of it are planned anew.
+    plan it ahead would not do: frames that are made of it are planned again.
     """
     for key, value in PLANNING.items():
         with _guard:

@@ -41,7 +41,7 @@ def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
 
 
 def _new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
-    """What a column becomes: the value as the column stores it, or what it was."""
+    """The new value of a column: the value as the column stores it, or the old one."""
     what = kept(alias, column) if value is None else stored(value, column)
     return SqlText.of(what, f" AS {quote(column.name)}")
 
