@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.errors import AcidSqlError
-from acidsql.model.types import ColumnType, PrimitiveType, spark_type, walk_types
+from acidsql.model.types import ColumnType, PrimitiveType, has_timestamps, spark_type, walk_types
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
 
-_TIMESTAMPS = (PrimitiveType("timestamp"), PrimitiveType("timestamp with local time zone"))
-_DAYS = (PrimitiveType("date"), *_TIMESTAMPS)
+_DATE = PrimitiveType("date")
 _UTC = frozenset({"UTC", "Etc/UTC", "GMT", "Z", "+00:00", "Universal"})
 
 _ZONE = "java_method('java.time.ZoneId', 'systemDefault')"
@@ -66,7 +65,7 @@ def has_days(kinds: Sequence[ColumnType]) -> bool:
     calendar skips such days. Files that may hold one are read with pyarrow; their statistics tell
     (`acidsql.orc.statistics.may_hold_skipped_days`).
     """
-    return any(kind in _DAYS for column in kinds for kind in walk_types(column))
+    return any(has_timestamps(kind) or _DATE in walk_types(kind) for kind in kinds)
 
 
 def shifts_times(spark: SparkSession, kinds: Sequence[ColumnType]) -> bool:
@@ -79,7 +78,7 @@ def shifts_times(spark: SparkSession, kinds: Sequence[ColumnType]) -> bool:
     the tasks that ask. ``-Duser.timezone=UTC`` in spark.executor.extraJavaOptions, or in
     spark.executor.defaultJavaOptions, holds for all executors.
     """
-    if not any(kind in _TIMESTAMPS for column in kinds for kind in walk_types(column)):
+    if not any(map(has_timestamps, kinds)):
         return False
     zones = _jvm_zones(spark) - _UTC
     if not zones:
