@@ -159,7 +159,7 @@ def test_an_error_in_a_later_partition(session):
     assert result.fetchone() == (0,)
     with pytest.raises(acidsql.AcidSqlError, match="here"):
         result.fetchall()
-    with pytest.raises(acidsql.AcidSqlError, match="not all rows"):
+    with pytest.raises(acidsql.AcidSqlError, match="before all of its rows were read"):
         result.fetchone()
     assert session.execute("SHOW LOCKS").fetchall() == []
 

@@ -146,7 +146,7 @@ def test_closing_early_computes_no_more(result, frame, lease):
     assert len(frame.stream.batches) == 3
     assert not lease.held
     for fetch in (result.fetchone, result.fetchmany, result.fetchall, lambda: list(result)):
-        with pytest.raises(AcidSqlError, match="not all rows"):
+        with pytest.raises(AcidSqlError, match="before all of its rows were read"):
             fetch()
     result.close()
 
@@ -167,7 +167,7 @@ def test_an_error_on_the_way_is_no_end(error, lease):
         result.fetchone()
     assert frame.stream.closed
     assert not lease.held
-    with pytest.raises(AcidSqlError, match="not all rows"):
+    with pytest.raises(AcidSqlError, match="before all of its rows were read"):
         result.fetchall()
 
 
