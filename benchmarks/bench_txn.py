@@ -10,6 +10,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import queue
 import random
 import shutil
 import sqlite3
@@ -22,7 +23,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from acidsql.errors import TxnAbortedError, WriteConflictError
+from acidsql.errors import TxnAbortedError
+from acidsql.model.ids import LockId
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockType, Reached, WriteOperation
 from acidsql.txn.policy import TxnPolicy
@@ -71,40 +73,57 @@ def open_store(place: Place) -> Any:
     return PostgresStore(place.url)
 
 
+class Looks:
+    """A store that counts how often a waiting lock is looked at."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.count = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def check_lock(self, lock_id: LockId) -> Any:
+        self.count += 1
+        return self._store.check_lock(lock_id)
+
+
 def one_txn(store: Any, partition: str, kind: LockType, policy: TxnPolicy) -> tuple[int, int]:
     """A transaction as `execution/write.py` runs it; (conflicts, looks at a waiting lock)."""
     changes = kind is LockType.EXCL_WRITE
     operation = WriteOperation.UPDATE if changes else WriteOperation.INSERT
-    waits = []
-
-    def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        time.sleep(seconds)
-
+    looks = Looks(store)
     locks = [LockComponent(kind, "default", "t", partition, operation)]
     user, host = WHO
-    txn = OpenTxn(
-        store, user=user, host=host, policy=policy, sleep=sleep, tables=[TABLE], components=locks
-    )
-    try:
-        txn.lock(locks)
-        write_id = txn.write_id(TABLE)
-        if not txn.was_first and (
-            not txn.still_has(TABLE, write_id)
-            or store.latest_txn_in_conflict(txn.txn_id) is not None
-        ):
-            txn.abort("overtaken")
-            return 1, len(waits)
-        reached = [Reached(write_id, TABLE, [partition], operation)]
-        txn.commit(lambda txn_id: store.commit_txn(txn_id, reached))
-    except (WriteConflictError, TxnAbortedError):
-        return 1, len(waits)
-    return 0, len(waits)
+    conflicts, txn = 0, None
+    while True:
+        try:
+            txn = OpenTxn(
+                looks,
+                user=user,
+                host=host,
+                policy=policy,
+                tables=[TABLE],
+                components=locks,
+                heir_of=txn,
+            )
+            txn.lock(locks)
+            write_id = txn.write_id(TABLE)
+            if txn.granted_on_open or (
+                store.latest_txn_in_conflict(txn.txn_id) is None and txn.still_has(TABLE, write_id)
+            ):
+                break
+        except TxnAbortedError:
+            txn = None
+        conflicts += 1
+    reached = [Reached(write_id, TABLE, [partition], operation)]
+    txn.commit(lambda txn_id: store.commit_txn(txn_id, reached))
+    return conflicts, looks.count
 
 
 def work(place: Place, seed: int, txns: int, partitions: int, start: Any, results: Any) -> None:
     """What one process does."""
-    policy = TxnPolicy(lock_start_s=0.001, lock_sleep_s=0.05)
+    policy = TxnPolicy()
     store = open_store(place)
     r = random.Random(seed)
     latencies, conflicts, waits = [], 0, 0
@@ -117,8 +136,7 @@ def work(place: Place, seed: int, txns: int, partitions: int, start: Any, result
         lost, looked = one_txn(store, partition, kind, policy)
         conflicts += lost
         waits += looked
-        if not lost:
-            latencies.append(time.perf_counter() - at)
+        latencies.append(time.perf_counter() - at)
     results.put((begun, time.perf_counter(), latencies, conflicts, waits))
     store.close()
 
@@ -168,10 +186,20 @@ def in_processes(count: int, target: Callable[..., None], arguments: tuple[Any, 
     for worker in workers:
         worker.start()
     start.wait()
-    answers = [results.get() for _ in workers]
+    answers = [_answer(results, workers) for _ in workers]
     for worker in workers:
         worker.join()
     return answers
+
+
+def _answer(results: Any, workers: list[Any]) -> Any:
+    """What one of the workers has put, unless one has failed."""
+    while True:
+        try:
+            return results.get(timeout=1)
+        except queue.Empty:
+            if any(worker.exitcode for worker in workers):
+                raise SystemExit("a worker has failed") from None
 
 
 def sample(place: Place, processes: int, txns: int, partitions: int, history: int) -> Sample:
@@ -287,8 +315,9 @@ def main() -> None:
         "# Benchmarks of the transaction stores\n\nWritten by `make bench-txn`; do not edit. One"
         " transaction does what that of a single statement does: it opens with a write id and the"
         " lock of one of the partitions (shared or for a change), and commits with the name of its"
-        " partition. Either is one store transaction, synced before it answers. Who has to wait for"
-        " a lock asks again and looks for a conflict. The raw inserts are one row per commit, by"
+        " partition. Either is one store transaction, synced before it answers. Who waits for a"
+        " lock is woken, looks for a conflict (mostly there is one), and then begins anew with its"
+        " lock; latencies include that. The raw inserts are one row per commit, by"
         " as many processes.\n\n"
         f"{os.cpu_count()} cores.\n\n{text}"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 
@@ -29,7 +31,7 @@ from acidsql.statements import WriteStatement
 from acidsql.txn.entities import LockComponent, LockType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.transaction import TxnOpener
+from acidsql.txn.transaction import OpenTxn, TxnOpener
 
 SNAPSHOT_RETRIES = 5
 """hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts again."""
@@ -60,6 +62,15 @@ class _Planned:
 
 
 @dataclass(frozen=True, slots=True)
+class _Outdated:
+    """The transaction of an earlier attempt, which has its locks still."""
+
+    txn: OpenTxn
+    locks: list[LockComponent]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Written:
     """A write that is done but not committed."""
 
@@ -80,20 +91,22 @@ def run_write(
     A statement whose plan is outdated when it gets its locks starts again. If the statement fails,
     its files are removed, or the whole block is lost.
     """
+    outdated: _Outdated | None = None
     for attempt in count(1):
-        planned = _plan(statement, scope, open_txn.policy, block)
-        own = block or _open(planned, open_txn, scope)
+        with _ending(outdated):
+            planned = _plan(statement, scope, open_txn.policy, block)
+            own = block or _open(planned, outdated, open_txn, scope)
         try:
             written = _attempt(planned, own, scope, engine)
             if block is None:
                 own.commit(scope.store, engine)
             return write_result(written.plan, written.job, own.txn, written.write_id)
-        except OutdatedError as outdated:
-            if attempt == SNAPSHOT_RETRIES or (block is not None and outdated.lost):
-                own.lose(outdated.error, engine)
-                raise outdated.error from None
+        except OutdatedError as cause:
+            if attempt == SNAPSHOT_RETRIES or (block is not None and cause.lost):
+                own.lose(cause.error, engine)
+                raise cause.error from None
             if block is None:
-                own.txn.abort(outdated.reason)
+                outdated = _Outdated(own.txn, planned.locks, cause.reason)
         except BaseException as error:
             if block is None:
                 own.lose(error, engine)
@@ -118,12 +131,32 @@ def _plan(
     return _Planned(plan, target, seen, changed, locks)
 
 
-def _open(planned: _Planned, open_txn: TxnOpener, scope: Scope) -> TransactionBlock:
-    """A transaction of the statement alone: its write id and locks are asked for as it opens."""
+@contextmanager
+def _ending(outdated: _Outdated | None) -> Iterator[None]:
+    """A block after which an outdated transaction has ended, be it by an error of the block."""
+    try:
+        yield
+    except BaseException as error:
+        if outdated is not None:
+            outdated.txn.abort_after(error)
+        raise
+
+
+def _open(
+    planned: _Planned, outdated: _Outdated | None, open_txn: TxnOpener, scope: Scope
+) -> TransactionBlock:
+    """A transaction of the statement alone: its write id and locks are asked for as it opens.
+
+    If the statement has the same locks already, they are handed on: those who wait for them do not
+    come first, which would outdate the new one too.
+    """
     _release(planned, scope)
+    heir_of = outdated.txn if outdated is not None and outdated.locks == planned.locks else None
+    if outdated is not None and heir_of is None:
+        outdated.txn.abort(outdated.reason)
     written = planned.target
     tables = () if written.kind is TableKind.PLAIN else (written.name,)
-    txn = open_txn(tables=tables, components=planned.locks)
+    txn = open_txn(tables=tables, components=planned.locks, heir_of=heir_of)
     return TransactionBlock(txn, explicit=False)
 
 
@@ -179,17 +212,16 @@ def _require_current(
     """
     txn, table = block.txn, planned.plan.table
     is_new = txn.granted_on_open
+    if not is_new:
+        # First, as it is what mostly became of those who waited.
+        winner = scope.store.latest_txn_in_conflict(txn.txn_id)
+        if winner is not None:
+            reason = "snapshot was outdated when locks were acquired"
+            raise OutdatedError(reason, winner.error(txn.txn_id, table), lost=True)
     if not is_new and write_id != NO_WRITE_ID and not txn.still_has(table, write_id):
         raise OutdatedError("the table was dropped and made again", altered(), lost=True)
     if not planned.seen.still_hold():
         raise OutdatedError("a table was altered", altered(), lost=False)
-    if is_new:
-        return
-    txn_id = txn.txn_id
-    winner = scope.store.latest_txn_in_conflict(txn_id)
-    if winner is not None:
-        reason = "snapshot was outdated when locks were acquired"
-        raise OutdatedError(reason, winner.error(txn_id, table), lost=True)
 
 
 def _require_locked(planned: _Planned, read: ReadContext) -> None:

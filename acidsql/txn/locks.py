@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import LockId, TxnId
@@ -205,12 +205,25 @@ def first_blocker(request: Sequence[Lock], existing: Iterable[Lock]) -> tuple[Lo
     Only requests with a smaller lock id count, so nobody overtakes; locks of the same transaction
     never do, nor requests that wait for those.
     """
+    return next(_blockers(request, existing), None)
+
+
+def last_blocker(lock_id: LockId, existing: Iterable[Lock]) -> LockId | None:
+    """The latest of the locks that a waiting request waits for; None if nothing keeps it waiting.
+
+    Requests are granted in their order, so most of the earlier ones have gone before that one.
+    """
+    known = list(existing)
+    request = [k for k in known if k.lock_id == lock_id and k.state is LockState.WAITING]
+    return max((other.lock_id for _, other in _blockers(request, known)), default=None)
+
+
+def _blockers(request: Sequence[Lock], existing: Iterable[Lock]) -> Iterator[tuple[Lock, Lock]]:
     known = sorted(existing, key=lambda e: (e.lock_id, e.internal_id))
     for component in request:
         for other in known:
             if keeps_waiting(other, component, known):
-                return component, other
-    return None
+                yield component, other
 
 
 def keeps_waiting(other: Lock, wanted: Lock, locks: Iterable[Lock]) -> bool:

@@ -60,12 +60,18 @@ class TxnManager(Protocol):
         tables: Sequence[TableName],
         components: Sequence[LockComponent],
         agent_info: str = "",
+        heir_of: TxnId | None = None,
     ) -> Opened:
         """Open a transaction, allocate its write ids in some tables, ask for its locks.
 
         What `open_txn`, `allocate_write_id` and `lock` do, in one step where the store can. Not
         retryable: what an answer that was lost has locked stays so until it times out. A store
         that tries again by itself finds it by ``agent_info``, if that is nobody else's.
+
+        ``heir_of`` is a transaction to abort in the same step. The locks that it was granted, which
+        were to be for the same components, become those of the new one, in their old place of the
+        queue. If it has none, or is not open any more, the new one asks as usual; so it does where
+        the store has no such step.
         """
         ...
 
@@ -198,6 +204,14 @@ class TxnManager(Protocol):
 
     def check_lock(self, lock_id: LockId) -> LockResponse:
         """Try a waiting request again; counts as a heartbeat. Idempotent. NoSuchLockError."""
+        ...
+
+    def await_lock(self, lock_id: LockId, timeout_s: float) -> bool:
+        """Wait until nothing seems to keep a request waiting, or for ``timeout_s`` seconds; whether
+        a look is worth it. A hint: `check_lock` decides. Read-only, and no heartbeat.
+
+        A store that learns nothing from the transactions of others waits for the whole time.
+        """
         ...
 
     def unlock(self, lock_id: LockId) -> None:

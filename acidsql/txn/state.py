@@ -29,6 +29,9 @@ from acidsql.txn.entities import (
 TIMED_OUT = "heartbeat time-out"
 """The abort reason of `TxnManager.time_out_txns`."""
 
+BEGUN_ANEW = "its statement began anew"
+"""The abort reason of a transaction whose locks another one inherits."""
+
 
 def require_open(txn_id: TxnId, state: TxnState | None, reason: str = "") -> None:
     """Raise unless the transaction is open; ``state`` None means the store does not know it."""

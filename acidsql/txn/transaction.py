@@ -30,7 +30,14 @@ from acidsql.model.progress import UNWATCHED, Progress
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.process.forks import Home
 from acidsql.process.interrupts import uninterrupted
-from acidsql.txn.entities import LockComponent, LockResponse, LockState, LockType, TxnType
+from acidsql.txn.entities import (
+    LockComponent,
+    LockResponse,
+    LockState,
+    LockType,
+    Opened,
+    TxnType,
+)
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy, lock_waits
@@ -52,16 +59,19 @@ class OpenTxn:
         host: str,
         type: TxnType = TxnType.DEFAULT,
         policy: TxnPolicy | None = None,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], None] | None = None,
         agent_info: str = "",
         heartbeats: Heartbeats = HEARTBEATS,
         tables: Sequence[TableName] = (),
         components: Sequence[LockComponent] = (),
         progress: Progress = UNWATCHED,
+        heir_of: OpenTxn | None = None,
     ) -> None:
         """Open it; with ``components``, ask for these locks and for write ids in ``tables`` in the
         same step of the store. Then `lock` takes the answer. ``agent_info`` is an id of its own if
-        none is given, by which the store knows its requests again.
+        none is given, by which the store knows its requests again. ``sleep`` replaces the waits
+        for locks, in tests. ``heir_of`` is a transaction that has been granted the same components:
+        it is aborted, and its locks go to this one.
         """
         self._manager = manager
         self._user, self._host = user, host
@@ -80,7 +90,7 @@ class OpenTxn:
         self._first: tuple[Sequence[LockComponent], LockResponse] | None = None
         self.granted_on_open = False
         """Whether it had its locks and write ids at once, with its id: nobody has overtaken it."""
-        self.txn_id: TxnId = self._open(tables, components)
+        self.txn_id: TxnId = self._open(tables, components, heir_of)
         try:
             self._heartbeat = heartbeats.start(_while_held(self._beat), self.policy.heartbeat_s)
         except BaseException as error:
@@ -88,16 +98,32 @@ class OpenTxn:
                 manager.abort_txn(self.txn_id, error_line(error))
             raise
 
-    def _open(self, tables: Sequence[TableName], components: Sequence[LockComponent]) -> TxnId:
+    def _open(
+        self,
+        tables: Sequence[TableName],
+        components: Sequence[LockComponent],
+        heir_of: OpenTxn | None,
+    ) -> TxnId:
         if not components:
             return self._manager.open_txn(self._user, self._host, self.type)
-        opened = self._manager.open_locked(
-            self._user, self._host, self.type, tables, components, self._agent_info
-        )
+        request = self._user, self._host, self.type, tables, components, self._agent_info
+        if heir_of is None:
+            opened = self._manager.open_locked(*request)
+        else:
+            opened = heir_of.give_way(lambda ended: self._manager.open_locked(*request, ended))
         self._first = components, opened.response
         self.granted_on_open = opened.in_one_step and opened.response.state is LockState.ACQUIRED
         self._write_ids.update(opened.write_ids)
         return opened.txn_id
+
+    def give_way(self, open_heir: Callable[[TxnId], Opened]) -> Opened:
+        """What ``open_heir`` gives back, which aborts this transaction in the store."""
+        self._home.require()
+        with self._guard:
+            self._heartbeat.stop()
+            opened = open_heir(self.txn_id)
+            self._ended = True
+            return opened
 
     # -- what a statement needs -----------------------------------------------------------------
 
@@ -114,10 +140,8 @@ class OpenTxn:
         try:
             if response.state is LockState.WAITING and self._reads_without_wait(components):
                 raise _not_waiting(response)
-            waits = lock_waits(self.policy)
             with self._progress.during("waiting for a lock"):
-                while response.state is not LockState.ACQUIRED:
-                    response = self._look_again(response, waits)
+                self._wait(response)
         except BaseException:
             with _logged("withdrawing a lock", self.txn_id):
                 self._manager.unlock(response.lock_id)
@@ -142,20 +166,40 @@ class OpenTxn:
         reads = all(c.type is LockType.SHARED_READ for c in components)
         return reads and self.policy.zero_wait_reads
 
-    def _look_again(self, response: LockResponse, waits: Iterator[float]) -> LockResponse:
-        wait_s = next(waits, None)
-        if wait_s is None:
+    def _wait(self, response: LockResponse) -> None:
+        """Look at a waiting request until it is granted: when the store says that it may be, and
+        after each pause of Hive's. So the last look comes as late as if nobody were ever woken.
+        """
+        for pause_s in lock_waits(self.policy):
+            until_s, left_s = time.monotonic() + pause_s, pause_s
+            while response.state is not LockState.ACQUIRED and self._is_woken(response, left_s):
+                response = self._look(response)
+                left_s = max(until_s - time.monotonic(), 0.0)
+            if response.state is LockState.ACQUIRED:
+                return
+            # Whoever holds the lock may be dead, and there need not be a service that notices.
+            self._manager.time_out_txns()
+            self._manager.resolve_deadlocks()
+            response = self._look(response)
+        if response.state is not LockState.ACQUIRED:
             raise LockTimeoutError(
                 f"lockid:{response.lock_id} was not granted in time",
                 detail=f"It waits for {response.blocked_by}." if response.blocked_by else None,
                 hint="SHOW LOCKS tells who holds what.",
                 code=10307,
             )
-        self._sleep(wait_s)
+
+    def _is_woken(self, response: LockResponse, timeout_s: float) -> bool:
+        """Wait until it is worth a look; False if it has taken all the time."""
+        woken = False
+        if self._sleep is not None:
+            self._sleep(timeout_s)
+        else:
+            woken = self._manager.await_lock(response.lock_id, timeout_s)
         self.check()
-        # Whoever holds the lock may be dead, and there need not be a service that notices.
-        self._manager.time_out_txns()
-        self._manager.resolve_deadlocks()
+        return woken
+
+    def _look(self, response: LockResponse) -> LockResponse:
         try:
             return self._manager.check_lock(response.lock_id)
         except NoSuchLockError:
@@ -346,6 +390,7 @@ class TxnOpener:
         *,
         tables: Sequence[TableName] = (),
         components: Sequence[LockComponent] = (),
+        heir_of: OpenTxn | None = None,
     ) -> OpenTxn:
         """A new one; see `OpenTxn`. Ctrl-C leaves none behind that nobody knows of."""
         txn = None
@@ -362,6 +407,7 @@ class TxnOpener:
                     tables=tables,
                     components=components,
                     progress=self.progress,
+                    heir_of=heir_of,
                 )
         except BaseException as error:
             if txn is not None:

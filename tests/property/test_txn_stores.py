@@ -111,10 +111,16 @@ class Stores(RuleBasedStateMachine):
         type=st.sampled_from(TxnType),
         written=st.lists(tables, max_size=2, unique=True),
         request=st.lists(components, max_size=3),
+        heir_of=st.none() | ids,
     )
-    def open_locked(self, type, written, request):
-        opened = self.both("open_locked", "ann", "host1", type, written, request)
+    def open_locked(self, type, written, request, heir_of):
+        asked = "ann", "host1", type, written, request, ""
+        heir_of = None if heir_of is None else self.txn(heir_of)
+        is_open = heir_of in self.model.open_txn_ids()
+        opened = self.both("open_locked", *asked, heir_of)
         if isinstance(opened, Opened):
+            if is_open:
+                self.ended[heir_of] = "aborted"
             self.txns = opened.txn_id
             for table, write_id in opened.write_ids.items():
                 self.written[table, write_id] = opened.txn_id

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from acidsql.backends.memory.txns import MemoryTxns
 from acidsql.model.ids import LockId, TxnId, WriteId
@@ -22,10 +23,11 @@ from acidsql.txn.entities import (
 from acidsql.txn.locks import (
     describe_lock,
     first_blocker,
+    last_blocker,
     requested_locks,
     withdrawn_components,
 )
-from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
+from acidsql.txn.state import BEGUN_ANEW, lock_is_granted, no_such_lock, require_request
 
 
 class MemoryLocks(MemoryTxns):
@@ -39,13 +41,36 @@ class MemoryLocks(MemoryTxns):
         tables: Sequence[TableName],
         components: Sequence[LockComponent],
         agent_info: str = "",
+        heir_of: TxnId | None = None,
     ) -> Opened:
         with self.guard:
             require_request(type, tables, components)
             txn_id = self.open_txn(user, host, type)
             write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
-            response = self.lock(txn_id, components, user, host, agent_info)
+            who = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
+            lock_id = self._inherit(heir_of, who) if heir_of in self.open_txn_ids() else None
+            if lock_id is None:
+                response = self.lock(txn_id, components, user, host, agent_info)
+            else:
+                response = LockResponse(lock_id, LockState.ACQUIRED)
+                self._record(txn_id, components)
             return Opened(txn_id, write_ids, response)
+
+    def _inherit(self, txn_id: TxnId, who: Mapping[str, Any]) -> LockId | None:
+        """Abort a transaction; the latest of its granted locks, which are somebody else's now."""
+        granted = [
+            lock_id
+            for lock_id, rows in self.locks.items()
+            if rows[0].txn_id == txn_id and rows[0].state is LockState.ACQUIRED
+        ]
+        for lock_id in granted:
+            self.locks[lock_id] = [replace(row, **who) for row in self.locks[lock_id]]
+        self.end(txn_id, TxnState.ABORTED, BEGUN_ANEW)
+        return max(granted, default=None)
+
+    def _record(self, txn_id: TxnId, components: Sequence[LockComponent]) -> None:
+        for row in recorded_components(txn_id, components, self._write_ids_of(txn_id)):
+            self.components[row] = None
 
     def lock(
         self,
@@ -63,8 +88,7 @@ class MemoryLocks(MemoryTxns):
             self.locks[lock_id] = requested_locks(
                 txn_id, lock_id, components, user, host, agent_info
             )
-            for row in recorded_components(txn_id, components, self._write_ids_of(txn_id)):
-                self.components[row] = None
+            self._record(txn_id, components)
             return self._try(lock_id)
 
     def _write_ids_of(self, txn_id: TxnId) -> dict[TableName, WriteId]:
@@ -91,6 +115,12 @@ class MemoryLocks(MemoryTxns):
                 return LockResponse(lock_id, LockState.ACQUIRED)
             return self._try(lock_id)
 
+    def await_lock(self, lock_id: LockId, timeout_s: float) -> bool:
+        with self.released:
+            return self.released.wait_for(
+                lambda: last_blocker(lock_id, self.show_locks()) is None, timeout_s
+            )
+
     def unlock(self, lock_id: LockId) -> None:
         with self.guard:
             rows = self.locks.get(lock_id)
@@ -99,6 +129,7 @@ class MemoryLocks(MemoryTxns):
             if rows[0].state is LockState.ACQUIRED:
                 raise lock_is_granted(lock_id, rows[0].txn_id)
             del self.locks[lock_id]
+            self.released.notify_all()
             components = self.components_of(rows[0].txn_id)
             for component in withdrawn_components(components, rows, self.show_locks()):
                 self.components.pop(component, None)

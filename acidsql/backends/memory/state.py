@@ -26,6 +26,8 @@ class MemoryState:
         self, clock_ms: Callable[[], int], policy: TxnPolicy | None = None, warehouse: str = ""
     ) -> None:
         self.guard = threading.RLock()
+        self.released = threading.Condition(self.guard)
+        """Notified when locks have gone."""
         self.now_ms = clock_ms
         self.policy = policy or TxnPolicy()
         self.next_txn_id = TxnId(1)
@@ -66,3 +68,4 @@ class MemoryState:
         self.txns[txn_id] = replace(txn, state=state, meta_info=reason, last_heartbeat_ms=last_ms)
         self.min_history.pop(txn_id, None)
         self.locks = {i: rows for i, rows in self.locks.items() if rows[0].txn_id != txn_id}
+        self.released.notify_all()

@@ -12,7 +12,7 @@ from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
 from acidsql.txn.entities import Reached, Written
 
-_NOT_STATE = ("guard", "now_ms", "policy")
+_NOT_STATE = ("guard", "released", "now_ms", "policy")
 
 
 class MemoryStore(MemoryCompactions, MemoryCatalog):

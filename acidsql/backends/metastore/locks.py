@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -29,7 +30,7 @@ from acidsql.txn.entities import (
 )
 from acidsql.txn.locks import covers, describe_lock
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import require_request
+from acidsql.txn.state import BEGUN_ANEW, require_request
 
 _log = logging.getLogger(__name__)
 
@@ -60,9 +61,12 @@ class MetastoreLocks(MetastoreTxns):
         tables: Sequence[TableName],
         components: Sequence[LockComponent],
         agent_info: str = "",
+        heir_of: TxnId | None = None,
     ) -> Opened:
         """As in the port, but in several steps, between which others may act."""
         require_request(type, tables, components)
+        if heir_of is not None:
+            self.abort_txns([heir_of], BEGUN_ANEW)
         txn_id = self.open_txn(user, host, type)
         try:
             write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
@@ -131,6 +135,11 @@ class MetastoreLocks(MetastoreTxns):
 
     def check_lock(self, lock_id: LockId) -> LockResponse:
         return self._response(self._client.call("check_lock", hms.CheckLockRequest(lockid=lock_id)))
+
+    def await_lock(self, lock_id: LockId, timeout_s: float) -> bool:
+        """Sleep: a metastore wakes nobody."""
+        time.sleep(timeout_s)
+        return False
 
     def unlock(self, lock_id: LockId) -> None:
         self._asked.pop(lock_id, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,12 +19,14 @@ from acidsql.backends.postgres.errors import (
     no_connection,
     storage_error,
 )
+from acidsql.backends.postgres.listening import await_release
 from acidsql.backends.postgres.migration import migrate
 from acidsql.backends.postgres.pipeline import Pipeline, Statement
 from acidsql.backends.postgres.queries import execute
 from acidsql.backends.postgres.url import Place
 from acidsql.backends.relational.connection import Mode, Row
 from acidsql.errors import StorageError
+from acidsql.model.ids import LockId
 from acidsql.process.forks import Home
 
 _MAX_CONNECTIONS = 8
@@ -31,6 +34,8 @@ _DEFAULTS = {"connect_timeout": 10, "application_name": "acidsql"}
 """What the URL may say otherwise; the time is in seconds."""
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 """Before each further try: long enough together for a server that restarts."""
+_CLOSED_LOOK_S = 0.5
+"""How long a session that is closed meanwhile is waited on at most."""
 _BEGIN = {
     Mode.READING: ("begin_reading",),
     Mode.GLANCING: ("begin_reading",),
@@ -257,6 +262,34 @@ class PostgresServer:
         running: _Running | None = getattr(self._here, "running", None)
         assert running is not None, "a statement outside of a store transaction"
         return running
+
+    # -- waiting --------------------------------------------------------------------------------
+
+    def await_release(self, lock_id: LockId, timeout_s: float) -> bool:
+        self._home.require()
+        until_s = time.monotonic() + timeout_s
+        gone: bool | None = None
+        with suppress(NoConnectionError):
+            gone = self._listen(lock_id, until_s)
+        while gone is None and not self._closed and (left_s := until_s - time.monotonic()) > 0:
+            time.sleep(min(left_s, _CLOSED_LOOK_S))
+        return gone or False
+
+    def _listen(self, lock_id: LockId, until_s: float) -> bool | None:
+        """Over a connection beside those of the verbs: those who wait must not keep others out."""
+        pipeline, _ = self._connection()
+        connection, gone = pipeline.connection, None
+        try:
+            gone = await_release(connection, self.place.schema, lock_id, until_s, self._is_closed)
+        finally:
+            if gone is None:
+                # It may be listening still.
+                connection.close()
+            self._give_back(pipeline)
+        return gone
+
+    def _is_closed(self) -> bool:
+        return self._closed
 
     # -- connections ----------------------------------------------------------------------------
 

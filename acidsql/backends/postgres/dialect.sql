@@ -82,6 +82,14 @@ WHERE EXISTS (
 )
 FOR UPDATE;
 
+-- name: owner_to_change
+SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
+  TXN_META_INFO
+FROM TXNS WHERE TXN_ID = (
+  SELECT HL_TXNID FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id LIMIT 1
+)
+FOR UPDATE;
+
 -- name: lock_to_change
 SELECT HL_TXNID, HL_LOCK_STATE FROM HIVE_LOCKS
 WHERE HL_LOCK_EXT_ID = :lock_id ORDER BY HL_LOCK_INT_ID FOR UPDATE;
@@ -96,3 +104,38 @@ ORDER BY CQ_ID LIMIT 1 FOR UPDATE SKIP LOCKED;
 
 -- name: compaction_to_change
 SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_ID = :id FOR UPDATE;
+
+-- locks that go -----------------------------------------------------------------------------------
+
+-- Whoever waits for one of them hears its id when the store transaction is committed. Where nobody
+-- waits nothing is said: commits that say something wait for each other. A shared read keeps only
+-- exclusive locks waiting.
+
+-- name: delete_locks_of_ended
+WITH GONE AS (
+  DELETE FROM HIVE_LOCKS
+  WHERE HL_TXNID = :txn_id
+    AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o')
+  RETURNING HL_LOCK_EXT_ID AS ID, HL_DB AS DB, HL_LOCK_TYPE AS KIND
+)
+SELECT pg_notify(current_schema(), CAST(ID AS TEXT)) FROM GONE
+WHERE EXISTS (
+  SELECT 1 FROM HIVE_LOCKS
+  WHERE HL_DB = DB AND HL_LOCK_EXT_ID > ID AND HL_LOCK_STATE = 'w'
+    AND (KIND <> 'r' OR HL_LOCK_TYPE = 'e')
+);
+
+-- name: delete_lock
+WITH GONE AS (
+  DELETE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id
+  RETURNING HL_LOCK_EXT_ID AS ID, HL_DB AS DB, HL_LOCK_TYPE AS KIND
+)
+SELECT pg_notify(current_schema(), CAST(ID AS TEXT)) FROM GONE
+WHERE EXISTS (
+  SELECT 1 FROM HIVE_LOCKS
+  WHERE HL_DB = DB AND HL_LOCK_EXT_ID > ID AND HL_LOCK_STATE = 'w'
+    AND (KIND <> 'r' OR HL_LOCK_TYPE = 'e')
+);
+
+-- name: unlisten
+UNLISTEN *;

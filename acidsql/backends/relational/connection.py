@@ -9,6 +9,7 @@ from functools import wraps
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from acidsql.errors import CorruptFileError
+from acidsql.model.ids import LockId
 
 Row = tuple[Any, ...]
 P = ParamSpec("P")
@@ -98,6 +99,12 @@ class SqlConnection(Protocol):
         """The same for a piece of work that may be carried out again if it is known to be undone.
 
         ``repeatable``: also if it is not known, because the answer to the commit was lost.
+        """
+        ...
+
+    def await_release(self, lock_id: LockId, timeout_s: float) -> bool:
+        """Wait until a lock is gone, outside of every store transaction; at most for ``timeout_s``
+        seconds, and as long as that where nothing tells. Whether it is known to be gone.
         """
         ...
 

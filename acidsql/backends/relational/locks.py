@@ -17,7 +17,7 @@ from acidsql.backends.relational.connection import (
     unsynced,
     writing,
 )
-from acidsql.backends.relational.txns import RelationalTxns, place_of, require_txn
+from acidsql.backends.relational.txns import RelationalTxns, place_of, require_txn, txn_of
 from acidsql.errors import AcidSqlError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
@@ -30,15 +30,17 @@ from acidsql.txn.entities import (
     LockState,
     LockType,
     Opened,
+    TxnState,
     TxnType,
 )
 from acidsql.txn.locks import (
     describe_lock,
     first_blocker,
+    last_blocker,
     waits_for,
     withdrawn_components,
 )
-from acidsql.txn.state import lock_is_granted, no_such_lock, require_request
+from acidsql.txn.state import BEGUN_ANEW, lock_is_granted, no_such_lock, require_request
 
 
 @dataclass(slots=True)
@@ -49,8 +51,17 @@ class _Request:
     user: str
     host: str
     agent_info: str
+    heir_of: TxnId | None = None
     was_tried: bool = False
     """Whether an earlier attempt may have been committed, and its answer lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Inherited:
+    """An open transaction, and the latest lock that it was granted."""
+
+    txn_id: TxnId
+    lock_id: LockId | None
 
 
 _Answers = tuple[Answer, dict[TableName, Answer]]
@@ -73,9 +84,10 @@ class RelationalLocks(RelationalTxns):
         tables: Sequence[TableName],
         components: Sequence[LockComponent],
         agent_info: str = "",
+        heir_of: TxnId | None = None,
     ) -> Opened:
         require_request(type, tables, components)
-        request = _Request(components, user, host, agent_info)
+        request = _Request(components, user, host, agent_info, heir_of)
         # What files rest on has to be known for as long as there are files.
         if tables or recorded_components(TxnId(0), components, {}):
             answer, write_ids = self._open_locked(type, tables, request)
@@ -102,16 +114,35 @@ class RelationalLocks(RelationalTxns):
     ) -> _Answers:
         if request.was_tried:
             self._give_up(request)
+        inherited = self._inherited(request.heir_of)
         # Counters in one order everywhere: transactions, write ids by table, locks.
         self._open(1, request.user, request.host, type)
         write_ids = {t: self._new_write_id(t, None) for t in sorted(set(tables), key=str)}
-        self._ask_for(request, None)
+        if inherited is not None:
+            self._inherit(inherited, request)
+        if inherited is None or inherited.lock_id is None:
+            self._ask_for(request, None)
         written = {(table.database, table.table) for table in tables}
         for c in recorded_components(TxnId(0), request.components, {}):
             table = c.table if (c.database, c.table) in written else None
             self._sql.run("insert_component_of_newest", written=table, **place_of(c))
         request.was_tried = bool(request.agent_info)
-        return self._sql.ask("opened"), write_ids
+        return self._sql.ask("opened", lock_id=inherited and inherited.lock_id), write_ids
+
+    def _inherited(self, txn_id: TxnId | None) -> _Inherited | None:
+        """A transaction, if it is open, with what there is to inherit of it. It stays locked."""
+        if txn_id is None:
+            return None
+        row = self._sql.ask("txn_to_change", txn_id=txn_id)
+        lock_id = self._sql.value("latest_granted", txn_id=txn_id)
+        found = txn_of(row.row())
+        is_open = found is not None and found.state is TxnState.OPEN
+        return _Inherited(txn_id, lock_id) if is_open else None
+
+    def _inherit(self, inherited: _Inherited, request: _Request) -> None:
+        who = {"user": request.user, "host": request.host, "agent_info": request.agent_info}
+        self._sql.run("pass_on_locks", txn_id=inherited.txn_id, **who)
+        self._abort(inherited.txn_id, BEGUN_ANEW)
 
     def _give_up(self, request: _Request) -> None:
         """Abort what an attempt whose answer was lost has opened: its locks would be in the way."""
@@ -192,47 +223,53 @@ class RelationalLocks(RelationalTxns):
             agent_info=request.agent_info,
         )
 
-    def _try(self, lock_id: LockId) -> LockResponse:
-        known = [_lock(row) for row in self._sql.rows("locks", up_to=lock_id)]
-        found = first_blocker([lock for lock in known if lock.lock_id == lock_id], known)
-        if found is None:
-            self._sql.run("acquire_lock", lock_id=lock_id)
-        else:
-            blocked, blocker = found
-            self._sql.run(
-                "block_lock",
-                lock_id=lock_id,
-                internal_id=blocked.internal_id,
-                by_lock_id=blocker.lock_id,
-                by_internal_id=blocker.internal_id,
-            )
-        return _response(lock_id, found)
-
     @unsynced
     def check_lock(self, lock_id: LockId) -> LockResponse:
-        self.heartbeat(self._owner(lock_id))
-        return self._look(lock_id)
+        return self._look(lock_id, is_alive=True)
 
     @unsynced
     def _look_at_once(self, lock_id: LockId) -> LockResponse:
-        self._require_open(self._owner(lock_id))
-        return self._look(lock_id)
+        return self._look(lock_id, is_alive=False)
 
-    def _owner(self, lock_id: LockId) -> TxnId:
-        head = self._sql.row("lock_head", lock_id=lock_id)
-        if head is None:
-            raise no_such_lock(lock_id)
-        return TxnId(head[0])
-
-    def _look(self, lock_id: LockId) -> LockResponse:
+    def _look(self, lock_id: LockId, *, is_alive: bool) -> LockResponse:
         """Go by the rule. Under the transaction's lock: another thread may have tried as well."""
-        head = self._sql.row("lock_to_change", lock_id=lock_id)
-        if head is None:
+        owner = self._sql.ask("owner_to_change", lock_id=lock_id)
+        head = self._sql.ask("lock_to_change", lock_id=lock_id)
+        locks = self._sql.ask("locks", up_to=lock_id)
+        row = owner.row()
+        if row is None or head.row() is None:
             raise no_such_lock(lock_id)
-        _, state = head
-        if state == LockState.ACQUIRED.value:
+        txn_id = TxnId(row[0])
+        require_txn(txn_id, row)
+        if is_alive:
+            self._sql.run("heartbeat", txn_id=txn_id)
+        return self._try(lock_id, [_lock(row) for row in locks.rows()])
+
+    def _try(self, lock_id: LockId, known: Sequence[Lock]) -> LockResponse:
+        request = [lock for lock in known if lock.lock_id == lock_id]
+        if all(lock.state is LockState.ACQUIRED for lock in request):
             return LockResponse(lock_id, LockState.ACQUIRED)
-        return self._try(lock_id)
+        found = first_blocker(request, known)
+        if found is None:
+            self._sql.run("acquire_lock", lock_id=lock_id)
+            return LockResponse(lock_id, LockState.ACQUIRED)
+        blocked, blocker = found
+        self._sql.run(
+            "block_lock",
+            lock_id=lock_id,
+            internal_id=blocked.internal_id,
+            by_lock_id=blocker.lock_id,
+            by_internal_id=blocker.internal_id,
+        )
+        return LockResponse(lock_id, LockState.WAITING, describe_lock(blocker))
+
+    def await_lock(self, lock_id: LockId, timeout_s: float) -> bool:
+        blocker = self._last_blocker(lock_id)
+        return blocker is None or self._sql.await_release(blocker, timeout_s)
+
+    @glancing
+    def _last_blocker(self, lock_id: LockId) -> LockId | None:
+        return last_blocker(lock_id, map(_lock, self._sql.rows("locks", up_to=lock_id)))
 
     @unsynced
     def unlock(self, lock_id: LockId) -> None:
@@ -276,12 +313,6 @@ class RelationalLocks(RelationalTxns):
 
     def _locks(self) -> list[Lock]:
         return [_lock(row) for row in self._sql.rows("locks", up_to=None)]
-
-
-def _response(lock_id: LockId, found: tuple[Lock, Lock] | None) -> LockResponse:
-    if found is None:
-        return LockResponse(lock_id, LockState.ACQUIRED)
-    return LockResponse(lock_id, LockState.WAITING, describe_lock(found[1]))
 
 
 def _lock(row: Row) -> Lock:

@@ -215,18 +215,16 @@ class RelationalTxns(OverSql):
     def show_txns(self) -> list[Txn]:
         return [_txn(row) for row in self._sql.rows("show_txns")]
 
-    @reading
+    @glancing
     def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
-        _open(txn_id, self._txn("txn", txn_id))
+        txn = self._sql.ask("txn", txn_id=txn_id)
         since = self._sql.ask("write_set_since", txn_id=txn_id)
-        shared = LockType.SHARED_READ.value
-        locked = {
-            (database, table, partition)
-            for database, table, partition in self._sql.rows(
-                "locked_places", txn_id=txn_id, shared=shared
-            )
-        }
-        winner = latest_conflict(txn_id, self._components(txn_id), locked, self._rivals(since))
+        places = self._sql.ask("locked_places", txn_id=txn_id, shared=LockType.SHARED_READ.value)
+        components = self._sql.ask("components", txn_id=txn_id)
+        require_txn(txn_id, txn.row())
+        locked = {(database, table, partition) for database, table, partition in places.rows()}
+        own = [_component(row) for row in components.rows()]
+        winner = latest_conflict(txn_id, own, locked, self._rivals(since))
         return winner and winner.known_as(self._txn("txn", winner.txn_id))
 
     def time_out_txns(self) -> list[TxnId]:
@@ -280,8 +278,19 @@ class RelationalTxns(OverSql):
 
     # -- write ids ------------------------------------------------------------------------------
 
-    @writing
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        known = self._allocated(txn_id, table)
+        return WriteId(known) if known is not None else self._allocate(txn_id, table)
+
+    @glancing
+    def _allocated(self, txn_id: TxnId, table: TableName) -> int | None:
+        """The write id that a transaction was given earlier, and told of; None if it has ended."""
+        place = {"database": table.database, "table": table.table}
+        known: int | None = self._sql.value("write_id_of_open", txn_id=txn_id, **place)
+        return known
+
+    @writing
+    def _allocate(self, txn_id: TxnId, table: TableName) -> WriteId:
         place = {"database": table.database, "table": table.table}
         txn = self._sql.ask("txn_to_change", txn_id=txn_id)
         known = self._sql.ask("write_id", txn_id=txn_id, **place).value()
@@ -387,8 +396,7 @@ class RelationalTxns(OverSql):
     # -- what several verbs need ----------------------------------------------------------------
 
     def _txn(self, query: str, txn_id: TxnId) -> Txn | None:
-        row = self._sql.row(query, txn_id=txn_id)
-        return _txn(row) if row is not None else None
+        return txn_of(self._sql.row(query, txn_id=txn_id))
 
     def _require_open(self, txn_id: TxnId) -> Txn:
         """The transaction, locked to the end of the verb."""
@@ -405,7 +413,12 @@ class RelationalTxns(OverSql):
 
 def require_txn(txn_id: TxnId, row: Row | None) -> Txn:
     """The transaction of a row of TXNS, if it is there and open."""
-    return _open(txn_id, _txn(row) if row is not None else None)
+    return _open(txn_id, txn_of(row))
+
+
+def txn_of(row: Row | None) -> Txn | None:
+    """The transaction of a row of TXNS."""
+    return _txn(row) if row is not None else None
 
 
 def _open(txn_id: TxnId, txn: Txn | None) -> Txn:

@@ -37,11 +37,13 @@ SELECT NTXN_NEXT - CAST(:back AS BIGINT), (SELECT MIN(TXN_ID) FROM TXNS WHERE TX
 FROM NEXT_TXN_ID;
 
 -- name: opened
--- The newest transaction and lock request, which are one's own while the counters are locked.
-SELECT NTXN_NEXT - 1, (SELECT NL_NEXT - 1 FROM NEXT_LOCK_ID),
-  (SELECT MAX(HL_LOCK_STATE) FROM HIVE_LOCKS
-   WHERE HL_LOCK_EXT_ID = (SELECT NL_NEXT - 1 FROM NEXT_LOCK_ID))
-FROM NEXT_TXN_ID;
+-- The newest transaction and lock request, which are one's own while the counters are locked; or the
+-- request that it has inherited.
+SELECT NTXN_NEXT - 1, LOCK_ID,
+  (SELECT MAX(HL_LOCK_STATE) FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = LOCK_ID)
+FROM NEXT_TXN_ID, (
+  SELECT COALESCE(CAST(:lock_id AS BIGINT), NL_NEXT - 1) AS LOCK_ID FROM NEXT_LOCK_ID LIMIT 1
+) AS REQUEST;
 
 -- name: txn
 SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,
@@ -79,11 +81,6 @@ WHERE TXN_ID = :txn_id AND TXN_STATE = 'o' AND NOT EXISTS (
 
 -- name: txn_state
 SELECT TXN_STATE FROM TXNS WHERE TXN_ID = :txn_id;
-
--- name: delete_locks_of_ended
-DELETE FROM HIVE_LOCKS
-WHERE HL_TXNID = :txn_id
-  AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
 -- name: delete_min_history_of_ended
 DELETE FROM MIN_HISTORY_LEVEL
@@ -266,6 +263,10 @@ WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table
 -- name: write_id
 SELECT T2W_WRITEID FROM TXN_TO_WRITE_ID
 WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID = :txn_id;
+
+-- name: write_id_of_open
+SELECT T2W_WRITEID FROM TXN_TO_WRITE_ID JOIN TXNS ON TXN_ID = T2W_TXNID
+WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID = :txn_id AND TXN_STATE = 'o';
 
 -- name: write_ids_of_txn
 SELECT T2W_DATABASE, T2W_TABLE, T2W_WRITEID FROM TXN_TO_WRITE_ID WHERE T2W_TXNID = :txn_id;

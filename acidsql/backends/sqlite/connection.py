@@ -24,7 +24,9 @@ from acidsql.backends.sqlite.errors import (
 from acidsql.backends.sqlite.log import Log
 from acidsql.backends.sqlite.still import ChangedMeanwhileError, at_one_moment
 from acidsql.backends.sqlite.store_file import StoreFile
+from acidsql.backends.sqlite.watch import Watch
 from acidsql.errors import AcidSqlError, StorageError, StoreNotWritableError
+from acidsql.model.ids import LockId
 from acidsql.process.forks import Home
 
 _DIALECT = "acidsql.backends.sqlite"
@@ -96,6 +98,7 @@ class SqliteFile:
         self._connection: sqlite3.Connection | None = None
         self._refusal: StoreNotWritableError | None = None
         """Why the file is not open for writing."""
+        self._watch = Watch(self._file.real_path)
         self._home = Home(f"transaction store {self.path}", self)
         with self._guard, self._translated():
             self._file.prepare(self._make, must_exist=must_exist)
@@ -280,11 +283,18 @@ class SqliteFile:
                 hint="Open it once where it can be written.",
             )
 
+    # -- waiting --------------------------------------------------------------------------------
+
+    def await_release(self, lock_id: LockId, timeout_s: float) -> bool:
+        self._home.require()
+        return self._watch.await_release(lock_id, self._queries["lock_head"], timeout_s)
+
     # -- opening and closing --------------------------------------------------------------------
 
     def close(self) -> None:
         if not self._home.is_here:
             return
+        self._watch.close()
         with self._guard:
             if self._connection is not None:
                 self._connection.close()

@@ -613,7 +613,7 @@ def test_every_named_statement_is_valid(postgres, url):
 def test_dialects_name_the_same_statements():
     ours, sqlite = (load_queries(d).keys() for d in (DIALECT, "acidsql.backends.sqlite"))
     only_ours = {"prepare_session", "begin_reading", "begin_writing", "lock_shared", "lock_alone"}
-    ends = {"commit", "do_not_wait", "sync_log"}
+    ends = {"commit", "do_not_wait", "sync_log", "unlisten"}
     schema = {"lock_schema", "schema_exists", "version_table", "schema_version"}
     assert ours - sqlite == only_ours | schema | {"set_schema_version"} | ends
     assert sqlite <= ours

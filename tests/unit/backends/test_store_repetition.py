@@ -77,6 +77,8 @@ SAME = [
     Call("add_dynamic_partitions", (1, 1, T, ["p=1"], WriteOperation.UPDATE)),
     Call("check_lock", (1,)),
     Call("check_lock", (2,)),
+    Call("await_lock", (1, 0.0)),
+    Call("await_lock", (2, 0.0)),
     Call("unlock", (2,)),
     Call("resolve_deadlocks"),
     Call("show_locks"),

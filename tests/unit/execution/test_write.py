@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,8 @@ from acidsql.model.names import PartitionName, TableName
 from acidsql.ports.catalog import Partition
 from acidsql.session.session import Session
 from acidsql.settings import Settings
-from acidsql.txn.entities import LockComponent, LockResponse, LockType, Opened
+from acidsql.txn.entities import LockComponent, LockResponse, LockType, Opened, TxnState
+from acidsql.txn.state import BEGUN_ANEW
 from tests.python_engine import PythonEngine
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -227,6 +229,27 @@ def test_who_waited_in_vain_wins_over_nobody(stage: Stage) -> None:
     stage.ann.execute("INSERT INTO p VALUES (4, 40, 8)")
     stage.ann.execute("COMMIT")
     assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 11)]
+
+
+@pytest.mark.parametrize("stage", [{"hive.lock.numretries": "20"}], indirect=True)
+def test_a_statement_that_begins_anew_keeps_its_place(stage: Stage) -> None:
+    """Each of those who wait begins anew once, not once for each that comes before it."""
+    update = "UPDATE t SET v = v + 1 WHERE k = 1"
+    waiting = [stage.connect(f"waiter{number}") for number in range(4)]
+    stage.ann.execute("BEGIN")
+    stage.ann.execute(update)
+    with ThreadPoolExecutor(len(waiting)) as pool:
+        done = []
+        for number, session in enumerate(waiting, 2):
+            done.append(pool.submit(session.execute, update))
+            while len(stage.store.show_locks()) < number:
+                pass
+        stage.ann.execute("COMMIT")
+        for one in done:
+            one.result()
+    assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 15)]
+    lost = [t for t in stage.store.show_txns() if t.state is TxnState.ABORTED]
+    assert [t.meta_info for t in lost] == [BEGUN_ANEW] * len(waiting)
 
 
 @pytest.mark.parametrize("stage", [{"hive.txn.write.xlock": "false"}], indirect=True)

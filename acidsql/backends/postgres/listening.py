@@ -1,0 +1,76 @@
+"""Waiting for a lock of somebody else to go, as the server tells it."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import Connection, sql
+
+from acidsql.backends.postgres.queries import execute
+from acidsql.backends.relational.connection import Row
+from acidsql.model.ids import LockId
+
+_log = logging.getLogger(__name__)
+
+_FIRST_LOOK_S = 0.01
+_CHUNK_S = 0.5
+"""How long a session that is closed meanwhile is waited on at most."""
+
+
+def await_release(
+    connection: Connection[Row],
+    schema: str,
+    lock_id: LockId,
+    until_s: float,
+    is_over: Callable[[], bool],
+) -> bool | None:
+    """Wait until a lock is gone, whether it is; None at once if the server lets nobody listen.
+
+    What is said between a look and LISTEN, or behind a pooler of connections, is not heard. So the
+    lock is looked at as well, after pauses that double.
+    """
+    look_s = _FIRST_LOOK_S
+    try:
+        with _listening(connection, schema):
+            while _is_held(connection, lock_id):
+                left_s = until_s - time.monotonic()
+                if left_s <= 0 or is_over():
+                    return False
+                if _hears(connection, lock_id, min(look_s, left_s), is_over):
+                    return True
+                look_s *= 2
+            return True
+    except psycopg.Error as error:
+        _log.warning("cannot listen for lockid:%s: %s", lock_id, error)
+        return None
+
+
+@contextmanager
+def _listening(connection: Connection[Row], schema: str) -> Iterator[None]:
+    """Nothing is left unread by a connection that goes back to others: it would pile up."""
+    connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(schema)))
+    try:
+        yield
+    finally:
+        execute(connection, "unlisten")
+        list(connection.notifies(timeout=0))
+
+
+def _is_held(connection: Connection[Row], lock_id: LockId) -> bool:
+    return execute(connection, "lock_head", {"lock_id": lock_id}).fetchone() is not None
+
+
+def _hears(
+    connection: Connection[Row], lock_id: LockId, timeout_s: float, is_over: Callable[[], bool]
+) -> bool:
+    """Whether it is said, within a time, that the lock is gone."""
+    until_s = time.monotonic() + timeout_s
+    while (left_s := until_s - time.monotonic()) > 0 and not is_over():
+        said = connection.notifies(timeout=min(left_s, _CHUNK_S), stop_after=1)
+        if any(notify.payload == str(lock_id) for notify in said):
+            return True
+    return False
