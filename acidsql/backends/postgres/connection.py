@@ -344,6 +344,9 @@ class PostgresServer:
         parameters = {**_DEFAULTS, **self.place.parameters, "client_encoding": "utf8"}
         try:
             connection: Connection[Row] = psycopg.connect(autocommit=True, **parameters)
+            # Statements are prepared by their names (pipeline.py). With names of its own the driver
+            # would drop ours, too, after each ROLLBACK.
+            connection.prepare_threshold = None
         except psycopg.Error as error:
             raise no_connection(error, self.place) from error
         try:

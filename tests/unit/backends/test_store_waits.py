@@ -16,7 +16,8 @@ import pytest
 
 from acidsql.backends.postgres import PostgresStore, listening
 from acidsql.backends.sqlite import SqliteStore
-from acidsql.errors import StorageError
+from acidsql.errors import NoSuchLockError, StorageError
+from acidsql.model.ids import LockId
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockState, LockType, TxnType, WriteOperation
 from acidsql.txn.policy import TxnPolicy
@@ -240,6 +241,20 @@ def test_postgres_tells(postgres, server, waits, monkeypatch):
     wait_until(lambda: is_listening(postgres))
     server.commit_txn(holder)
     assert woken.result()
+
+
+@pytest.mark.postgres
+def test_what_is_prepared_outlives_waits_and_a_rollback(server):
+    # After a few waits the driver prepares statements of its own, and drops all at a ROLLBACK.
+    ask(server, UPDATE_T)
+    _, waiting = ask(server, UPDATE_T)
+    for _ in range(8):
+        assert not server.await_lock(waiting, 0.01)
+    with pytest.raises(NoSuchLockError):
+        server.check_lock(LockId(4711))
+    assert not server.await_lock(waiting, 0.01)
+    assert server.check_lock(waiting).state is LockState.WAITING
+    assert len(server.show_locks()) == 2
 
 
 @pytest.mark.postgres
