@@ -112,7 +112,7 @@ def _kept(table: Table, new: Sequence[Column], statement: ReplaceColumns) -> Seq
         )
     for column in table.columns:
         if column.name in table.bucket_columns and column not in kept:
-            raise _is_bucket_column(column, place)
+            raise _bucket_column_refusal(column, place)
     return kept
 
 
@@ -165,10 +165,12 @@ def _refuse_moving(statement: ChangeColumn, table: Table, old: Column) -> None:
 def _refuse_bucket_column(table: Table, old: Column, new: Column, place: Identifier) -> None:
     """A bucket column keeps name and type: each row lies in the bucket of its old value's hash."""
     if old.name in table.bucket_columns and (old.name, old.type) != (new.name, new.type):
-        raise _is_bucket_column(old, place)
+        raise _bucket_column_refusal(old, place)
 
 
-def _is_bucket_column(column: Column, place: Identifier | TableRef) -> UnsupportedStatementError:
+def _bucket_column_refusal(
+    column: Column, place: Identifier | TableRef
+) -> UnsupportedStatementError:
     return _refusal_at(place, f'"{column.name}" is a bucket column and stays as it is')
 
 

@@ -19,7 +19,7 @@ from acidsql.backends.postgres.errors import (
     no_connection,
     storage_error,
 )
-from acidsql.backends.postgres.listening import await_release
+from acidsql.backends.postgres.listening import CLOSED_LOOK_S, await_release
 from acidsql.backends.postgres.migration import migrate
 from acidsql.backends.postgres.pipeline import Pipeline, Statement
 from acidsql.backends.postgres.queries import execute
@@ -34,8 +34,6 @@ _DEFAULTS = {"connect_timeout": 10, "application_name": "acidsql"}
 """What the URL may say otherwise; the time is in seconds."""
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 """Before each further try: long enough together for a server that restarts."""
-_CLOSED_LOOK_S = 0.5
-"""How long a session that is closed meanwhile is waited on at most."""
 _BEGIN = {
     Mode.READING: ("begin_reading",),
     Mode.GLANCING: ("begin_reading",),
@@ -272,7 +270,7 @@ class PostgresServer:
         with suppress(NoConnectionError):
             gone = self._listen(lock_id, until_s)
         while gone is None and not self._closed and (left_s := until_s - time.monotonic()) > 0:
-            time.sleep(min(left_s, _CLOSED_LOOK_S))
+            time.sleep(min(left_s, CLOSED_LOOK_S))
         return gone or False
 
     def _listen(self, lock_id: LockId, until_s: float) -> bool | None:

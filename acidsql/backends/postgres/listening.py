@@ -17,8 +17,8 @@ from acidsql.model.ids import LockId
 _log = logging.getLogger(__name__)
 
 _FIRST_LOOK_S = 0.01
-_CHUNK_S = 0.5
-"""How long a session that is closed meanwhile is waited on at most."""
+CLOSED_LOOK_S = 0.5
+"""How long a wait may go on, at most, after its session was closed."""
 
 
 def await_release(
@@ -70,7 +70,7 @@ def _hears(
     """Whether it is said, within a time, that the lock is gone."""
     until_s = time.monotonic() + timeout_s
     while (left_s := until_s - time.monotonic()) > 0 and not is_over():
-        said = connection.notifies(timeout=min(left_s, _CHUNK_S), stop_after=1)
+        said = connection.notifies(timeout=min(left_s, CLOSED_LOOK_S), stop_after=1)
         if any(notify.payload == str(lock_id) for notify in said):
             return True
     return False

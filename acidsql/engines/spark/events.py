@@ -143,10 +143,10 @@ class EventScan:
 def in_files(
     table: Table, predicates: Sequence[Predicate], found: Sequence[FileColumn | None]
 ) -> tuple[Table, Sequence[Predicate]]:
-    """The table with those columns, and by their names, that files can be searched for.
+    """The table as its files name the columns, and the predicates that their statistics can answer.
 
-    With the predicates about them. Statistics of a column that is converted when it is read are
-    about other values.
+    A column is left out if no file has it, or if it is converted when it is read: then the
+    statistics are about the values before the conversion.
     """
     pairs = zip(table.columns, found, strict=True)
     names = {c.name: f.name for c, f in pairs if f is not None and not f.converted}
