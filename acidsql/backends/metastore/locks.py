@@ -13,7 +13,13 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.sense import meaning_of
 from acidsql.backends.metastore.txns import AGENT, MetastoreTxns
-from acidsql.errors import AcidSqlError, LockTimeoutError, NoSuchLockError
+from acidsql.errors import (
+    AcidSqlError,
+    LockTimeoutError,
+    NoSuchLockError,
+    NoSuchTxnError,
+    TxnAbortedError,
+)
 from acidsql.model.ids import NO_TXN, LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.components import CHANGES
@@ -66,7 +72,8 @@ class MetastoreLocks(MetastoreTxns):
         """As in the port, but in several steps, between which others may act."""
         require_request(type, tables, components)
         if heir_of is not None:
-            self.abort_txns([heir_of], BEGUN_ANEW)
+            with suppress(NoSuchTxnError, TxnAbortedError):
+                self.abort_txn(heir_of, BEGUN_ANEW)
         txn_id = self.open_txn(user, host, type)
         try:
             write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}

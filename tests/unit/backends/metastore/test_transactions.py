@@ -283,6 +283,28 @@ def test_the_first_calls_of_a_statement_are_several_steps(metastore: Open) -> No
     txn.abort()
 
 
+@pytest.mark.parametrize("ended", [None, hms.NoSuchTxnException("no txnid:9")])
+def test_an_outdated_transaction_is_aborted_and_forgotten(
+    metastore: Open, ended: Exception | None
+) -> None:
+    granted = hms.LockResponse(7, hms.LockState.ACQUIRED)
+    numbers = iter([9, 10])
+    calls = first_calls(lambda _: granted, abort_txn=in_turn(ended))
+    calls["open_txns"] = lambda _: hms.OpenTxnsResponse([next(numbers)])
+    calls["allocate_table_write_ids"] = lambda request: hms.AllocateTableWriteIdsResponse(
+        [hms.TxnToWriteId(request.txnIds[0], request.txnIds[0])]
+    )
+    server, store = metastore(**calls)
+    request = ("ann", "here", TxnType.DEFAULT, [TABLE], [UPDATE])
+    old = store.open_locked(*request)
+    new = store.open_locked(*request, heir_of=old.txn_id)
+    assert (new.txn_id, new.response.state) == (10, LockState.ACQUIRED)
+    assert server.names.count("abort_txn") == 1
+    assert "get_open_txns_info" not in server.names
+    assert old.txn_id not in store._opened
+    assert old.txn_id not in store._held
+
+
 def test_what_is_refused_its_locks_is_not_left_open(metastore: Open) -> None:
     refused = hms.LockResponse(7, hms.LockState.NOT_ACQUIRED, "Unable to acquire read lock")
     server, store = metastore(**first_calls(lambda _: refused, abort_txn=lambda _: None))
