@@ -202,7 +202,7 @@ def test_what_was_changed_while_it_was_read_is_read_again(disk: Path, stack: Exi
             return read[-1]
 
         before = store.valid_txns().high_watermark
-        assert store._sql.carry_out(Mode.READING, work, repeatable=True) == before + 100
+        assert store._sql.carry_out(Mode.READING, work) == before + 100
         assert len(read) == 2
         with (
             pytest.raises(StorageError, match="was changed while it was read"),

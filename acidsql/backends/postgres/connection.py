@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -36,16 +36,13 @@ _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
 """Before each further try: long enough together for a server that restarts."""
 _BEGIN = {
     Mode.READING: ("begin_reading",),
-    Mode.GLANCING: ("begin_reading",),
     Mode.WRITING: ("begin_writing", "lock_shared"),
-    Mode.EARLY: ("begin_writing", "lock_shared"),
-    # Clients outlive the server, and go on with what it answered.
-    Mode.UNSYNCED: ("begin_writing", "lock_shared"),
     Mode.ALONE: ("begin_writing", "lock_alone"),
 }
 _COMMIT = ("commit",)
 _COMMIT_EARLY = ("do_not_wait", "commit", "sync_log")
-"""What the log has of a later store transaction it has of an earlier one."""
+"""Frees what others wait for, then waits for the disk: a log that is synced up to a place is synced
+up to every earlier place. A client outlives the server, so it gets no answer before that."""
 T = TypeVar("T")
 
 
@@ -62,11 +59,12 @@ class _Attempt:
 class _Running:
     """A store transaction of one thread."""
 
-    mode: Mode
     pipeline: Pipeline
     reused: bool
     """Whether the connection had been idle, so that the server may have closed it."""
     unsent: list[Statement]
+    end: list[Statement]
+    """What commits it."""
     begun: bool = False
     """Whether anything was sent."""
     in_block: bool = False
@@ -175,14 +173,17 @@ class PostgresServer:
 
     # -- store transactions ---------------------------------------------------------------------
 
-    def carry_out(self, mode: Mode, work: Callable[[], T], *, repeatable: bool) -> T:
+    def carry_out(
+        self, mode: Mode, work: Callable[[], T], *, repeatable: bool = True, durable: bool = True
+    ) -> T:
         if self._is_inside():
             return self._carry_out_inside(work)
+        is_early = mode is not Mode.READING and not durable
         waits = iter(_WAITS_S)
         while True:
             attempt = _Attempt()
             try:
-                with self._transaction(mode, attempt):
+                with self._transaction(mode, attempt, _COMMIT_EARLY if is_early else _COMMIT):
                     return work()
             except NoConnectionError:
                 wait_s = next(waits, None)
@@ -213,7 +214,7 @@ class PostgresServer:
             return
         attempt = _Attempt()
         try:
-            with self._transaction(mode, attempt) as running:
+            with self._transaction(mode, attempt, _COMMIT) as running:
                 running.in_block = True
                 self._flush()
                 yield
@@ -221,10 +222,13 @@ class PostgresServer:
             raise self._told(error, attempt) from error
 
     @contextmanager
-    def _transaction(self, mode: Mode, attempt: _Attempt) -> Iterator[_Running]:
+    def _transaction(
+        self, mode: Mode, attempt: _Attempt, commit: Sequence[str]
+    ) -> Iterator[_Running]:
         self._home.require()
+        begin, end = ([Statement(query) for query in part] for part in (_BEGIN[mode], commit))
         with self._room:
-            running = _Running(mode, *self._connection(), [Statement(q) for q in _BEGIN[mode]])
+            running = _Running(*self._connection(), begin, end)
             self._here.running = running
             try:
                 yield running
@@ -241,13 +245,15 @@ class PostgresServer:
                 self._give_back(running.pipeline)
 
     def _commit(self, running: _Running, attempt: _Attempt) -> None:
-        end = [Statement(q) for q in (_COMMIT_EARLY if running.mode is Mode.EARLY else _COMMIT)]
-        running.unsent.extend(end)
+        running.unsent.extend(running.end)
         running.ends = attempt.commit_sent = True
         self._flush()
-        if not any(statement.tag == b"COMMIT" for statement in end):
+        if not any(statement.tag == b"COMMIT" for statement in running.end):
             # Some statement failed and nobody told: the server has rolled back.
             raise StorageError(f"the transaction store {self.place.name} did not commit")
+
+    def sync(self) -> None:
+        """Nothing is left to do: whatever was answered is on the server's disk."""
 
     def _told(self, error: psycopg.Error, attempt: _Attempt) -> StorageError:
         lost_commit = attempt.lost and attempt.commit_sent

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acidsql.backends.relational.connection import (
-    OverSql,
-    SqlConnection,
-    alone_once,
-    reading,
-    writing,
-)
+from acidsql.backends.relational.connection import OverSql, SqlConnection, alone, reading, writing
 from acidsql.errors import StoreNotWritableError
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
@@ -74,16 +68,16 @@ class RelationalCatalog(OverSql):
             if not self._has_default_database(located=bool(warehouse)):
                 raise
 
-    @reading
+    @reading()
     def _has_default_database(self, *, located: bool) -> bool:
         row = self._sql.row("database", name=DEFAULT_DATABASE)
         return row is not None and (bool(Database(*row).location) or not located)
 
-    @writing
+    @writing()
     def _place_default_database(self, warehouse: str) -> None:
         self._sql.run("place_default_database", name=DEFAULT_DATABASE, location=warehouse)
 
-    @alone_once
+    @alone(repeatable=False)
     def create_database(self, database: Database) -> None:
         name = database.name.lower()
         refuse_name(name, Named.DATABASE)
@@ -97,7 +91,7 @@ class RelationalCatalog(OverSql):
             owner=database.owner,
         )
 
-    @alone_once
+    @alone(repeatable=False)
     def drop_database(self, name: str) -> None:
         name = name.lower()
         tables = self.tables(name)
@@ -107,18 +101,18 @@ class RelationalCatalog(OverSql):
             raise is_not_empty(name, tables)
         self._sql.run("delete_database", name=name)
 
-    @reading
+    @reading()
     def database(self, name: str) -> Database:
         row = self._sql.row("database", name=name.lower())
         if row is None:
             raise database_not_found(name)
         return Database(*row)
 
-    @reading
+    @reading()
     def databases(self) -> list[str]:
         return [name for (name,) in self._sql.rows("databases")]
 
-    @alone_once
+    @alone(repeatable=False)
     def create_table(self, table: Table) -> None:
         name = TableName.of(table.name.database, table.name.table)
         refuse_name(name.table, Named.TABLE)
@@ -169,7 +163,7 @@ class RelationalCatalog(OverSql):
                 comment=column.comment,
             )
 
-    @alone_once
+    @alone(repeatable=False)
     def drop_table(self, name: TableName) -> None:
         name = TableName.of(name.database, name.table)
         self._sql.run("delete_table", table_id=self._require_table(name))
@@ -179,7 +173,7 @@ class RelationalCatalog(OverSql):
         for query in _FORGET:
             self._sql.run(query, database=name.database, table=name.table)
 
-    @alone_once
+    @alone(repeatable=False)
     def alter_table(self, table: Table) -> None:
         table_id = self._require_table(table.name)
         self._sql.run(
@@ -194,7 +188,7 @@ class RelationalCatalog(OverSql):
             self._sql.run(query, table_id=table_id)
         self._insert_details(table_id, table)
 
-    @alone_once
+    @alone(repeatable=False)
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
         name = TableName.of(name.database, name.table)
         new = TableName.of(table.name.database, table.name.table)
@@ -218,7 +212,7 @@ class RelationalCatalog(OverSql):
             raise table_not_found(name)
         return table
 
-    @reading
+    @reading()
     def find_table(self, name: TableName) -> Table | None:
         name = TableName.of(name.database, name.table)
         row = self._sql.row("table", database=name.database, table=name.table)
@@ -253,12 +247,12 @@ class RelationalCatalog(OverSql):
         _, count, version = rows[0]
         return Bucketing(tuple(name for name, _, _ in rows), count, version)
 
-    @reading
+    @reading()
     def tables(self, database: str) -> list[str]:
         home = self.database(database).name
         return [name for (name,) in self._sql.rows("tables", database=home)]
 
-    @reading
+    @reading()
     def partitions(self, name: TableName) -> list[Partition]:
         rows = self._sql.rows("partitions", table_id=self._require_table(name))
         return [Partition(PartitionName.parse(text), location) for text, location in rows]
@@ -269,7 +263,7 @@ class RelationalCatalog(OverSql):
     def partitions_for(self, table: Table, predicates: Sequence[Predicate]) -> list[Partition]:
         return prune_partitions(table, self.partitions(table.name), predicates)
 
-    @writing
+    @writing()
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         table_id = self._require_table(name)
         # In one order everywhere, so that two who add the same ones do not wait for each other.
@@ -281,7 +275,7 @@ class RelationalCatalog(OverSql):
                 location=partition.location,
             )
 
-    @alone_once
+    @alone(repeatable=False)
     def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         name = TableName.of(name.database, name.table)
         table_id = self._require_table(name)
@@ -290,7 +284,7 @@ class RelationalCatalog(OverSql):
             for query in _FORGET_PARTITION:
                 self._sql.run(query, database=name.database, table=name.table, partition=partition)
 
-    @alone_once
+    @alone(repeatable=False)
     def rename_partition(
         self, name: TableName, partition: PartitionName, renamed: Partition
     ) -> None:

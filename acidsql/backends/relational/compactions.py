@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acidsql.backends.relational.connection import Row, reading, writing, writing_once
+from acidsql.backends.relational.connection import Row, reading, writing
 from acidsql.backends.relational.locks import RelationalLocks
 from acidsql.errors import TxnError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
@@ -20,7 +20,7 @@ from acidsql.txn.state import (
 class RelationalCompactions(RelationalLocks):
     """The verbs of `TxnManager` about compaction. An entry is locked before its transaction."""
 
-    @writing_once
+    @writing(repeatable=False)
     def compact(
         self,
         table: TableName,
@@ -46,7 +46,7 @@ class RelationalCompactions(RelationalLocks):
         )
         return compaction_id
 
-    @writing
+    @writing()
     def next_compaction(self, worker_id: str) -> Compaction | None:
         oldest = self._sql.value("oldest_initiated_to_change")
         if oldest is None:
@@ -54,7 +54,7 @@ class RelationalCompactions(RelationalLocks):
         self._sql.run("take_compaction", id=oldest, worker_id=worker_id)
         return self._entry(oldest)
 
-    @writing
+    @writing()
     def compaction_started(
         self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId
     ) -> None:
@@ -80,7 +80,7 @@ class RelationalCompactions(RelationalLocks):
             )
         )
 
-    @writing
+    @writing()
     def mark_compacted(self, compaction_id: CompactionId) -> None:
         entry = self._entry_to_change(compaction_id)
         if entry.state in (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED):
@@ -100,7 +100,7 @@ class RelationalCompactions(RelationalLocks):
     def mark_failed(self, compaction_id: CompactionId, reason: str) -> None:
         self._finish(compaction_id, CompactionState.FAILED, reason)
 
-    @writing
+    @writing()
     def _finish(self, compaction_id: CompactionId, state: CompactionState, reason: str) -> None:
         entry = self._entry_to_change(compaction_id)
         if entry.state in (CompactionState.REFUSED, CompactionState.FAILED):
@@ -108,13 +108,13 @@ class RelationalCompactions(RelationalLocks):
         require_compaction(entry, CompactionState.INITIATED, CompactionState.WORKING)
         self._archive(compaction_id, state, reason)
 
-    @reading
+    @reading()
     def ready_to_clean(self) -> list[Compaction]:
         ready = {i for (i,) in self._sql.rows("ready_to_clean")}
         entries = reversed(self.show_compactions()) if ready else []
         return [entry for entry in entries if entry.compaction_id in ready]
 
-    @writing
+    @writing()
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
         entry = self._entry_to_change(compaction_id)
         if entry.state is CompactionState.SUCCEEDED:
@@ -129,7 +129,7 @@ class RelationalCompactions(RelationalLocks):
             highest_write_id=entry.highest_write_id,
         )
 
-    @reading
+    @reading()
     def show_compactions(self) -> list[Compaction]:
         return [_compaction(row) for row in self._sql.rows("show_compactions", id=None)]
 

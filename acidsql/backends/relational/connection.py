@@ -17,33 +17,18 @@ T = TypeVar("T")
 
 
 class Mode(Enum):
-    """What one store transaction does to others of its time."""
+    """The way in which a store transaction runs beside others."""
 
     READING = auto()
-    """All queries see the same state, that of one moment; nothing is changed."""
-    GLANCING = auto()
-    """Like READING, for a hint: what is read may be lost on power failure; a second verb checks."""
+    """It changes nothing. All its queries see the same state, that of one moment."""
     WRITING = auto()
-    """Rows that decide something are locked by the queries that say so in their names."""
-    EARLY = auto()
-    """Like WRITING, but others go on before it is on the disk; its verb answers afterwards.
-
-    For what no reader is shown as committed.
-    """
-    UNSYNCED = auto()
-    """Like WRITING; a loss of power may undo it if it ends every client, as it does beside a file.
-
-    For what nothing outside of the store rests on until a later one has synced both.
-    """
+    """Others write meanwhile. Queries whose names end in ``_to_change`` lock the rows they find."""
     ALONE = auto()
-    """No other one writes meanwhile."""
+    """No other store transaction writes meanwhile."""
 
 
 class Answer(Protocol):
-    """What a query answers, from the end of its store transaction on at the latest.
-
-    Whoever looks while it lasts waits for the answer.
-    """
+    """What a query answers: known at the end of its store transaction, or when it is read."""
 
     def rows(self) -> list[Row]:
         """All rows."""
@@ -61,11 +46,15 @@ class Answer(Protocol):
 class SqlConnection(Protocol):
     """Named statements and store transactions of one database. Thread-safe.
 
-    ``path`` says where it is, for people, without credentials.
+    Each statement belongs to the store transaction that its thread has begun. Whatever the database
+    refuses is raised as StorageError, at the latest at the end of the verb. ``:now_ms`` is the time
+    of the store, which all its users share. ``path`` names the database for people, without
+    credentials.
 
-    Every statement belongs to the store transaction that its thread has begun. StorageError for
-    whatever the database refuses, at the latest at the end of the verb. ``:now_ms`` is the time of
-    the store, which all its users share.
+    What a store transaction answers outlives a loss of power, unless it runs with
+    ``durable=False``. Then others go on before its effect is on the disk, and ``sync`` or a later
+    store transaction puts it there. A client that can outlive the database gets no answer before
+    that in any case.
     """
 
     @property
@@ -95,16 +84,25 @@ class SqlConnection(Protocol):
         """One store transaction for a block; inside another one of its thread, a part of that."""
         ...
 
-    def carry_out(self, mode: Mode, work: Callable[[], T], *, repeatable: bool) -> T:
-        """The same for a piece of work that may be carried out again if it is known to be undone.
+    def carry_out(
+        self, mode: Mode, work: Callable[[], T], *, repeatable: bool = True, durable: bool = True
+    ) -> T:
+        """One store transaction for a piece of work, which is carried out again if it is known to
+        be undone.
 
-        ``repeatable``: also if it is not known, because the answer to the commit was lost.
+        ``repeatable``: it is also carried out again if the answer to the commit was lost, so that
+        it may be done twice.
         """
         ...
 
+    def sync(self) -> None:
+        """Wait until what this client's store transactions did is on the disk."""
+        ...
+
     def await_release(self, lock_id: LockId, timeout_s: float) -> bool:
-        """Wait until a lock is gone, outside of every store transaction; at most for ``timeout_s``
-        seconds, and as long as that where nothing tells. Whether it is known to be gone.
+        """Wait until a lock is gone, at most for ``timeout_s`` seconds; whether it is known to be
+        gone. Outside of every store transaction. Where the database tells nobody, the wait lasts
+        for the whole time.
         """
         ...
 
@@ -122,44 +120,36 @@ class OverSql:
 S = TypeVar("S", bound=OverSql)
 
 
-def reading(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb that changes nothing."""
-    return _one_transaction(verb, Mode.READING, repeatable=True)
+class Way(Protocol):
+    """What makes a store transaction of a verb."""
+
+    def __call__(
+        self, verb: Callable[Concatenate[S, P], T], /
+    ) -> Callable[Concatenate[S, P], T]: ...
 
 
-def glancing(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb that changes nothing and whose answer is a hint: a second verb checks it again."""
-    return _one_transaction(verb, Mode.GLANCING, repeatable=True)
+def reading(*, durable: bool = True) -> Way:
+    """A verb that changes nothing.
+
+    With ``durable=False`` its answer is a hint, which may be lost: a second verb checks it again.
+    """
+    return _way(Mode.READING, durable=durable)
 
 
-def writing(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb that is idempotent or safe to retry; it locks the rows that it decides by."""
-    return _one_transaction(verb, Mode.WRITING, repeatable=True)
+def writing(*, repeatable: bool = True, durable: bool = True) -> Way:
+    """A verb that locks the rows by which it decides.
+
+    ``repeatable=False``: its caller has to know if the answer was lost.
+    """
+    return _way(Mode.WRITING, repeatable=repeatable, durable=durable)
 
 
-def early(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb like those of `writing`, which everybody has to pass one after the other."""
-    return _one_transaction(verb, Mode.EARLY, repeatable=True)
+def alone(*, repeatable: bool = True) -> Way:
+    """A verb that decides by more than a few rows.
 
-
-def unsynced(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb like those of `writing` whose effect may be lost on power failure."""
-    return _one_transaction(verb, Mode.UNSYNCED, repeatable=True)
-
-
-def writing_once(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb whose caller has to know if its answer was lost."""
-    return _one_transaction(verb, Mode.WRITING, repeatable=False)
-
-
-def alone(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """An idempotent verb that decides by more than a few rows."""
-    return _one_transaction(verb, Mode.ALONE, repeatable=True)
-
-
-def alone_once(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A definition: after a lost answer, a repetition would be refused."""
-    return _one_transaction(verb, Mode.ALONE, repeatable=False)
+    ``repeatable=False``: a definition, whose repetition would be refused.
+    """
+    return _way(Mode.ALONE, repeatable=repeatable)
 
 
 _DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
@@ -169,8 +159,8 @@ _DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, 
 def undamaged(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """A verb that raises CorruptFileError for whatever its rows cannot be made into.
 
-    Every verb of `reading`, `writing` and their kin is one; those that look at an answer when
-    their store transaction has ended have to say so.
+    `reading`, `writing` and `alone` include it. A verb that reads an answer after the end of its
+    store transaction names it.
     """
 
     @wraps(verb)
@@ -187,12 +177,16 @@ def undamaged(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
     return told
 
 
-def _one_transaction(
-    verb: Callable[Concatenate[S, P], T], mode: Mode, *, repeatable: bool
-) -> Callable[Concatenate[S, P], T]:
-    @undamaged
-    @wraps(verb)
-    def carried_out(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._sql.carry_out(mode, lambda: verb(self, *args, **kwargs), repeatable=repeatable)
+def _way(mode: Mode, *, repeatable: bool = True, durable: bool = True) -> Way:
+    def way(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+        @undamaged
+        @wraps(verb)
+        def carried_out(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            def work() -> T:
+                return verb(self, *args, **kwargs)
 
-    return carried_out
+            return self._sql.carry_out(mode, work, repeatable=repeatable, durable=durable)
+
+        return carried_out
+
+    return way

@@ -6,17 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from acidsql.backends.relational.connection import (
-    Answer,
-    Row,
-    alone,
-    early,
-    glancing,
-    reading,
-    undamaged,
-    unsynced,
-    writing,
-)
+from acidsql.backends.relational.connection import Answer, Row, alone, reading, undamaged, writing
 from acidsql.backends.relational.txns import RelationalTxns, place_of, require_txn, txn_of
 from acidsql.errors import AcidSqlError
 from acidsql.model.ids import LockId, TxnId, WriteId
@@ -88,27 +78,17 @@ class RelationalLocks(RelationalTxns):
     ) -> Opened:
         require_request(type, tables, components)
         request = _Request(components, user, host, agent_info, heir_of)
-        # What files rest on has to be known for as long as there are files.
-        if tables or recorded_components(TxnId(0), components, {}):
-            answer, write_ids = self._open_locked(type, tables, request)
-        else:
-            answer, write_ids = self._open_locked_unsynced(type, request)
+        answer, write_ids = self._open_and_ask(type, tables, request)
         [(txn_id, lock_id, state)] = answer.rows()
+        # Files will bear the ids, which must not be given out again while the files exist.
+        if tables or recorded_components(TxnId(0), components, {}):
+            self._sql.sync()
         written = {table: WriteId(asked.value() - 1) for table, asked in write_ids.items()}
         response = self._response(lock_id, state)
         at_once = state == LockState.ACQUIRED.value
         return Opened(TxnId(txn_id), written, response, in_one_step=at_once)
 
-    @unsynced
-    def _open_locked_unsynced(self, type: TxnType, request: _Request) -> _Answers:
-        return self._open_and_ask(type, (), request)
-
-    @early
-    def _open_locked(
-        self, type: TxnType, tables: Sequence[TableName], request: _Request
-    ) -> _Answers:
-        return self._open_and_ask(type, tables, request)
-
+    @writing(durable=False)
     def _open_and_ask(
         self, type: TxnType, tables: Sequence[TableName], request: _Request
     ) -> _Answers:
@@ -163,18 +143,13 @@ class RelationalLocks(RelationalTxns):
         agent_info: str = "",
     ) -> LockResponse:
         request = _Request(components, user, host, agent_info)
-        # What is recorded has to be known for as long as there are files.
+        [(lock_id, state)] = self._request(txn_id, request).rows()
+        # The cleaner removes an aborted transaction's files by what is recorded here.
         if recorded_components(txn_id, components, {}):
-            [(lock_id, state)] = self._request(txn_id, request).rows()
-        else:
-            [(lock_id, state)] = self._request_unrecorded(txn_id, request).rows()
+            self._sql.sync()
         return self._response(lock_id, state)
 
-    @unsynced
-    def _request_unrecorded(self, txn_id: TxnId, request: _Request) -> Answer:
-        return self._request(txn_id, request)
-
-    @writing
+    @writing(durable=False)
     def _request(self, txn_id: TxnId, request: _Request) -> Answer:
         txn = self._sql.ask("txn_to_change", txn_id=txn_id)
         write_ids = self._sql.ask("write_ids_of_txn", txn_id=txn_id)
@@ -223,11 +198,11 @@ class RelationalLocks(RelationalTxns):
             agent_info=request.agent_info,
         )
 
-    @unsynced
+    @writing(durable=False)
     def check_lock(self, lock_id: LockId) -> LockResponse:
         return self._look(lock_id, is_alive=True)
 
-    @unsynced
+    @writing(durable=False)
     def _look_at_once(self, lock_id: LockId) -> LockResponse:
         return self._look(lock_id, is_alive=False)
 
@@ -267,11 +242,11 @@ class RelationalLocks(RelationalTxns):
         blocker = self._last_blocker(lock_id)
         return blocker is None or self._sql.await_release(blocker, timeout_s)
 
-    @glancing
+    @reading(durable=False)
     def _last_blocker(self, lock_id: LockId) -> LockId | None:
         return last_blocker(lock_id, map(_lock, self._sql.rows("locks", up_to=lock_id)))
 
-    @unsynced
+    @writing(durable=False)
     def unlock(self, lock_id: LockId) -> None:
         head = self._sql.row("lock_to_change", lock_id=lock_id)
         if head is None:
@@ -296,18 +271,18 @@ class RelationalLocks(RelationalTxns):
         # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
         return self._resolve_deadlocks() if self._is_deadlocked() else []
 
-    @glancing
+    @reading(durable=False)
     def _is_deadlocked(self) -> bool:
         return bool(deadlocked(self._locks()))
 
-    @alone
+    @alone()
     def _resolve_deadlocks(self) -> list[TxnId]:
         victims = deadlocked(self._locks())
         for txn_id, reason in victims.items():
             self._abort(txn_id, reason)
         return list(victims)
 
-    @reading
+    @reading()
     def show_locks(self) -> list[Lock]:
         return self._locks()
 

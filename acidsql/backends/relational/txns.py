@@ -9,12 +9,9 @@ from acidsql.backends.relational.connection import (
     OverSql,
     Row,
     alone,
-    glancing,
     reading,
     undamaged,
-    unsynced,
     writing,
-    writing_once,
 )
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
@@ -67,7 +64,7 @@ class RelationalTxns(OverSql):
         after = self._open_now(count, user, host, type).value()
         return [TxnId(i) for i in range(after - count, after)]
 
-    @unsynced
+    @writing(durable=False)
     def _open_now(self, count: int, user: str, host: str, type: TxnType) -> Answer:
         self._open(count, user, host, type)
         return self._sql.ask("next_txn_id")
@@ -82,12 +79,12 @@ class RelationalTxns(OverSql):
         for back in range(count, 0, -1):
             self._sql.run("insert_min_history", back=back)
 
-    @unsynced
+    @writing(durable=False)
     def heartbeat(self, txn_id: TxnId) -> None:
         self._require_open(txn_id)
         self._sql.run("heartbeat", txn_id=txn_id)
 
-    @unsynced
+    @writing(durable=False)
     def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
         rows = self._sql.rows("txn_range_to_change", first=first, last=last)
         self._sql.run("heartbeat_range", first=first, last=last)
@@ -106,11 +103,11 @@ class RelationalTxns(OverSql):
         if conflict is not None:
             raise conflict.error(self._winner(conflict))
 
-    @reading
+    @reading()
     def _winner(self, conflict: Conflict) -> Txn | None:
         return self._txn("txn", conflict.other.txn_id)
 
-    @writing_once
+    @writing(repeatable=False)
     def _commit_unrivalled(
         self, txn_id: TxnId, reached: Sequence[Reached], written: Sequence[Written]
     ) -> Answer:
@@ -126,7 +123,7 @@ class RelationalTxns(OverSql):
         self._complete(txn_id, written)
         return self._sql.ask("txn_state", txn_id=txn_id)
 
-    @writing_once
+    @writing(repeatable=False)
     def _commit(self, txn_id: TxnId, written: Sequence[Written]) -> Conflict | None:
         """Commit one that may have lost. Its components are recorded."""
         known = self._sql.ask("txn_to_change", txn_id=txn_id)
@@ -167,7 +164,7 @@ class RelationalTxns(OverSql):
         self._sql.run("delete_components_of_committed", txn_id=txn_id)
         self._release(txn_id)
 
-    @writing
+    @writing()
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
         txn = self._txn("txn_to_change", txn_id)
         if txn is not None and txn.state is TxnState.ABORTED:
@@ -175,7 +172,7 @@ class RelationalTxns(OverSql):
         _open(txn_id, txn)
         self._abort(txn_id, reason)
 
-    @writing
+    @writing()
     def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
         aborted = []
         # In one order everywhere, so that two who abort the same ones do not wait for each other.
@@ -195,7 +192,7 @@ class RelationalTxns(OverSql):
         self._sql.run("delete_locks_of_ended", txn_id=txn_id)
         self._sql.run("delete_min_history_of_ended", txn_id=txn_id)
 
-    @reading
+    @reading()
     def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
         newest = TxnId(self._sql.value("next_txn_id") - 1)
         mark = newest if txn_id is None else min(txn_id, newest)
@@ -211,11 +208,11 @@ class RelationalTxns(OverSql):
             frozenset(TxnId(i) for i, state in listed if state == TxnState.ABORTED.value),
         )
 
-    @reading
+    @reading()
     def show_txns(self) -> list[Txn]:
         return [_txn(row) for row in self._sql.rows("show_txns")]
 
-    @glancing
+    @reading(durable=False)
     def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
         txn = self._sql.ask("txn", txn_id=txn_id)
         since = self._sql.ask("write_set_since", txn_id=txn_id)
@@ -231,12 +228,12 @@ class RelationalTxns(OverSql):
         # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
         return self._time_out() if self._is_late() else []
 
-    @glancing
+    @reading(durable=False)
     def _is_late(self) -> bool:
         oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
         return self._sql.row("anything_late", oldest_ms=oldest_ms) is not None
 
-    @alone
+    @alone()
     def _time_out(self) -> list[TxnId]:
         oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
         late = [TxnId(i) for (i,) in self._sql.rows("late_txns", oldest_ms=oldest_ms)]
@@ -245,7 +242,7 @@ class RelationalTxns(OverSql):
         self._sql.run("give_back_compactions", oldest_ms=oldest_ms)
         return late
 
-    @alone
+    @alone()
     def trim(self) -> None:
         least = self._sql.value("min_open") or self._sql.value("next_txn_id")
         self._sql.run("trim_write_set", least=least)
@@ -257,20 +254,20 @@ class RelationalTxns(OverSql):
             kept = {"state": state.value, "remembered": state.remembered}
             self._sql.run("trim_history", oldest_ms=oldest_ms, **kept)
 
-    @reading
+    @reading()
     def aborted_writes(self) -> list[TxnComponent]:
         oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
         return [
             _component(row) for row in self._sql.rows("aborted_components", oldest_ms=oldest_ms)
         ]
 
-    @writing
+    @writing()
     def forget_aborted(self, table: TableName, txn_ids: Sequence[TxnId]) -> None:
         place = {"database": table.database, "table": table.table}
         for txn_id in sorted(set(txn_ids)):
             self._sql.run("forget_aborted", txn_id=txn_id, **place)
 
-    @reading
+    @reading()
     def committed_writes(self, table: TableName) -> frozenset[Written]:
         place = {"database": table.database, "table": table.table}
         rows = self._sql.rows("written", **place)
@@ -282,14 +279,14 @@ class RelationalTxns(OverSql):
         known = self._allocated(txn_id, table)
         return WriteId(known) if known is not None else self._allocate(txn_id, table)
 
-    @glancing
+    @reading(durable=False)
     def _allocated(self, txn_id: TxnId, table: TableName) -> int | None:
         """The write id that a transaction was given earlier, and told of; None if it has ended."""
         place = {"database": table.database, "table": table.table}
         known: int | None = self._sql.value("write_id_of_open", txn_id=txn_id, **place)
         return known
 
-    @writing
+    @writing()
     def _allocate(self, txn_id: TxnId, table: TableName) -> WriteId:
         place = {"database": table.database, "table": table.table}
         txn = self._sql.ask("txn_to_change", txn_id=txn_id)
@@ -307,15 +304,15 @@ class RelationalTxns(OverSql):
         self._sql.run("insert_write_id", txn_id=txn_id, **place)
         return self._sql.ask("next_write_id", **place)
 
-    @writing
+    @writing()
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
         self._sql.run("seed_write_id", database=table.database, table=table.table, next=highest + 1)
 
-    @writing
+    @writing()
     def seed_txn_id(self, highest: TxnId) -> None:
         self._sql.run("seed_txn_id", next=highest + 1)
 
-    @reading
+    @reading()
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:
@@ -324,13 +321,13 @@ class RelationalTxns(OverSql):
             for table in tables
         }
 
-    @reading
+    @reading()
     def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
         place = {"database": table.database, "table": table.table}
         row = self._sql.row("txn_of_write_id", write_id=write_id, **place)
         return _txn(row) if row is not None else None
 
-    @unsynced
+    @writing(durable=False)
     def add_dynamic_partitions(
         self,
         txn_id: TxnId,

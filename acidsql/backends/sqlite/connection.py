@@ -32,8 +32,6 @@ from acidsql.process.forks import Home
 _DIALECT = "acidsql.backends.sqlite"
 _RETRY_S = (0.0002, 0.003)
 """The first and the longest pause before a locked file is tried again."""
-_READS = frozenset((Mode.READING, Mode.GLANCING))
-_SYNCED = frozenset((Mode.WRITING, Mode.EARLY, Mode.ALONE))
 _LARGEST_CHECKED = 32 << 20
 """The size in bytes up to which a store is checked when it is opened: 100 ms for 10 MB or so."""
 _NOTHING: Mapping[str, object] = {}
@@ -66,8 +64,9 @@ class SqliteFile:
 
     SQLite does not sync its log at a commit here: this is done when the file is free again for
     others, and before the verb answers. So what was answered survives the loss of power, and all
-    that came before it in the log. Who reads what is not synced yet syncs it before it answers.
-    What is UNSYNCED survives the end of a process, as the log is the operating system's then.
+    that came before it in the log. A verb that reads what is not synced yet syncs it before it
+    answers. What a verb did that is not durable survives the end of a process, as the log is the
+    operating system's then.
 
     A file that could not be opened for writing is opened anew for each store transaction: one that
     reads looks at it as it is, one that writes tries to open it as usual from then on.
@@ -162,30 +161,32 @@ class SqliteFile:
 
     # -- store transactions ---------------------------------------------------------------------
 
-    def carry_out(self, mode: Mode, work: Callable[[], T], *, repeatable: bool) -> T:
+    def carry_out(
+        self, mode: Mode, work: Callable[[], T], *, repeatable: bool = True, durable: bool = True
+    ) -> T:
         # The answer of a file is not lost.
         until_s = time.monotonic() + self._busy_timeout_s
         while True:
             try:
-                with self.transaction(mode):
+                with self.transaction(mode, durable=durable):
                     return work()
             except ChangedMeanwhileError:
                 if self._depth or time.monotonic() > until_s:
                     raise
 
     @contextmanager
-    def transaction(self, mode: Mode) -> Iterator[None]:
+    def transaction(self, mode: Mode, *, durable: bool = True) -> Iterator[None]:
         self._home.require()
-        version, refusal = None, None
+        version, refusal, reads = None, None, mode is Mode.READING
         with self._guard, self._translated():
             if self._depth:
                 yield
                 return
             if self._must_read_still(mode):
-                with self._still(mode):
+                with self._still(durable=durable):
                     yield
                 return
-            connection, reads = self._open(), mode in _READS
+            connection = self._open()
             if not reads:
                 self._file.require_there()
             # A writer holds the write lock from its start, so it is alone in any case.
@@ -194,7 +195,7 @@ class SqliteFile:
             self._is_fixed = not reads
             try:
                 yield
-                version = self._version(connection) if mode is Mode.READING else None
+                version = self._version(connection) if reads else None
                 connection.execute("COMMIT")
             except BaseException as error:
                 if connection.in_transaction:
@@ -207,9 +208,9 @@ class SqliteFile:
                 self._depth -= 1
             # What is answered is in the file that others use.
             self._file.require_same()
-            self._commits += mode in _SYNCED
+            self._commits += durable and not reads
             commits, log = self._commits, self._open_log()
-        if self._is_unsynced(mode, version):
+        if (durable or refusal is not None) and self._is_unsynced(version):
             self._sync(log, commits, version)
         if refusal is not None:
             raise refusal
@@ -219,11 +220,21 @@ class SqliteFile:
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         return int(version)
 
-    def _is_unsynced(self, mode: Mode, version: int | None) -> bool:
-        """Whether something that the answer rests on may not be on the disk yet."""
-        if mode is Mode.READING:
-            return version != self._synced_version or self._commits != self._synced_commits
-        return mode in _SYNCED
+    def _is_unsynced(self, version: int | None) -> bool:
+        """Whether what the answer rests on may not be on the disk yet: what it wrote, or has seen
+        at ``version``.
+        """
+        if version is None:
+            return True
+        return version != self._synced_version or self._commits != self._synced_commits
+
+    def sync(self) -> None:
+        with self._guard:
+            if self._depth:
+                # The store transaction around it syncs.
+                return
+            log, commits = self._open_log(), self._commits
+        self._sync(log, commits, None)
 
     def _sync(self, log: Log, commits: int, version: int | None) -> None:
         try:
@@ -244,7 +255,7 @@ class SqliteFile:
 
     def _must_read_still(self, mode: Mode) -> bool:
         """Whether the file is not open. StoreNotWritableError if it cannot be for who writes."""
-        if self._refusal is None or mode in _READS:
+        if self._refusal is None or mode is Mode.READING:
             return self._refusal is not None
         self._file.require_there()
         self._refusal = self._open_for_writing()
@@ -253,7 +264,7 @@ class SqliteFile:
         return False
 
     @contextmanager
-    def _still(self, mode: Mode) -> Iterator[None]:
+    def _still(self, *, durable: bool = True) -> Iterator[None]:
         """A store transaction that reads, of a file that others may write to."""
         self._file.require_same()
         path = self._file.real_path
@@ -261,7 +272,7 @@ class SqliteFile:
             with at_one_moment(path, self._busy_timeout_s) as self._connection:
                 self._depth, self._is_fixed = 1, True
                 yield
-            if mode is Mode.READING:
+            if durable:
                 with suppress(FileNotFoundError):
                     self._sync(Log(path), self._commits, None)
         finally:
@@ -271,7 +282,7 @@ class SqliteFile:
     def _require_readable(self, refusal: StoreNotWritableError) -> None:
         """Raise unless the store is whole, and nothing has to be written before it is read."""
         newest = load_migrations(_DIALECT)[-1][0]
-        with self._still(Mode.READING):
+        with self._still():
             connection = self._open()
             version = self._schema_version(connection)
             self._require_known(version, newest)

@@ -149,7 +149,7 @@ def test_a_deadlock_is_tried_again(url, store):
                 both_hold_one.wait()
             return sql.row(second[0], **second[1]) is not None
 
-        return store._sql.carry_out(Mode.WRITING, attempt, repeatable=True)
+        return store._sql.carry_out(Mode.WRITING, attempt)
 
     entry_row = ("compaction_to_change", {"id": queued})
     txn_row = ("txn_to_change", {"txn_id": txn})
