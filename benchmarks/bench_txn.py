@@ -96,7 +96,7 @@ def one_txn(store: Any, partition: str, kind: LockType, policy: TxnPolicy) -> tu
     looks = Looks(store)
     locks = [LockComponent(kind, "default", "t", partition, operation)]
     user, host = WHO
-    conflicts, txn = 0, None
+    conflicts, txn, is_first = 0, None, True
     while True:
         try:
             txn = OpenTxn(
@@ -108,10 +108,12 @@ def one_txn(store: Any, partition: str, kind: LockType, policy: TxnPolicy) -> tu
                 components=locks,
                 heir_of=txn,
             )
-            txn.lock(locks)
+            is_locked, is_first = txn.lock(locks, until_woken=is_first), False
             write_id = txn.write_id(TABLE)
             if txn.granted_on_open or (
-                store.latest_txn_in_conflict(txn.txn_id) is None and txn.still_has(TABLE, write_id)
+                is_locked
+                and store.latest_txn_in_conflict(txn.txn_id) is None
+                and txn.still_has(TABLE, write_id)
             ):
                 break
         except TxnAbortedError:
@@ -385,8 +387,8 @@ def main() -> None:
         " transaction does what that of a single statement does: it opens with a write id and the"
         " lock of one of the partitions (shared or for a change), and commits with the name of its"
         " partition. Either is one store transaction, synced before it answers. A process that"
-        " waits for a lock is woken, looks for a conflict (mostly there is one), and then begins anew"
-        " with its lock; latencies include that. The raw inserts are one row per commit, by as many"
+        " waits for a lock is woken, and begins anew with its place in the queue; latencies include"
+        " that. The raw inserts are one row per commit, by as many"
         " processes.\n\n"
         f"{os.cpu_count()} cores.\n\n{text}"
     )

@@ -63,7 +63,7 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True)
 class _Outdated:
-    """The transaction of an earlier attempt, which has its locks still."""
+    """The transaction of an earlier attempt, which still has its locks or waits for them."""
 
     txn: OpenTxn
     locks: list[LockComponent]
@@ -97,7 +97,8 @@ def run_write(
             planned = _plan(statement, scope, open_txn.policy, block)
             own = block or _open(planned, outdated, open_txn, scope)
         try:
-            written = _attempt(planned, own, scope, engine)
+            renews = block is None and attempt == 1
+            written = _attempt(planned, own, scope, engine, renews=renews)
             if block is None:
                 own.commit(scope.store, engine)
             return write_result(written.plan, written.job, own.txn, written.write_id)
@@ -147,8 +148,8 @@ def _open(
 ) -> TransactionBlock:
     """A transaction of the statement alone: its write id and locks are asked for as it opens.
 
-    If the statement has the same locks already, they are handed on: those who wait for them do not
-    come first, which would outdate the new one too.
+    If an earlier transaction of the statement asked for the same locks, they are handed on, or its
+    place in the queue is. Otherwise those behind it would come first and outdate the new one too.
     """
     _release(planned, scope)
     heir_of = outdated.txn if outdated is not None and outdated.locks == planned.locks else None
@@ -160,8 +161,14 @@ def _open(
     return TransactionBlock(txn, explicit=False)
 
 
-def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: Engine) -> Written:
+def _attempt(
+    planned: _Planned, block: TransactionBlock, scope: Scope, engine: Engine, *, renews: bool
+) -> Written:
     """Write what the statement says. OutdatedError, before anything is written, to try again.
+
+    With ``renews`` that is also raised once others keep the statement waiting for its locks no
+    longer: they have mostly changed what it is about to change. The next transaction, which begins
+    after theirs, is granted the locks as it opens.
 
     On any other error the statement's files are gone, or the whole block is lost.
     """
@@ -170,7 +177,8 @@ def _attempt(planned: _Planned, block: TransactionBlock, scope: Scope, engine: E
     write_id = NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(target.name)
     if block.explicit and _release(planned, scope):
         block.let_go(target.name)
-    txn.lock(planned.locks)
+    if not txn.lock(planned.locks, until_woken=renews):
+        raise OutdatedError("others held its locks", altered(), lost=False)
     _require_current(planned, write_id, block, scope)
     tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
     read = read_context(

@@ -68,10 +68,11 @@ class TxnManager(Protocol):
         retryable: what an answer that was lost has locked stays so until it times out. A store
         that tries again by itself finds it by ``agent_info``, if that is nobody else's.
 
-        ``heir_of`` is a transaction to abort in the same step. The locks that it was granted, which
-        were to be for the same components, become those of the new one, in their old place of the
-        queue. If it has none, or is not open any more, the new one asks as usual; so it does where
-        the store has no such step.
+        ``heir_of`` is a transaction to abort in the same step. Its lock requests, of which the
+        latest was for the same components, become those of the new one and keep their place in the
+        queue, be they granted or waiting. The latest is looked at again. If there is none, or the
+        transaction is not open any more, the new one asks as usual; so it does where the store has
+        no such step.
         """
         ...
 

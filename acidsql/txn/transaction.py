@@ -70,8 +70,8 @@ class OpenTxn:
         """Open it; with ``components``, ask for these locks and for write ids in ``tables`` in the
         same step of the store. Then `lock` takes the answer. ``agent_info`` is an id of its own if
         none is given, by which the store knows its requests again. ``sleep`` replaces the waits
-        for locks, in tests. ``heir_of`` is a transaction that has been granted the same components:
-        it is aborted, and its locks go to this one.
+        for locks, in tests. ``heir_of`` is a transaction that has asked for the same components: it
+        is aborted, and its locks, or its place in the queue for them, go to this one.
         """
         self._manager = manager
         self._user, self._host = user, host
@@ -127,21 +127,25 @@ class OpenTxn:
 
     # -- what a statement needs -----------------------------------------------------------------
 
-    def lock(self, components: Sequence[LockComponent]) -> None:
+    def lock(self, components: Sequence[LockComponent], *, until_woken: bool = False) -> bool:
         """Wait until all components are granted.
+
+        With ``until_woken`` the wait may end earlier: when the store says that the locks in the way
+        are gone. Then the answer is False, and the request keeps its place for an heir. Else it is
+        True.
 
         LockTimeoutError after the last retry, DeadlockError if this transaction has to give way.
         However it fails, the request is withdrawn, so that nobody queues behind a statement that
         has given up.
         """
         if not components:
-            return
+            return True
         response = self._ask(components)
         try:
             if response.state is LockState.WAITING and self._reads_without_wait(components):
                 raise _not_waiting(response)
             with self._progress.during("waiting for a lock"):
-                self._wait(response)
+                return self._wait(response, until_woken=until_woken)
         except BaseException:
             with _logged("withdrawing a lock", self.txn_id):
                 self._manager.unlock(response.lock_id)
@@ -166,17 +170,19 @@ class OpenTxn:
         reads = all(c.type is LockType.SHARED_READ for c in components)
         return reads and self.policy.zero_wait_reads
 
-    def _wait(self, response: LockResponse) -> None:
+    def _wait(self, response: LockResponse, *, until_woken: bool) -> bool:
         """Look at a waiting request until it is granted: when the store says that it may be, and
         after each pause of Hive's. So the last look comes as late as if nobody were ever woken.
         """
         for pause_s in lock_waits(self.policy):
             until_s, left_s = time.monotonic() + pause_s, pause_s
             while response.state is not LockState.ACQUIRED and self._is_woken(response, left_s):
+                if until_woken:
+                    return False
                 response = self._look(response)
                 left_s = max(until_s - time.monotonic(), 0.0)
             if response.state is LockState.ACQUIRED:
-                return
+                return True
             # Whoever holds the lock may be dead, and there need not be a service that notices.
             self._manager.time_out_txns()
             self._manager.resolve_deadlocks()
@@ -188,6 +194,7 @@ class OpenTxn:
                 hint="SHOW LOCKS tells who holds what.",
                 code=10307,
             )
+        return True
 
     def _is_woken(self, response: LockResponse, timeout_s: float) -> bool:
         """Wait until it is worth a look; False if it has taken all the time."""

@@ -48,8 +48,9 @@ class UnrecordedTxn(OpenTxn):
                 self._txns = self._manager.valid_txns()
             return self._txns
 
-    def lock(self, components: Sequence[LockComponent]) -> None:
-        """Nothing: there is no room for a lock."""
+    def lock(self, components: Sequence[LockComponent], *, until_woken: bool = False) -> bool:
+        """True at once: there is no room for a lock."""
+        return True
 
     def try_lock(self, components: Sequence[LockComponent]) -> bool:
         """False: there is no room for a lock."""

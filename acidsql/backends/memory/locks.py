@@ -52,21 +52,17 @@ class MemoryLocks(MemoryTxns):
             if lock_id is None:
                 response = self.lock(txn_id, components, user, host, agent_info)
             else:
-                response = LockResponse(lock_id, LockState.ACQUIRED)
+                response = self._look(lock_id)
                 self._record(txn_id, components)
             return Opened(txn_id, write_ids, response)
 
     def _inherit(self, txn_id: TxnId, who: Mapping[str, Any]) -> LockId | None:
-        """Abort a transaction; the latest of its granted locks, which are somebody else's now."""
-        granted = [
-            lock_id
-            for lock_id, rows in self.locks.items()
-            if rows[0].txn_id == txn_id and rows[0].state is LockState.ACQUIRED
-        ]
-        for lock_id in granted:
+        """Abort a transaction; the latest of its lock requests, which are somebody else's now."""
+        inherited = [lock_id for lock_id, rows in self.locks.items() if rows[0].txn_id == txn_id]
+        for lock_id in inherited:
             self.locks[lock_id] = [replace(row, **who) for row in self.locks[lock_id]]
         self.end(txn_id, TxnState.ABORTED, BEGUN_ANEW)
-        return max(granted, default=None)
+        return max(inherited, default=None)
 
     def _record(self, txn_id: TxnId, components: Sequence[LockComponent]) -> None:
         for row in recorded_components(txn_id, components, self._write_ids_of(txn_id)):
@@ -94,6 +90,11 @@ class MemoryLocks(MemoryTxns):
     def _write_ids_of(self, txn_id: TxnId) -> dict[TableName, WriteId]:
         return {table: ids[txn_id] for table, ids in self.write_ids.items() if txn_id in ids}
 
+    def _look(self, lock_id: LockId) -> LockResponse:
+        if self.locks[lock_id][0].state is LockState.ACQUIRED:
+            return LockResponse(lock_id, LockState.ACQUIRED)
+        return self._try(lock_id)
+
     def _try(self, lock_id: LockId) -> LockResponse:
         rows = self.locks[lock_id]
         found = first_blocker(rows, [lock for locks in self.locks.values() for lock in locks])
@@ -109,11 +110,8 @@ class MemoryLocks(MemoryTxns):
         with self.guard:
             if lock_id not in self.locks:
                 raise no_such_lock(lock_id)
-            first = self.locks[lock_id][0]
-            self.heartbeat(first.txn_id)
-            if first.state is LockState.ACQUIRED:
-                return LockResponse(lock_id, LockState.ACQUIRED)
-            return self._try(lock_id)
+            self.heartbeat(self.locks[lock_id][0].txn_id)
+            return self._look(lock_id)
 
     def await_lock(self, lock_id: LockId, timeout_s: float) -> bool:
         with self.released:

@@ -48,7 +48,7 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Inherited:
-    """An open transaction, and the latest lock that it was granted."""
+    """An open transaction, and its latest lock request."""
 
     txn_id: TxnId
     lock_id: LockId | None
@@ -114,7 +114,7 @@ class RelationalLocks(RelationalTxns):
         if txn_id is None:
             return None
         row = self._sql.ask("txn_to_change", txn_id=txn_id)
-        lock_id = self._sql.value("latest_granted", txn_id=txn_id)
+        lock_id = self._sql.value("latest_request", txn_id=txn_id)
         found = txn_of(row.row())
         is_open = found is not None and found.state is TxnState.OPEN
         return _Inherited(txn_id, lock_id) if is_open else None
@@ -123,6 +123,8 @@ class RelationalLocks(RelationalTxns):
         who = {"user": request.user, "host": request.host, "agent_info": request.agent_info}
         self._sql.run("pass_on_locks", txn_id=inherited.txn_id, **who)
         self._abort(inherited.txn_id, BEGUN_ANEW)
+        if inherited.lock_id is not None:
+            self._try(inherited.lock_id, self._locks(inherited.lock_id))
 
     def _give_up(self, request: _Request) -> None:
         """Abort what an attempt whose answer was lost has opened: its locks would be in the way."""
@@ -244,7 +246,7 @@ class RelationalLocks(RelationalTxns):
 
     @reading(durable=False)
     def _last_blocker(self, lock_id: LockId) -> LockId | None:
-        return last_blocker(lock_id, map(_lock, self._sql.rows("locks", up_to=lock_id)))
+        return last_blocker(lock_id, self._locks(lock_id))
 
     @writing(durable=False)
     def unlock(self, lock_id: LockId) -> None:
@@ -286,8 +288,8 @@ class RelationalLocks(RelationalTxns):
     def show_locks(self) -> list[Lock]:
         return self._locks()
 
-    def _locks(self) -> list[Lock]:
-        return [_lock(row) for row in self._sql.rows("locks", up_to=None)]
+    def _locks(self, up_to: LockId | None = None) -> list[Lock]:
+        return [_lock(row) for row in self._sql.rows("locks", up_to=up_to)]
 
 
 def _lock(row: Row) -> Lock:

@@ -72,12 +72,12 @@ SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_lo
     CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_internal_id AS BIGINT) END
 WHERE HL_LOCK_EXT_ID = :lock_id;
 
--- name: latest_granted
-SELECT MAX(HL_LOCK_EXT_ID) FROM HIVE_LOCKS WHERE HL_TXNID = :txn_id AND HL_LOCK_STATE = 'a';
+-- name: latest_request
+SELECT MAX(HL_LOCK_EXT_ID) FROM HIVE_LOCKS WHERE HL_TXNID = :txn_id;
 
 -- name: pass_on_locks
 -- To the newest transaction.
 UPDATE HIVE_LOCKS
 SET HL_TXNID = (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID), HL_USER = :user, HL_HOST = :host,
   HL_AGENT_INFO = :agent_info
-WHERE HL_TXNID = :txn_id AND HL_LOCK_STATE = 'a';
+WHERE HL_TXNID = :txn_id;

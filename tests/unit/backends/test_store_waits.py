@@ -156,12 +156,34 @@ def test_nothing_is_inherited_of_what_has_ended(store):
     assert opened.response.lock_id == lock_id + 1
 
 
-def test_who_only_waits_leaves_nothing(store):
-    ask(store, UPDATE_T)
+def test_a_request_that_waits_keeps_its_place(store):
+    holder, held = ask(store, UPDATE_T)
     waiter, waiting = ask(store, UPDATE_T)
+    _, behind = ask(store, UPDATE_T)
     opened = heir(store, waiter)
     assert opened.response.state is LockState.WAITING
-    assert waiting not in [lock.lock_id for lock in store.show_locks()]
+    assert opened.response.lock_id == waiting
+    assert opened.response.blocked_by
+    assert [lock.lock_id for lock in store.show_locks()] == [held, waiting, behind]
+    store.commit_txn(holder)
+    assert store.check_lock(behind).state is LockState.WAITING
+    assert store.check_lock(waiting).state is LockState.ACQUIRED
+
+
+def test_a_request_that_waits_no_longer_is_granted_to_the_heir(store):
+    holder, _ = ask(store, UPDATE_T)
+    waiter, waiting = ask(store, UPDATE_T)
+    store.commit_txn(holder)
+    opened = heir(store, waiter)
+    assert (opened.response.lock_id, opened.response.state) == (waiting, LockState.ACQUIRED)
+    assert opened.in_one_step
+    [lock] = store.show_locks()
+    assert (lock.txn_id, lock.state) == (opened.txn_id, LockState.ACQUIRED)
+    assert store.latest_txn_in_conflict(opened.txn_id) is None
+    assert [(t.txn_id, t.state.name) for t in store.show_txns()] == [
+        (waiter, "ABORTED"),
+        (opened.txn_id, "OPEN"),
+    ]
 
 
 # -- processes --------------------------------------------------------------------------------

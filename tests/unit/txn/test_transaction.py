@@ -21,9 +21,17 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
-from acidsql.txn.entities import LockComponent, LockType, TxnState, TxnType, WriteOperation
+from acidsql.txn.entities import (
+    LockComponent,
+    LockState,
+    LockType,
+    TxnState,
+    TxnType,
+    WriteOperation,
+)
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.state import BEGUN_ANEW
 from acidsql.txn.transaction import OpenTxn
 from acidsql.txn.transaction import transaction as ended_by_block
 
@@ -331,6 +339,25 @@ def test_the_first_locks_are_waited_for(store):
     assert [k.state.name for k in store.show_locks()] == ["ACQUIRED"]
     assert not txn.granted_on_open
     txn.commit()
+
+
+def test_an_heir_is_granted_what_a_woken_transaction_waited_for(store):
+    """Its snapshot is later than what the other one waited for."""
+    holder = store.open_txn(**WHO)
+    store.lock(holder, UPDATE_T, **WHO)
+    asked = {"tables": [T], "components": UPDATE_T}
+    waiter = OpenTxn(store, **WHO, **asked)
+    threading.Timer(0.01, store.commit_txn, [holder]).start()
+    assert not waiter.lock(UPDATE_T, until_woken=True)
+    [request] = store.show_locks()
+    assert request.state is LockState.WAITING
+    with transaction(store, **WHO, **asked, heir_of=waiter) as txn:
+        assert txn.granted_on_open
+        assert txn.lock(UPDATE_T, until_woken=True)
+        [lock] = store.show_locks()
+        assert (lock.lock_id, lock.txn_id) == (request.lock_id, txn.txn_id)
+        assert states(store)[waiter.txn_id] == ("ABORTED", BEGUN_ANEW)
+        assert holder not in txn.valid_txns.open
 
 
 def test_nothing_to_lock(store):
