@@ -15,7 +15,14 @@ from typing import BinaryIO
 from acidsql.errors import MissingFileError
 from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
 from acidsql.orc.damage import NOT_WHOLE, naming
-from acidsql.orc.protobuf import bytes_field, fields, packed_numbers, varint_field
+from acidsql.orc.protobuf import (
+    as_bytes,
+    bytes_field,
+    fields,
+    number_in,
+    packed_numbers,
+    varint_field,
+)
 from acidsql.orc.schema import EVENT_COLUMNS
 
 KEY_INDEX = "hive.acid.key.index"
@@ -109,7 +116,7 @@ class FileTail:
     @property
     def content_length(self) -> int:
         """Where the stripes end and their statistics begin, in bytes."""
-        return self.footer_start - _number(dict(fields(self.postscript)), _POSTSCRIPT_METADATA)
+        return self.footer_start - number_in(dict(fields(self.postscript)), _POSTSCRIPT_METADATA)
 
     @property
     def timestamps(self) -> tuple[int, ...]:
@@ -211,13 +218,13 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         raise ValueError("the file ends too early")
     postscript = end[-1 - end[-1] : -1]
     values = dict(fields(postscript))
-    footer_length = _number(values, _POSTSCRIPT_FOOTER)
-    compression = COMPRESSIONS.get(_number(values, _POSTSCRIPT_COMPRESSION))
-    block_size = _number(values, _POSTSCRIPT_BLOCK) or _DEFAULT_BLOCK_SIZE
+    footer_length = number_in(values, _POSTSCRIPT_FOOTER)
+    compression = COMPRESSIONS.get(number_in(values, _POSTSCRIPT_COMPRESSION))
+    block_size = number_in(values, _POSTSCRIPT_BLOCK) or _DEFAULT_BLOCK_SIZE
     if values.get(_POSTSCRIPT_MAGIC) != _MAGIC or compression is None:
         raise ValueError("it has no ORC postscript")
     start = length - 1 - len(postscript) - footer_length
-    content = start - _number(values, _POSTSCRIPT_METADATA)
+    content = start - number_in(values, _POSTSCRIPT_METADATA)
     if content < 0:
         raise ValueError("the footer is longer than the file")
     section = _read(source, start, footer_length)
@@ -226,16 +233,16 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
     footer.parse(plain, content)
     return FileTail(
         length,
-        _number(footer.numbers, FOOTER_ROWS),
+        number_in(footer.numbers, FOOTER_ROWS),
         tuple(footer.stripes),
         footer.metadata,
         # Types stand in pre-order: the first is the root.
         footer.types[0].names if footer.types else (),
         compression,
         block_size,
-        _number(footer.numbers, _FOOTER_STRIDE),
-        _number(footer.numbers, _FOOTER_CALENDAR) or None,
-        _number(footer.numbers, _FOOTER_WRITER),
+        number_in(footer.numbers, _FOOTER_STRIDE),
+        number_in(footer.numbers, _FOOTER_CALENDAR) or None,
+        number_in(footer.numbers, _FOOTER_WRITER),
         tuple(footer.types),
         plain,
         footer_length,
@@ -255,17 +262,17 @@ class _Footer:
     def parse(self, footer: bytes, content: int) -> None:
         for number, value in fields(footer):
             if number == FOOTER_STRIPE:
-                self.stripes.append(_stripe(_message(value), content))
+                self.stripes.append(_stripe(as_bytes(value), content))
             elif number == FOOTER_METADATA:
-                item = dict(fields(_message(value)))
+                item = dict(fields(as_bytes(value)))
                 # Hive's values and ours are text; bytes that are not were put there by others.
-                text = _message(item.get(2, b"")).decode(errors="replace")
+                text = as_bytes(item.get(2, b"")).decode(errors="replace")
                 self.metadata[_text(item.get(1, b""))] = text
             elif number == FOOTER_TYPE:
-                self.types.append(_type(_message(value)))
+                self.types.append(_type(as_bytes(value)))
             elif number in (FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_WRITER, _FOOTER_CALENDAR):
                 self.numbers[number] = value
-        if _number(self.numbers, FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
+        if number_in(self.numbers, FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
             raise ValueError("the stripes do not add up to the number of rows")
 
 
@@ -274,13 +281,13 @@ def _type(message: bytes) -> OrcType:
     children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
     names = tuple(_text(v) for n, v in parts if n == _TYPE_NAME)
     wanted = (TYPE_KIND, _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE)
-    kind, *sizes = (_number(dict(parts), number) for number in wanted)
+    kind, *sizes = (number_in(dict(parts), number) for number in wanted)
     return OrcType(kind, tuple(children), names, *sizes)
 
 
 def _stripe(message: bytes, content: int) -> Stripe:
     values = dict(fields(message))
-    offset, index, data, footer, rows = (_number(values, n) for n in (1, 2, 3, 4, 5))
+    offset, index, data, footer, rows = (number_in(values, n) for n in (1, 2, 3, 4, 5))
     if offset + index + data + footer > content:
         raise ValueError("a stripe is longer than the file")
     return Stripe(offset, index, data, footer, rows)
@@ -291,21 +298,8 @@ def encode(number: int, value: int | bytes) -> bytes:
     return varint_field(number, value) if isinstance(value, int) else bytes_field(number, value)
 
 
-def _number(values: Mapping[int, int | bytes], number: int) -> int:
-    value = values.get(number, 0)
-    if not isinstance(value, int):
-        raise ValueError(f"field {number} is not a number")
-    return value
-
-
-def _message(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise ValueError("a number stands where a message should")
-    return value
-
-
 def _text(value: int | bytes) -> str:
-    return _message(value).decode()
+    return as_bytes(value).decode()
 
 
 def _read(source: BinaryIO, offset: int, size: int) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 VARINT = 0
 FIXED64 = 1
@@ -52,6 +52,36 @@ def read_varint(message: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + count + 1
     raise ValueError("a number is too long")
+
+
+def number_in(message: Mapping[int, int | bytes], number: int) -> int:
+    """The number in a field; 0, which is protobuf's default, if the message lacks the field.
+
+    ``message`` is the dict of `fields`. ValueError if the field holds bytes.
+
+    >>> number_in({1: 150}, 1), number_in({1: 150}, 2)
+    (150, 0)
+    """
+    value = message.get(number, 0)
+    if not isinstance(value, int):
+        raise ValueError(f"field {number} is not a number")
+    return value
+
+
+def as_bytes(value: int | bytes) -> bytes:
+    """The value of a field that must hold bytes, text or a message. ValueError for a number."""
+    if isinstance(value, int):
+        raise ValueError("a number stands where a message should")
+    return value
+
+
+def signed(number: int) -> int:
+    """The number that a varint stands for in a field or stream of signed numbers (zigzag).
+
+    >>> [signed(n) for n in (0, 1, 2, 3)]
+    [0, -1, 1, -2]
+    """
+    return number >> 1 ^ -(number & 1)
 
 
 def packed_numbers(value: int | bytes) -> list[int]:

@@ -32,7 +32,7 @@ from acidsql.orc.footer import (
     TIMESTAMP_INSTANT,
     FileTail,
 )
-from acidsql.orc.protobuf import fields
+from acidsql.orc.protobuf import as_bytes, fields, number_in, signed
 
 _POSTSCRIPT_METADATA = 5
 _FOOTER_STATISTICS = 7
@@ -75,12 +75,12 @@ def read_statistics(
     CorruptFileError if they cannot be read.
     """
     with naming(path, "has unreadable statistics"):
-        length = _int(dict(fields(tail.postscript)), _POSTSCRIPT_METADATA)
+        length = number_in(dict(fields(tail.postscript)), _POSTSCRIPT_METADATA)
         footer_at = tail.length - 1 - len(tail.postscript) - tail.footer_length
         footer = _section(source, footer_at, tail.footer_length, tail)
         metadata = _section(source, footer_at - length, length, tail)
         file = _columns_of(footer, _FOOTER_STATISTICS, columns)
-        stripes = tuple(_columns_of(_bytes(v), 1, columns) for n, v in fields(metadata) if n == 1)
+        stripes = tuple(_columns_of(as_bytes(v), 1, columns) for n, v in fields(metadata) if n == 1)
     return FileStatistics(file, stripes)
 
 
@@ -270,13 +270,13 @@ def _python(scalar: Any) -> Any:
 
 
 def _columns_of(message: bytes, number: int, count: int | None) -> tuple[ColumnStatistics, ...]:
-    found = (_column(_bytes(v)) for n, v in fields(message) if n == number)
+    found = (_column(as_bytes(v)) for n, v in fields(message) if n == number)
     return tuple(islice(found, count))
 
 
 def _column(message: bytes) -> ColumnStatistics:
     values = dict(fields(message))
-    count, has_null = _int(values, _VALUES), values.get(_HAS_NULL)
+    count, has_null = number_in(values, _VALUES), values.get(_HAS_NULL)
     low, high = _said_bounds(values)
     said_null = None if has_null is None else bool(has_null)
     return ColumnStatistics(count, said_null, low, high, _said_total(values))
@@ -285,35 +285,35 @@ def _column(message: bytes) -> ColumnStatistics:
 def _said_total(values: Mapping[int, int | bytes]) -> Any:
     for number, at in ((_INTEGER, 3), (_STRING, 3), (_BINARY, 1)):
         if number in values:
-            return _signed(dict(fields(_bytes(values[number]))), at)
+            return _signed_in(_inside(values, number), at)
     if _DECIMAL in values:
-        inner = dict(fields(_bytes(values[_DECIMAL])))
-        return Decimal(_bytes(inner[3]).decode()) if 3 in inner else None
+        inner = _inside(values, _DECIMAL)
+        return Decimal(as_bytes(inner[3]).decode()) if 3 in inner else None
     return None
 
 
 def _said_bounds(values: Mapping[int, int | bytes]) -> tuple[Any, Any]:
     for number in (_INTEGER, _DATE):
         if number in values:
-            inner = dict(fields(_bytes(values[number])))
-            return _signed(inner, 1), _signed(inner, 2)
+            inner = _inside(values, number)
+            return _signed_in(inner, 1), _signed_in(inner, 2)
     if _DOUBLE in values:
-        inner = dict(fields(_bytes(values[_DOUBLE])))
+        inner = _inside(values, _DOUBLE)
         low, high = (
-            struct.unpack("<d", _bytes(inner[n]))[0] if n in inner else None for n in (1, 2)
+            struct.unpack("<d", as_bytes(inner[n]))[0] if n in inner else None for n in (1, 2)
         )
         return low, high
     if _STRING in values:
-        inner = dict(fields(_bytes(values[_STRING])))
+        inner = _inside(values, _STRING)
         # For long texts the file has cut ones: a lower and an upper bound in other fields.
         return inner.get(1, inner.get(4)), inner.get(2, inner.get(5))
     if _DECIMAL in values:
-        inner = dict(fields(_bytes(values[_DECIMAL])))
-        low, high = (Decimal(_bytes(inner[n]).decode()) if n in inner else None for n in (1, 2))
+        inner = _inside(values, _DECIMAL)
+        low, high = (Decimal(as_bytes(inner[n]).decode()) if n in inner else None for n in (1, 2))
         return low, high
     if _TIMESTAMP in values:
-        inner = dict(fields(_bytes(values[_TIMESTAMP])))
-        return _signed(inner, 3), _signed(inner, 4)
+        inner = _inside(values, _TIMESTAMP)
+        return _signed_in(inner, 3), _signed_in(inner, 4)
     return None, None
 
 
@@ -322,24 +322,15 @@ def _section(source: BinaryIO, offset: int, size: int, tail: FileTail) -> bytes:
     return decompress_section(source.read(size), tail.compression, tail.block_size)
 
 
-def _signed(values: Mapping[int, int | bytes], number: int) -> int | None:
+def _inside(values: Mapping[int, int | bytes], number: int) -> dict[int, int | bytes]:
+    """The fields of the message in a field."""
+    return dict(fields(as_bytes(values[number])))
+
+
+def _signed_in(values: Mapping[int, int | bytes], number: int) -> int | None:
     if number not in values:
         return None
-    value = _int(values, number)
-    return value >> 1 ^ -(value & 1)
-
-
-def _int(values: Mapping[int, int | bytes], number: int) -> int:
-    value = values.get(number, 0)
-    if not isinstance(value, int):
-        raise ValueError(f"field {number} is not a number")
-    return value
-
-
-def _bytes(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise ValueError("a number stands where a message should")
-    return value
+    return signed(number_in(values, number))
 
 
 def _shown(value: object) -> str:

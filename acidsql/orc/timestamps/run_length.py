@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acidsql.orc.protobuf import read_varint
+from acidsql.orc.protobuf import read_varint, signed
 
 Unsigned = NDArray[np.uint64]
 Positions = NDArray[np.int64]
@@ -136,7 +136,7 @@ def _patched(stream: bytes, at: int, width: int, count: int) -> tuple[Unsigned, 
 def _delta(stream: bytes, at: int, width: int, count: int) -> tuple[Unsigned, int]:
     base, at = read_varint(stream, at)
     step, at = read_varint(stream, at)
-    step = step >> 1 ^ -(step & 1)  # signed, as all deltas are
+    step = signed(step)  # as all deltas are
     deltas = np.full(count, step, np.int64)
     deltas[0] = 0
     if width and count > 2:

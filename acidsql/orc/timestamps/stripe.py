@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from acidsql.orc.chunks import CHUNK_HEADER, decompress_section
 from acidsql.orc.footer import FileTail, Stripe, encode
-from acidsql.orc.protobuf import bytes_field, fields
+from acidsql.orc.protobuf import as_bytes, bytes_field, fields, number_in
 
 SECONDARY, ROW_INDEX = 5, 6
 """Kinds of streams: SECONDARY has a timestamp's nanoseconds, ROW_INDEX where each group of rows
@@ -53,16 +53,15 @@ def read_stripe_footer(source: BinaryIO, tail: FileTail, stripe: Stripe) -> Stri
     message = read_section(source, tail, at, stripe.footer_length)
     streams, encodings, zone = [], [], ""
     offset = stripe.offset
-    for number, value in fields(message):
-        if isinstance(value, int):
-            raise ValueError("a number stands where a message should")
+    for number, found in fields(message):
+        value = as_bytes(found)
         if number == _STREAM:
             parts = dict(fields(value))
-            kind, column, length = (_number(parts, n) for n in (1, 2, 3))
+            kind, column, length = (number_in(parts, n) for n in (1, 2, 3))
             streams.append(Stream(kind, column, offset, length))
             offset += length
         elif number == _ENCODING:
-            encodings.append(_number(dict(fields(value)), 1))
+            encodings.append(number_in(dict(fields(value)), 1))
         elif number == _ZONE:
             zone = value.decode()
     if offset > at:
@@ -119,10 +118,3 @@ def with_streams(footer: StripeFooter, lengths: Mapping[tuple[int, int], int]) -
 def is_index(stream: Stream) -> bool:
     """Whether the stream belongs to the index, which stands before the data."""
     return stream.kind in _INDEX_KINDS
-
-
-def _number(values: Mapping[int, int | bytes], number: int) -> int:
-    value = values.get(number, 0)
-    if not isinstance(value, int):
-        raise ValueError(f"field {number} is not a number")
-    return value
