@@ -201,6 +201,20 @@ def postscript(tail: FileTail, lengths: Mapping[int, int]) -> bytes:
     return message + bytes([len(message)])
 
 
+def read_section(source: BinaryIO, tail: FileTail, offset: int, length: int) -> bytes:
+    """The decompressed bytes of a section. ValueError if the section is malformed."""
+    return decompress_section(read_bytes(source, offset, length), tail.compression, tail.block_size)
+
+
+def read_bytes(source: BinaryIO, offset: int, length: int) -> bytes:
+    """Bytes of the file as they are. ValueError if the file ends before them."""
+    source.seek(offset)
+    data = source.read(length)
+    if len(data) != length:
+        raise ValueError("the file is shorter than its tail says")
+    return data
+
+
 def original_section(data: bytes, tail: FileTail) -> bytes:
     """The data as a section of the file that is not compressed."""
     return original_chunks(data, tail.compression, chunk_size(tail))
@@ -213,7 +227,7 @@ def chunk_size(tail: FileTail) -> int:
 
 
 def _parse_tail(source: BinaryIO, length: int) -> FileTail:
-    end = _read(source, max(0, length - _TAIL_GUESS), min(length, _TAIL_GUESS))
+    end = read_bytes(source, max(0, length - _TAIL_GUESS), min(length, _TAIL_GUESS))
     if len(end) < 2 or end[-1] >= len(end):
         raise ValueError("the file ends too early")
     postscript = end[-1 - end[-1] : -1]
@@ -227,7 +241,7 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
     content = start - number_in(values, _POSTSCRIPT_METADATA)
     if content < 0:
         raise ValueError("the footer is longer than the file")
-    section = _read(source, start, footer_length)
+    section = read_bytes(source, start, footer_length)
     footer = _Footer()
     plain = decompress_section(section, compression, block_size)
     footer.parse(plain, content)
@@ -300,11 +314,3 @@ def encode(number: int, value: int | bytes) -> bytes:
 
 def _text(value: int | bytes) -> str:
     return as_bytes(value).decode()
-
-
-def _read(source: BinaryIO, offset: int, size: int) -> bytes:
-    source.seek(offset)
-    data = source.read(size)
-    if len(data) != size:
-        raise ValueError("the file is shorter than its tail says")
-    return data

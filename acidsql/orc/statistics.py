@@ -6,7 +6,6 @@ specification, Column Statistics). Columns are numbered in pre-order; 0 is the r
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,22 +19,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.layout.arrow import Array
-from acidsql.orc.chunks import decompress_section
 from acidsql.orc.damage import naming
 from acidsql.orc.exact import is_exact
 from acidsql.orc.footer import (
     DATE,
+    FOOTER_STATISTICS,
     JULIAN,
     SKIPPED_DAYS,
     SWITCH_DAY,
     TIMESTAMP,
     TIMESTAMP_INSTANT,
     FileTail,
+    read_section,
 )
 from acidsql.orc.protobuf import as_bytes, fields, number_in, signed
 
-_POSTSCRIPT_METADATA = 5
-_FOOTER_STATISTICS = 7
 _VALUES, _INTEGER, _DOUBLE, _STRING = 1, 2, 3, 4
 _DECIMAL, _DATE, _BINARY, _TIMESTAMP, _HAS_NULL = 6, 7, 8, 9, 10
 _EXACT = Context(prec=100)
@@ -75,11 +73,9 @@ def read_statistics(
     CorruptFileError if they cannot be read.
     """
     with naming(path, "has unreadable statistics"):
-        length = number_in(dict(fields(tail.postscript)), _POSTSCRIPT_METADATA)
-        footer_at = tail.length - 1 - len(tail.postscript) - tail.footer_length
-        footer = _section(source, footer_at, tail.footer_length, tail)
-        metadata = _section(source, footer_at - length, length, tail)
-        file = _columns_of(footer, _FOOTER_STATISTICS, columns)
+        length = tail.footer_start - tail.content_length
+        metadata = read_section(source, tail, tail.content_length, length)
+        file = _columns_of(tail.footer, FOOTER_STATISTICS, columns)
         stripes = tuple(_columns_of(as_bytes(v), 1, columns) for n, v in fields(metadata) if n == 1)
     return FileStatistics(file, stripes)
 
@@ -98,7 +94,7 @@ def may_hold_skipped_days(tail: FileTail, path: str = "") -> bool:
 
 
 def _allows_skipped_days(tail: FileTail) -> bool:
-    said = _columns_of(tail.footer, _FOOTER_STATISTICS, None)
+    said = _columns_of(tail.footer, FOOTER_STATISTICS, None)
     for kind, column in zip_longest(tail.types, said):
         if kind is None or kind.kind not in (DATE, TIMESTAMP, TIMESTAMP_INSTANT):
             continue
@@ -315,11 +311,6 @@ def _said_bounds(values: Mapping[int, int | bytes]) -> tuple[Any, Any]:
         inner = _inside(values, _TIMESTAMP)
         return _signed_in(inner, 3), _signed_in(inner, 4)
     return None, None
-
-
-def _section(source: BinaryIO, offset: int, size: int, tail: FileTail) -> bytes:
-    source.seek(offset, os.SEEK_SET)
-    return decompress_section(source.read(size), tail.compression, tail.block_size)
 
 
 def _inside(values: Mapping[int, int | bytes], number: int) -> dict[int, int | bytes]:

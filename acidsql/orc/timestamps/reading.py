@@ -25,17 +25,13 @@ from acidsql.orc.footer import (
     FileTail,
     encode,
     footer_and_postscript,
+    read_section,
 )
 from acidsql.orc.protobuf import bytes_field, fields
 from acidsql.orc.timestamps.calendar import has_dates, proleptic
 from acidsql.orc.timestamps.run_length import Unsigned, decode_unsigned
 from acidsql.orc.timestamps.stored import is_fine, restored
-from acidsql.orc.timestamps.stripe import (
-    SECONDARY,
-    StripeFooter,
-    read_section,
-    read_stripe_footer,
-)
+from acidsql.orc.timestamps.stripe import SECONDARY, StripeFooter, read_stripe_footer
 
 _KINDS = (TIMESTAMP, TIMESTAMP_INSTANT)
 

@@ -22,6 +22,8 @@ from acidsql.orc.footer import (
     encode,
     footer_and_postscript,
     original_section,
+    read_bytes,
+    read_section,
 )
 from acidsql.orc.protobuf import bytes_field, fields, packed_field, packed_numbers
 from acidsql.orc.timestamps.run_length import (
@@ -37,8 +39,6 @@ from acidsql.orc.timestamps.stripe import (
     Stream,
     chunk_starts,
     is_index,
-    read_bytes,
-    read_section,
     read_stripe_footer,
     with_streams,
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from acidsql.orc.chunks import CHUNK_HEADER, decompress_section
-from acidsql.orc.footer import FileTail, Stripe, encode
+from acidsql.orc.footer import FileTail, Stripe, encode, read_section
 from acidsql.orc.protobuf import as_bytes, bytes_field, fields, number_in
 
 SECONDARY, ROW_INDEX = 5, 6
@@ -67,20 +67,6 @@ def read_stripe_footer(source: BinaryIO, tail: FileTail, stripe: Stripe) -> Stri
     if offset > at:
         raise ValueError("the streams of a stripe are longer than the stripe")
     return StripeFooter(tuple(streams), tuple(encodings), zone, message)
-
-
-def read_section(source: BinaryIO, tail: FileTail, offset: int, length: int) -> bytes:
-    """The decompressed bytes of a section."""
-    return decompress_section(read_bytes(source, offset, length), tail.compression, tail.block_size)
-
-
-def read_bytes(source: BinaryIO, offset: int, length: int) -> bytes:
-    """Bytes of the file as they are. ValueError if the file ends before."""
-    source.seek(offset)
-    data = source.read(length)
-    if len(data) != length:
-        raise ValueError("the file is shorter than its tail says")
-    return data
 
 
 def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int, int]:
