@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.selection import SelectedFile, Selection, source_of
 from acidsql.layout.arrow import Array
-from acidsql.model.row_id import RowId
 from acidsql.orc.exact import is_exact, is_finer_than_micros
 from acidsql.orc.keys import DeletedRows, Flags, RowIds
 from acidsql.orc.reader import open_orc
@@ -65,20 +65,11 @@ def _fine_rows_of(file: SelectedFile, storage: Storage, columns: frozenset[str])
                 row_ids = RowIds.of(events)
             else:
                 assert file.first is not None
-                row_ids = _numbered(file.first, number, len(rows))
+                first = replace(file.first, row_number=file.first.row_number + number)
+                row_ids = RowIds.consecutive(first, len(rows))
             parts.append(row_ids.where(fine))
             number += len(rows)
     return RowIds.together(parts)
-
-
-def _numbered(first: RowId, number: int, count: int) -> RowIds:
-    """The row ids of ``count`` plain rows; the first one is ``number`` rows behind ``first``."""
-    start = first.row_number + number
-    return RowIds(
-        np.full(count, first.write_id),
-        np.full(count, first.bucket_property),
-        np.arange(start, start + count),
-    )
 
 
 def _is_fine(array: Array) -> Flags:

@@ -39,6 +39,15 @@ class RowIds:
         return cls(*(longs(events.column(name)) for name in ROW_ID_COLUMNS))
 
     @classmethod
+    def consecutive(cls, first: RowId, count: int) -> RowIds:
+        """``count`` row ids from ``first`` on, whose row numbers rise by one."""
+        return cls(
+            np.full(count, first.write_id, np.int64),
+            np.full(count, first.bucket_property, np.int64),
+            np.arange(first.row_number, first.row_number + count, dtype=np.int64),
+        )
+
+    @classmethod
     def together(cls, parts: Sequence[RowIds]) -> RowIds:
         """The row ids of all parts, one part after the other."""
         empty = np.zeros(0, np.int64)
@@ -60,15 +69,26 @@ class RowIds:
         """The row ids that a mask selects, or at some positions."""
         return RowIds(self.write_ids[rows], self.bucket_properties[rows], self.row_numbers[rows])
 
-    def order(self) -> NDArray[np.intp]:
-        """The positions that sort the row ids; equal ones stay in their order."""
-        return np.lexsort((self.row_numbers, self.bucket_properties, self.write_ids))
+    def order(self, among_equals: Longs | None = None) -> NDArray[np.intp]:
+        """The positions that sort the row ids.
+
+        Equal row ids are sorted by these numbers, one for each row id. Without numbers they stay in
+        their order.
+        """
+        parts = (self.row_numbers, self.bucket_properties, self.write_ids)
+        return np.lexsort(parts if among_equals is None else (among_equals, *parts))
 
     def ascends(self) -> Flags:
         """Whether each row id but the first is greater than the one before."""
         w, b, r = self.write_ids, self.bucket_properties, self.row_numbers
         later_bucket = (b[:-1] < b[1:]) | ((b[:-1] == b[1:]) & (r[:-1] < r[1:]))
         result: Flags = (w[:-1] < w[1:]) | ((w[:-1] == w[1:]) & later_bucket)
+        return result
+
+    def breaks(self) -> Flags:
+        """Whether each row id but the first is other than its predecessor plus one row."""
+        w, b, r = self.write_ids, self.bucket_properties, self.row_numbers
+        result: Flags = (r[:-1] + 1 != r[1:]) | (b[:-1] != b[1:]) | (w[:-1] != w[1:])
         return result
 
     def groups(self) -> Iterator[tuple[tuple[int, int], int, int]]:
@@ -118,9 +138,7 @@ class KeyTrack:
             at = int(np.argmin(ascends))
             raise UnsortedEventsError(f"{row_ids[at + 1]} follows {row_ids[at]}")
         self._check_first(row_ids[0])
-        w, b, r = row_ids.write_ids, row_ids.bucket_properties, row_ids.row_numbers
-        breaks = (r[:-1] + 1 != r[1:]) | (b[:-1] != b[1:]) | (w[:-1] != w[1:])
-        starts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(breaks) + 1])
+        starts = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(row_ids.breaks()) + 1])
         self._note(starts, row_ids.where(starts), len(row_ids), row_ids[len(row_ids) - 1])
 
     def add_stretch(self, first: RowId, count: int) -> None:
@@ -128,10 +146,8 @@ class KeyTrack:
         if not count:
             return
         self._check_first(first)
-        only = (first.write_id, first.bucket_property, first.row_number)
-        stretch = RowIds(*(np.array([part], np.int64) for part in only))
         last = RowId(first.write_id, first.bucket_property, first.row_number + count - 1)
-        self._note(np.zeros(1, np.int64), stretch, count, last)
+        self._note(np.zeros(1, np.int64), RowIds.consecutive(first, 1), count, last)
 
     def at(self, row: int) -> RowId:
         """The row id of a row of the file, counted from 0."""
@@ -183,8 +199,7 @@ class DeletedRows:
         self._numbers = {key: numbers[start:end] for key, start, end in row_ids.groups()}
 
     def __contains__(self, row_id: RowId) -> bool:
-        parts = (row_id.write_id, row_id.bucket_property, row_id.row_number)
-        return bool(self.find(RowIds(*(np.array([part], np.int64) for part in parts)))[0])
+        return bool(self.find(RowIds.consecutive(row_id, 1))[0])
 
     def find(self, row_ids: RowIds) -> Flags:
         """Whether each of these row ids is in the set."""

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from acidsql.layout.arrow import Array, DataType
 from acidsql.model.row_id import RowId
@@ -134,10 +135,8 @@ def write_no_events(output: MergeOutput) -> WrittenFile:
 
 
 def _write_deletes(row_ids: RowIds, current: Longs, output: MergeOutput) -> WrittenFile | None:
-    order = np.lexsort((current, row_ids.row_numbers, row_ids.bucket_properties, row_ids.write_ids))
-    row_ids, current = row_ids.where(order), current[order]
-    first = np.concatenate([np.ones(min(1, len(row_ids)), np.bool_), row_ids.ascends()])
-    row_ids, current = row_ids.where(first), current[first]
+    earliest = _first_of_each(row_ids, current)
+    row_ids, current = row_ids.where(earliest), current[earliest]
     if not len(row_ids):
         return None
     keys = (np.full(len(row_ids), DELETE), *_parts(row_ids), current)
@@ -219,13 +218,8 @@ def _stripes(
 def _plain_events(rows: pa.RecordBatch, first: RowId) -> pa.RecordBatch:
     """Insert events of plain rows, numbered from ``first``."""
     count = rows.num_rows
-    keys = (
-        np.full(count, INSERT),
-        np.full(count, first.write_id),
-        np.full(count, first.bucket_property),
-        np.arange(first.row_number, first.row_number + count),
-        np.full(count, first.write_id),
-    )
+    row_ids = RowIds.consecutive(first, count)
+    keys = (np.full(count, INSERT), *_parts(row_ids), row_ids.write_ids)
     return _events(keys, pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema)))
 
 
@@ -259,13 +253,17 @@ def _sorted(batches: Sequence[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     if not batches:
         return
     events = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-    row_ids = RowIds.of(events)
     newest_first = -longs(events.column(CURRENT_TRANSACTION))
-    order = np.lexsort(
-        (newest_first, row_ids.row_numbers, row_ids.bucket_properties, row_ids.write_ids)
-    )
-    first = np.concatenate([np.ones(1, np.bool_), row_ids.where(order).ascends()])
-    yield events.take(pa.array(order[first]))
+    newest = _first_of_each(RowIds.of(events), newest_first)
+    yield events.take(pa.array(newest, pa.int64()))
+
+
+def _first_of_each(row_ids: RowIds, among_equals: Longs) -> NDArray[np.intp]:
+    """The positions of the row ids, sorted; of equal row ids only the first by ``among_equals``."""
+    order = row_ids.order(among_equals)
+    is_new = np.concatenate([np.ones(min(1, len(order)), np.bool_), row_ids.where(order).ascends()])
+    result: NDArray[np.intp] = order[is_new]
+    return result
 
 
 def _delete_events(

@@ -30,16 +30,14 @@ class RowIdRanges:
         >>> RowIdRanges.of(ids).lasts.tolist()
         [1, 5]
         """
-        w, b, r = row_ids.write_ids, row_ids.bucket_properties, row_ids.row_numbers
-        breaks = (r[:-1] + 1 != r[1:]) | (b[:-1] != b[1:]) | (w[:-1] != w[1:])
-        edge = np.ones(min(1, len(row_ids)), np.bool_)
-        return cls(row_ids.where(np.concatenate([edge, breaks])), r[np.concatenate([breaks, edge])])
+        breaks, edge = row_ids.breaks(), np.ones(min(1, len(row_ids)), np.bool_)
+        firsts = row_ids.where(np.concatenate([edge, breaks]))
+        return cls(firsts, row_ids.row_numbers[np.concatenate([breaks, edge])])
 
     @classmethod
     def stretch(cls, first: RowId, count: int) -> RowIdRanges:
         """One range of ``count`` rows whose row numbers rise by one, as in original files."""
-        parts = (first.write_id, first.bucket_property, first.row_number)
-        firsts = RowIds(*(np.full(min(1, count), part, np.int64) for part in parts))
+        firsts = RowIds.consecutive(first, min(1, count))
         return cls(firsts, firsts.row_numbers + count - 1)
 
     @classmethod
