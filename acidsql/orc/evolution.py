@@ -28,6 +28,7 @@ from acidsql.model.types import (
     StructType,
 )
 from acidsql.model.value_text import decimal_text
+from acidsql.orc.nested import with_children
 from acidsql.orc.schema import arrow_type
 
 _NO_NAME = re.compile(r"_col\d+")
@@ -165,19 +166,14 @@ def _converted(array: Array, source: ColumnType, target: ColumnType) -> Array:
     """The values converted to the target type. NotImplementedError if Hive's result is unknown."""
     if source == target:
         return array
-    mask = array.is_null() if array.null_count else None
     match source, target:
         case ArrayType(inner), ArrayType(wanted):
-            values = _converted(array.values, inner, wanted)
-            lists: Array = pa.ListArray
-            return lists.from_arrays(array.offsets, values, mask=mask)
+            return with_children(array, [_converted(array.values, inner, wanted)])
         case MapType(key, value), MapType(wanted_key, wanted_value):
             keys = _converted(array.keys, key, wanted_key)
-            items = _converted(array.items, value, wanted_value)
-            maps: Array = pa.MapArray
-            return maps.from_arrays(array.offsets, keys, items, mask=mask)
+            return with_children(array, [keys, _converted(array.items, value, wanted_value)])
         case StructType(fields), StructType(wanted_fields):
-            return _struct(array, fields, wanted_fields, source, mask)
+            return _struct(array, fields, wanted_fields, source)
     if _is_text(target):
         return _text(array, source, target)
     return _number(array, source, target)
@@ -188,7 +184,6 @@ def _struct(
     fields: Sequence[tuple[str, ColumnType]],
     wanted: Sequence[tuple[str, ColumnType]],
     source: StructType,
-    mask: Array,
 ) -> Array:
     children = array.flatten()
     arrays = []
@@ -199,6 +194,7 @@ def _struct(
         else:
             arrays.append(_converted(children[at], fields[at][1], kind))
     named = [pa.field(name, a.type) for (name, _), a in zip(wanted, arrays, strict=True)]
+    mask = array.is_null() if array.null_count else None
     return pa.StructArray.from_arrays(arrays, fields=named, mask=mask)
 
 

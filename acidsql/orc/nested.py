@@ -1,8 +1,8 @@
-"""Change the leaves of nested arrays: the values inside structs, lists and maps."""
+"""The arrays inside of structs, lists and maps, and their leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pyarrow as pa
 
@@ -21,27 +21,51 @@ def map_leaves(
 ) -> Array:
     """The array with every leaf changed whose type passes the test, in the order of ORC's columns.
 
-    The values inside a list or map must start at its first offset. They do in arrays that pyarrow
-    has read, and in those that `settled` gives.
+    What `with_children` says of offsets holds at every level.
     """
     kind = array.type
     if is_leaf(kind):
         return change(array)
     if not has_leaf(kind, is_leaf):
         return array
+    changed = [map_leaves(child, is_leaf, change) for child in children_of(array)]
+    return with_children(array, changed)
+
+
+def children_of(array: Array) -> Sequence[Array]:
+    """The arrays one level inside a nested array, in the order of ORC's columns.
+
+    They are the fields of a struct, the keys and items of a map, or the values of a list.
+    ValueError for an array of another type.
+    """
+    match array:
+        case pa.StructArray():
+            fields: Sequence[Array] = array.flatten()
+            return fields
+        case pa.MapArray():
+            return [array.keys, array.items]
+        case pa.ListArray():
+            return [array.values]
+    raise ValueError(f"{array.type} is no struct, map or list")
+
+
+def with_children(array: Array, children: Sequence[Array]) -> Array:
+    """A nested array with other arrays in place of its `children_of`, which may have other types.
+
+    The values inside a list or map must start at its first offset. They do in arrays that pyarrow
+    has read, and in those that `settled` gives.
+    """
+    kind = array.type
     mask: Array = array.is_null() if array.null_count else None
     if pa.types.is_struct(kind):
-        children = [map_leaves(child, is_leaf, change) for child in array.flatten()]
         fields = [f.with_type(c.type) for f, c in zip(kind, children, strict=True)]
-        return pa.StructArray.from_arrays(children, fields=fields, mask=mask)
+        return pa.StructArray.from_arrays(list(children), fields=fields, mask=mask)
     if pa.types.is_map(kind):
-        keys = map_leaves(array.keys, is_leaf, change)
-        items = map_leaves(array.items, is_leaf, change)
+        keys, items = children
         maps: Array = pa.MapArray
-        return maps.from_arrays(
-            array.offsets, keys, items, pa.map_(keys.type, items.type), mask=mask
-        )
-    values = map_leaves(array.values, is_leaf, change)
+        typed = pa.map_(keys.type, items.type)
+        return maps.from_arrays(array.offsets, keys, items, typed, mask=mask)
+    (values,) = children
     lists: Array = pa.ListArray
     inner = kind.field(0).with_type(values.type)
     return lists.from_arrays(array.offsets, values, pa.list_(inner), mask=mask)

@@ -21,7 +21,7 @@ from acidsql.model.types import (
     walk_types,
 )
 from acidsql.orc.exact import is_exact, is_timestamp, parts_of
-from acidsql.orc.nested import has_leaf
+from acidsql.orc.nested import children_of, has_leaf, with_children
 from acidsql.orc.nulls import settled
 from acidsql.orc.schema import arrow_type
 
@@ -86,26 +86,18 @@ def _bounded(array: Array, kind: ColumnType, column: Column) -> Array:
     """The values with every char(n) and varchar(n) in the form in which files store it."""
     if not any(isinstance(inner, CharType) for inner in walk_types(kind)):
         return array
-    mask: Array = array.is_null() if array.null_count else None
+    inside: Sequence[ColumnType] = ()
     match kind:
         case CharType():
             return _text(array, kind, column)
         case ArrayType(element):
-            lists: Array = pa.ListArray
-            values = _bounded(array.values, element, column)
-            return lists.from_arrays(array.offsets, values, array.type, mask=mask)
+            inside = [element]
         case MapType(key, value):
-            maps: Array = pa.MapArray
-            keys, items = (
-                _bounded(a, k, column) for a, k in ((array.keys, key), (array.items, value))
-            )
-            return maps.from_arrays(array.offsets, keys, items, array.type, mask=mask)
+            inside = [key, value]
         case StructType(fields):
-            pairs = zip(array.flatten(), fields, strict=True)
-            children = [_bounded(child, inner, column) for child, (_, inner) in pairs]
-            return pa.StructArray.from_arrays(children, fields=list(array.type), mask=mask)
-        case _:
-            return array
+            inside = [inner for _, inner in fields]
+    pairs = zip(children_of(array), inside, strict=True)
+    return with_children(array, [_bounded(child, inner, column) for child, inner in pairs])
 
 
 def _text(array: Array, kind: CharType, column: Column) -> Array:

@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from acidsql.layout.arrow import Array, DataType
+from acidsql.layout.arrow import Array
 from acidsql.orc.footer import SWITCH_DAY
+from acidsql.orc.nested import map_leaves
 
 _EPOCH = 2440588
 _JULIAN_OFFSET = 32082
@@ -43,31 +44,13 @@ def _from_julian(days: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def proleptic(array: Array) -> Array:
     """An array of any type with every date in it converted to the proleptic calendar."""
-    kind = array.type
-    if pa.types.is_date32(kind):
-        days = np.asarray(array.cast(pa.int32()).fill_null(0), dtype=np.int64)
-        moved = proleptic_days(days)
-        if moved is days:
-            return array
-        nulls = np.asarray(array.is_null())
-        return pa.array(moved.astype(np.int32), mask=nulls).cast(pa.date32())
-    mask: Array = array.is_null()
-    if isinstance(array, pa.StructArray):
-        children = [proleptic(child) for child in array.flatten()]
-        return pa.StructArray.from_arrays(children, fields=list(kind), mask=mask)
-    if isinstance(array, pa.MapArray):
-        keys, items = proleptic(array.keys), proleptic(array.items)
-        maps: Array = pa.MapArray
-        return maps.from_arrays(array.offsets, keys, items, kind, mask=mask)
-    if isinstance(array, pa.ListArray):
-        values = proleptic(array.values)
-        lists: Array = pa.ListArray
-        return lists.from_arrays(array.offsets, values, kind, mask=mask)
-    return array
+    return map_leaves(array, pa.types.is_date32, _proleptic_dates)
 
 
-def has_dates(kind: DataType) -> bool:
-    """Whether a date stands anywhere in the type."""
-    if pa.types.is_date32(kind):
-        return True
-    return any(has_dates(kind.field(at).type) for at in range(kind.num_fields))
+def _proleptic_dates(dates: Array) -> Array:
+    days = np.asarray(dates.cast(pa.int32()).fill_null(0), dtype=np.int64)
+    moved = proleptic_days(days)
+    if moved is days:
+        return dates
+    nulls = np.asarray(dates.is_null())
+    return pa.array(moved.astype(np.int32), mask=nulls).cast(pa.date32())

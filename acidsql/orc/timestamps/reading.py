@@ -27,8 +27,9 @@ from acidsql.orc.footer import (
     footer_and_postscript,
     read_section,
 )
+from acidsql.orc.nested import children_of, with_children
 from acidsql.orc.protobuf import bytes_field, fields
-from acidsql.orc.timestamps.calendar import has_dates, proleptic
+from acidsql.orc.timestamps.calendar import proleptic
 from acidsql.orc.timestamps.run_length import Unsigned, decode_unsigned
 from acidsql.orc.timestamps.stored import is_fine, restored
 from acidsql.orc.timestamps.stripe import SECONDARY, StripeFooter, read_stripe_footer
@@ -100,7 +101,7 @@ class MendedFile:
             yield from self._inside(child)
 
     def _dated(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self._tail.calendar != JULIAN or not any(map(has_dates, batch.schema.types)):
+        if self._tail.calendar != JULIAN:
             return batch
         return pa.RecordBatch.from_arrays(
             [proleptic(column) for column in batch.columns], schema=batch.schema
@@ -115,25 +116,8 @@ class MendedFile:
             return restored(array, self._nanos(column, footer), zone, julian=julian)
         if not any(self._has_timestamps(child) for child in kind.children):
             return array
-        mask: Array = array.is_null() if array.null_count else None
-        if isinstance(array, pa.StructArray):
-            pairs = zip(array.flatten(), kind.children, strict=True)
-            children = [self._exact(child, at, footer) for child, at in pairs]
-            named = [f.with_type(c.type) for f, c in zip(array.type, children, strict=True)]
-            return pa.StructArray.from_arrays(children, fields=named, mask=mask)
-        if isinstance(array, pa.MapArray):
-            keys, items = (
-                self._exact(inner, at, footer)
-                for inner, at in zip((array.keys, array.items), kind.children, strict=True)
-            )
-            maps: Array = pa.MapArray
-            typed = pa.map_(keys.type, items.type)
-            return maps.from_arrays(array.offsets, keys, items, typed, mask=mask)
-        assert isinstance(array, pa.ListArray)
-        values = self._exact(array.values, kind.children[0], footer)
-        lists: Array = pa.ListArray
-        inner = array.type.field(0).with_type(values.type)
-        return lists.from_arrays(array.offsets, values, pa.list_(inner), mask=mask)
+        pairs = zip(children_of(array), kind.children, strict=True)
+        return with_children(array, [self._exact(child, at, footer) for child, at in pairs])
 
     def _has_timestamps(self, column: int) -> bool:
         kind = self._tail.types[column]
