@@ -9,10 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import BinaryIO
 
 from acidsql.errors import AcidSqlError, CorruptFileError, MissingFileError, StorageError
 
 NOT_WHOLE = "is not a whole ORC file"
+
+
+def open_local(file: str, path: str) -> BinaryIO:
+    """A local file, opened to be read. MissingFileError that names ``path`` if it is not there."""
+    try:
+        return open(file, "rb")
+    except FileNotFoundError as error:
+        raise _missing(path) from error
 
 
 @contextmanager
@@ -27,7 +36,7 @@ def naming(path: str, what: str = "cannot be read as ORC") -> Iterator[None]:
     except AcidSqlError:
         raise
     except FileNotFoundError as error:
-        raise MissingFileError(f'file "{path}" does not exist') from error
+        raise _missing(path) from error
     except Exception as error:
         detail = _detail(error)
         if isinstance(error, OSError) and error.errno is not None:
@@ -39,6 +48,10 @@ def naming(path: str, what: str = "cannot be read as ORC") -> Iterator[None]:
                 hint="Only Spark can read it.",
             ) from error
         raise CorruptFileError(f'file "{path}" {what}', detail=detail) from error
+
+
+def _missing(path: str) -> MissingFileError:
+    return MissingFileError(f'file "{path}" does not exist')
 
 
 def _detail(error: Exception) -> str:

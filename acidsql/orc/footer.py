@@ -12,9 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from acidsql.errors import MissingFileError
 from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
-from acidsql.orc.damage import NOT_WHOLE, naming
+from acidsql.orc.damage import NOT_WHOLE, naming, open_local
 from acidsql.orc.protobuf import (
     as_bytes,
     bytes_field,
@@ -150,11 +149,8 @@ def read_tail(source: BinaryIO | str, path: str = "", length: int | None = None)
     """
     if isinstance(source, str):
         path = path or source
-        try:
-            with open(source, "rb") as stream:
-                return read_tail(stream, path, length)
-        except FileNotFoundError as error:
-            raise MissingFileError(f'file "{path}" does not exist') from error
+        with open_local(source, path) as stream:
+            return read_tail(stream, path, length)
     with naming(path, NOT_WHOLE):
         end = source.seek(0, os.SEEK_END) if length is None else length
         return _parse_tail(source, end)

@@ -11,9 +11,9 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-from acidsql.errors import CorruptFileError, MissingFileError
+from acidsql.errors import CorruptFileError
 from acidsql.orc.belonging import require_kind
-from acidsql.orc.damage import naming
+from acidsql.orc.damage import naming, open_local
 from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.schema import (
     CURRENT_TRANSACTION,
@@ -123,14 +123,11 @@ def open_orc(
     """
     if isinstance(source, str):
         path = path or source
-        try:
-            with (
-                open(source, "rb") as stream,
-                open_orc(stream, path, length, exact=exact) as opened,
-            ):
-                yield opened
-        except FileNotFoundError as error:
-            raise MissingFileError(f'file "{path}" does not exist') from error
+        with (
+            open_local(source, path) as stream,
+            open_orc(stream, path, length, exact=exact) as opened,
+        ):
+            yield opened
         return
     tail = read_tail(source, path, length)
     with naming(path):

@@ -8,7 +8,7 @@ import pytest
 
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.orc.footer import append_metadata, read_tail
-from acidsql.orc.reader import iter_stripes, read_events, read_row_ids
+from acidsql.orc.reader import iter_stripes, open_orc, read_events, read_row_ids
 from acidsql.orc.timestamps.calendar import proleptic
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, columns, insert_file
@@ -45,6 +45,12 @@ def test_errors_name_the_file(tmp_path: Path) -> None:
     pa_orc.write_table(pa.table({"a": [1]}), str(tmp_path / "plain"))
     with pytest.raises(CorruptFileError, match="not an ACID file"):
         read_row_ids(str(tmp_path / "plain"))
+
+
+def test_a_file_that_the_caller_misses_is_not_the_opened_one(tmp_path: Path) -> None:
+    insert_file(tmp_path / "f", 1, [(1, 10)])
+    with pytest.raises(FileNotFoundError, match="gone"), open_orc(str(tmp_path / "f")):
+        (tmp_path / "gone").read_bytes()
 
 
 def test_years_pyarrow_cannot_read(tmp_path: Path) -> None:
