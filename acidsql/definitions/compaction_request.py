@@ -15,12 +15,11 @@ from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.store import Store
 from acidsql.statements import Compact
 from acidsql.statements.fragment import TableRef
-from acidsql.txn.entities import Compaction, CompactionState, CompactionType
+from acidsql.txn.entities import UNFINISHED, Compaction, CompactionType
 from acidsql.txn.manager import TxnManager
 
 WAIT_S = 300.0
 """hive.compactor.wait.timeout."""
-_UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
 
 
 def compact(
@@ -61,7 +60,7 @@ def wait_for_compaction(
     waited_s, pause_s = 0.0, 2.0
     while waited_s < WAIT_S:
         entry = _entry(number, txns)
-        if entry is None or entry.state not in _UNFINISHED:
+        if entry is None or entry.state not in UNFINISHED:
             return
         sleep(pause_s)
         waited_s += pause_s
@@ -80,7 +79,7 @@ def compaction_result(number: CompactionId, txns: TxnManager, *, finished: bool)
         if done is None:
             message += "\nThe compaction is gone with its table or partition"
             return Result("compact", message=message)
-        if done.state in _UNFINISHED:
+        if done.state in UNFINISHED:
             message += f"\nCompaction with id {number} is still {done.state.word}"
             return Result("compact", message=message)
         message += f"\nCompaction with id {number} finished with status: {done.state.word}"

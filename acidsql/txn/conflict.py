@@ -82,11 +82,17 @@ def _order(entry: WriteSetEntry) -> tuple[str, str, str, int, str]:
 def _conflicts(own: WriteSetEntry, other: WriteSetEntry) -> bool:
     return (
         (own.database, own.table, own.partition) == (other.database, other.table, other.partition)
-        and own.txn_id != other.txn_id
-        and own.txn_id <= other.commit_id
         and own.operation in CHANGES
-        and other.operation in CHANGES
+        and _wins(other, own.txn_id)
     )
+
+
+def _wins(change: WriteSetEntry, txn_id: TxnId) -> bool:
+    """Whether a transaction that changes the same place would lose to a committed change.
+
+    The change is another transaction's, which committed after this one had opened.
+    """
+    return change.operation in CHANGES and change.txn_id != txn_id and txn_id <= change.commit_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +146,7 @@ def latest_conflict(
     winners = [
         entry
         for entry in committed
-        if entry.txn_id != txn_id
-        and txn_id <= entry.commit_id
-        and entry.operation in CHANGES
+        if _wins(entry, txn_id)
         and places
         & {
             (entry.database, entry.table, entry.partition),

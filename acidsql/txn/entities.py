@@ -222,6 +222,12 @@ class CompactionState(Enum):
         return self.name.lower().replace("_", " ")
 
 
+UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
+"""Of entries whose work is still to be done."""
+
+COMPACTED = (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED)
+"""Of entries whose work is done and committed."""
+
 ENDED = (CompactionState.SUCCEEDED, CompactionState.FAILED, CompactionState.REFUSED)
 """Of entries in the history of our own stores."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import LockId, TxnId
-from acidsql.txn.components import CHANGES, TxnComponent
+from acidsql.txn.components import WRITES, TxnComponent
 from acidsql.txn.entities import Lock, LockComponent, LockState, LockType, WriteOperation
 from acidsql.txn.policy import DEFAULT_POLICY, TxnPolicy
 
@@ -186,6 +186,13 @@ def same_resource(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
     return a.partition is None or b.partition is None or a.partition == b.partition
 
 
+def encloses(outer: LockComponent | Lock, inner: LockComponent | Lock | TxnComponent) -> bool:
+    """Whether the resource of the first is that of the second, or has it inside."""
+    if outer.database != inner.database or outer.table not in (None, inner.table):
+        return False
+    return outer.partition in (None, inner.partition)
+
+
 def blocks(existing: LockComponent | Lock, requested: LockComponent | Lock) -> bool:
     """Whether an earlier lock of another transaction, waiting or acquired, makes a request wait."""
     if not same_resource(existing, requested) or compatible(requested.type, existing.type):
@@ -262,11 +269,9 @@ def withdrawn_components(
         for asked in request
         if (c.database, c.table) == (asked.database, asked.table)
         and c.partition in (asked.partition, None)
-        and (c.operation in CHANGES or c.operation is WriteOperation.INSERT)
+        and c.operation in WRITES
         and not any(
-            lock.database == c.database
-            and lock.table in (None, c.table)
-            and lock.partition in (None, c.partition)
+            encloses(lock, c)
             and (lock.type is not LockType.SHARED_READ or c.operation is WriteOperation.INSERT)
             for lock in granted
         )

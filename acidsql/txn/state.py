@@ -63,10 +63,16 @@ def batch_size(count: int, max_open_batch: int) -> int:
 def require_room(open_txns: int, max_open_txns: int, wanted: int) -> None:
     """Raise if that many more would be above the limit of open transactions."""
     if open_txns + wanted > max_open_txns:
-        raise TooManyOpenTxnsError(
-            "Maximum allowed number of open transactions has been reached. See hive.max.open.txns.",
-            detail=f"{open_txns} transactions are open.",
-        )
+        raise too_many_open_txns(f"{open_txns} transactions are open.")
+
+
+def too_many_open_txns(detail: str, hint: str | None = None) -> TooManyOpenTxnsError:
+    """The limit of open transactions is reached."""
+    return TooManyOpenTxnsError(
+        "Maximum allowed number of open transactions has been reached. See hive.max.open.txns.",
+        detail=detail,
+        hint=hint,
+    )
 
 
 def require_request(
@@ -125,6 +131,14 @@ def require_compaction(entry: Compaction, *states: CompactionState) -> None:
     if entry.state not in states:
         wanted = " or ".join(state.word for state in states)
         raise TxnError(f"Compaction {entry.compaction_id} is {entry.state.word}, not {wanted}")
+
+
+def recorded_txn(entry: Compaction) -> TxnId:
+    """The transaction that works on the entry. TxnError unless one is recorded and works."""
+    require_compaction(entry, CompactionState.WORKING)
+    if entry.txn_id is None:
+        raise TxnError(f"Compaction {entry.compaction_id} has not recorded its transaction")
+    return entry.txn_id
 
 
 def require_worker(entry: Compaction, txn: Txn) -> None:

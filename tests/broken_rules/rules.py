@@ -29,8 +29,8 @@ RULES = [
         "Of two transactions that overlap and change the same place, the first committer wins.",
         "A commit in the moment in which the other one opened does not count",
         "txn/conflict.py",
-        "and own.txn_id <= other.commit_id",
-        "and own.txn_id < other.commit_id",
+        "and txn_id <= change.commit_id",
+        "and txn_id < change.commit_id",
         "unit/txn/test_conflict.py::test_intervals_that_meet_overlap",
     ),
     BrokenRule(

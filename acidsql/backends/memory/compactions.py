@@ -6,11 +6,12 @@ from collections import Counter
 from dataclasses import replace
 
 from acidsql.backends.memory.locks import MemoryLocks
-from acidsql.errors import TxnError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import (
+    COMPACTED,
+    UNFINISHED,
     Compaction,
     CompactionState,
     CompactionType,
@@ -20,11 +21,10 @@ from acidsql.txn.entities import (
 from acidsql.txn.state import (
     compaction_is_scheduled,
     no_such_compaction,
+    recorded_txn,
     require_compaction,
     require_worker,
 )
-
-_UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
 
 
 class MemoryCompactions(MemoryLocks):
@@ -42,7 +42,7 @@ class MemoryCompactions(MemoryLocks):
             for entry in self.compactions.values():
                 place = (entry.database, entry.table, entry.partition)
                 same = place == (table.database, table.table, partition)
-                if same and entry.state in _UNFINISHED:
+                if same and entry.state in UNFINISHED:
                     raise compaction_is_scheduled(entry)
             compaction_id = self.next_compaction_id
             self.next_compaction_id = CompactionId(compaction_id + 1)
@@ -93,12 +93,9 @@ class MemoryCompactions(MemoryLocks):
     def mark_compacted(self, compaction_id: CompactionId) -> None:
         with self.guard:
             entry = self._entry(compaction_id)
-            if entry.state in (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED):
+            if entry.state in COMPACTED:
                 return
-            require_compaction(entry, CompactionState.WORKING)
-            if entry.txn_id is None:
-                raise TxnError(f"Compaction {compaction_id} has not recorded its transaction")
-            self.commit_txn(entry.txn_id)
+            self.commit_txn(recorded_txn(entry))
             self._change(
                 entry,
                 state=CompactionState.READY_FOR_CLEANING,
@@ -117,7 +114,7 @@ class MemoryCompactions(MemoryLocks):
             entry = self._entry(compaction_id)
             if entry.state in (CompactionState.REFUSED, CompactionState.FAILED):
                 return
-            require_compaction(entry, *_UNFINISHED)
+            require_compaction(entry, *UNFINISHED)
             self._change(entry, state=state, error_message=reason, ended_ms=self.now_ms())
 
     def ready_to_clean(self) -> list[Compaction]:

@@ -13,13 +13,20 @@ from acidsql.backends.metastore.errors import UnknownMethodError
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locks import MetastoreLocks
 from acidsql.backends.metastore.sense import meaning_of
-from acidsql.errors import CompactionRefusedError, TxnError
+from acidsql.errors import CompactionRefusedError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import TxnComponent
-from acidsql.txn.entities import Compaction, CompactionState, CompactionType, Written
+from acidsql.txn.entities import (
+    COMPACTED,
+    UNFINISHED,
+    Compaction,
+    CompactionState,
+    CompactionType,
+    Written,
+)
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import no_such_compaction, require_compaction
+from acidsql.txn.state import no_such_compaction, recorded_txn, require_compaction
 
 _log = logging.getLogger(__name__)
 
@@ -31,8 +38,6 @@ _TYPES = {
 _TYPE_OF = {number: kind for kind, number in _TYPES.items()}
 _STATES = {state.word: state for state in CompactionState}
 _STATES["attempted"] = CompactionState.DID_NOT_INITIATE  # as Hive 3.1 has it
-_DONE = (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED)
-_UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
 _NO_REBALANCE = "acidsql does not rebalance tables; ask for a major compaction"
 
 
@@ -122,12 +127,9 @@ class MetastoreCompactions(MetastoreLocks, ABC):
         txn_id = self._workers.get(compaction_id)
         if txn_id is None:
             entry = self._entry(compaction_id)
-            if entry.state in _DONE:
+            if entry.state in COMPACTED:
                 return
-            require_compaction(entry, CompactionState.WORKING)
-            if entry.txn_id is None:
-                raise TxnError(f"Compaction {compaction_id} has not recorded its transaction")
-            txn_id = entry.txn_id
+            txn_id = recorded_txn(entry)
         self.heartbeat(txn_id)
         self._client.call("mark_compacted", self._info(compaction_id), keep_unknown=True)
         self.commit_txn(txn_id)
@@ -176,7 +178,7 @@ class MetastoreCompactions(MetastoreLocks, ABC):
         if compaction_id in self._taken:
             return copy(self._taken[compaction_id])
         entry = self._entry(compaction_id)
-        require_compaction(entry, *_UNFINISHED)
+        require_compaction(entry, *UNFINISHED)
         return hms.CompactionInfoStruct(
             id=compaction_id,
             dbname=entry.database,

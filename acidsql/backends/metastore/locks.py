@@ -22,7 +22,7 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import NO_TXN, LockId, TxnId
 from acidsql.model.names import TableName
-from acidsql.txn.components import CHANGES
+from acidsql.txn.components import CHANGES, WRITES
 from acidsql.txn.deadlock import losers
 from acidsql.txn.entities import (
     Lock,
@@ -32,9 +32,8 @@ from acidsql.txn.entities import (
     LockType,
     Opened,
     TxnType,
-    WriteOperation,
 )
-from acidsql.txn.locks import covers, describe_lock
+from acidsql.txn.locks import covers, describe_lock, encloses
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import BEGUN_ANEW, require_request
 
@@ -226,11 +225,9 @@ def _covers(held: LockComponent, wanted: LockComponent) -> bool:
 
     It would neither keep out anybody else, nor add to the record of what the transaction writes.
     """
-    if held.database != wanted.database or held.table not in (None, wanted.table):
+    if not encloses(held, wanted) or not covers(held.type, wanted.type):
         return False
-    if held.partition not in (None, wanted.partition) or not covers(held.type, wanted.type):
-        return False
-    if not wanted.transactional or wanted.operation not in (*CHANGES, WriteOperation.INSERT):
+    if not wanted.transactional or wanted.operation not in WRITES:
         return True
     same = (held.table, held.transactional, held.dynamic)
     if same != (wanted.table, wanted.transactional, wanted.dynamic):

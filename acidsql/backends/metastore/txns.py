@@ -17,7 +17,7 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.sense import given, meaning_of
 from acidsql.backends.metastore.snapshots import has_new, txn_list, write_id_list
-from acidsql.errors import NoSuchTxnError, TooManyOpenTxnsError, TxnAbortedError, TxnError
+from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -33,7 +33,7 @@ from acidsql.txn.entities import (
     Written,
 )
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import batch_size, require_open, require_reach
+from acidsql.txn.state import batch_size, require_open, require_reach, too_many_open_txns
 
 _STATES = {
     hms.TxnState.OPEN: TxnState.OPEN,
@@ -117,10 +117,8 @@ class MetastoreTxns:
             return
         count = sum(t.state is TxnState.OPEN for t in self.show_txns())
         if count >= int(limit) * 9 // 10:
-            raise TooManyOpenTxnsError(
-                "Maximum allowed number of open transactions has been reached. See"
-                " hive.max.open.txns.",
-                detail=f"{count} transactions are open in the metastore, whose limit is {limit}.",
+            raise too_many_open_txns(
+                f"{count} transactions are open in the metastore, whose limit is {limit}.",
                 hint="It opens new ones once fewer than nine tenths of the limit are open. SHOW"
                 " TRANSACTIONS lists them, ABORT TRANSACTIONS ends them.",
             )
@@ -305,7 +303,7 @@ class MetastoreTxns:
                 hint="INSERT INTO … SELECT from the files into a new table.",
             )
         while mark < highest:
-            txns = self.open_txns(min(highest - mark, self._policy.max_open_batch), "acidsql", "")
+            txns = self.open_txns(highest - mark, "acidsql", "")
             request = hms.AllocateTableWriteIdsRequest(
                 dbName=table.database, tableName=table.table, txnIds=txns
             )
@@ -331,8 +329,7 @@ class MetastoreTxns:
         else:
             return
         while mark < highest:
-            count = min(highest - mark, self._policy.max_open_batch)
-            txns = self.open_txns(count, "acidsql", "")
+            txns = self.open_txns(highest - mark, "acidsql", "")
             mark = max(txns)
             for txn_id in txns:
                 self.commit_txn(txn_id)
