@@ -8,6 +8,7 @@ import os
 import random
 import threading
 import time
+import weakref
 from collections.abc import Callable
 
 from acidsql.process.supervisor import Supervisor, no_thread, start_thread
@@ -150,6 +151,20 @@ class Heartbeats:
         if self._due and not self._waiting and self._threads < self._size:
             self._add_thread()
         return heartbeat
+
+
+def while_held(beat: Callable[[], bool]) -> Callable[[], bool]:
+    """The beat of an object, a bound method, that does not keep the object alive.
+
+    It returns False once Python has collected the object: no caller can use it any more.
+    """
+    method = weakref.WeakMethod(beat)
+
+    def beat_if_held() -> bool:
+        found = method()
+        return found is not None and found()
+
+    return beat_if_held
 
 
 _NAME = "heartbeat"

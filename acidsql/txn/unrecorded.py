@@ -10,10 +10,11 @@ from acidsql.errors import StoreNotWritableError
 from acidsql.model.ids import NO_TXN, TxnId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.process.forks import Home
+from acidsql.txn.cleanup import error_line
 from acidsql.txn.entities import LockComponent, TxnType
 from acidsql.txn.manager import TxnManager
+from acidsql.txn.open_txn import OpenTxn
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.transaction import OpenTxn, error_line
 
 _log = logging.getLogger(__name__)
 
@@ -33,8 +34,8 @@ class UnrecordedTxn(OpenTxn):
         self._guard = threading.RLock()
         self._home = Home("transaction")
         self._ended = False
-        self._error = None
-        self._txns = None
+        self._heartbeat_error = None
+        self._valid_txns = None
         self.type = TxnType.READ_ONLY
         self.policy = policy
         self.txn_id = NO_TXN
@@ -44,9 +45,9 @@ class UnrecordedTxn(OpenTxn):
     def valid_txns(self) -> ValidTxnList:
         """The view of the moment of its first use."""
         with self._guard:
-            if self._txns is None:
-                self._txns = self._manager.valid_txns()
-            return self._txns
+            if self._valid_txns is None:
+                self._valid_txns = self._manager.valid_txns()
+            return self._valid_txns
 
     def lock(self, components: Sequence[LockComponent], *, until_woken: bool = False) -> bool:
         """True at once: there is no room for a lock."""
