@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,7 +13,6 @@ from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.sense import meaning_of
 from acidsql.backends.metastore.txns import AGENT, MetastoreTxns
 from acidsql.errors import (
-    AcidSqlError,
     LockTimeoutError,
     NoSuchLockError,
     NoSuchTxnError,
@@ -22,6 +20,7 @@ from acidsql.errors import (
 )
 from acidsql.model.ids import NO_TXN, LockId, TxnId
 from acidsql.model.names import TableName
+from acidsql.txn.cleanup import failures_logged
 from acidsql.txn.components import CHANGES, WRITES
 from acidsql.txn.deadlock import losers
 from acidsql.txn.entities import (
@@ -36,8 +35,6 @@ from acidsql.txn.entities import (
 from acidsql.txn.locks import covers, describe_lock, encloses
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.state import BEGUN_ANEW, require_request
-
-_log = logging.getLogger(__name__)
 
 _TYPES = {
     LockType.SHARED_READ: hms.LockType.SHARED_READ,
@@ -78,11 +75,9 @@ class MetastoreLocks(MetastoreTxns):
             write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
             response = self.lock(txn_id, components, user, host, agent_info)
         except BaseException:
-            try:
+            # If this fails, the transaction will time out.
+            with failures_logged("aborting", txn_id):
                 self.abort_txn(txn_id)
-            except AcidSqlError:
-                # The transaction will time out. The first error is the one to raise.
-                _log.warning("aborting failed", extra={"txn_id": txn_id}, exc_info=True)
             raise
         return Opened(txn_id, write_ids, response, in_one_step=False)
 
