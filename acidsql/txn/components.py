@@ -13,12 +13,16 @@ CHANGES = frozenset({WriteOperation.UPDATE, WriteOperation.DELETE})
 """The operations that can lose a write conflict."""
 
 WRITES = CHANGES | {WriteOperation.INSERT}
-"""The operations that bring or take rows; only these are recorded of a lock."""
+"""The operations that add or remove rows. Only lock components with these are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class TxnComponent:
-    """One row of TXN_COMPONENTS. ``partition`` None: unpartitioned, or not yet known."""
+    """One row of TXN_COMPONENTS.
+
+    ``partition`` is None for a table without partitions, and while the partitions of a write are
+    not known yet.
+    """
 
     txn_id: TxnId
     database: str
@@ -31,10 +35,10 @@ class TxnComponent:
 def recorded_components(
     txn_id: TxnId, request: Sequence[LockComponent], write_ids: Mapping[TableName, WriteId]
 ) -> list[TxnComponent]:
-    """What a lock request says about later writes: one row per table and static partition.
+    """What the store records of a lock request: one row for each table or partition it writes to.
 
-    The partitions of a dynamic write are not known yet, so a table has one row for them, an update
-    if any of its dynamic components changes rows.
+    The partitions of a dynamic write are not known yet. So one row without a partition stands for
+    all dynamic components of a table. It is an update if one of them changes rows, else an insert.
     """
     rows: dict[tuple[str, str, str | None, WriteOperation], TxnComponent] = {}
     dynamic: dict[TableName, WriteOperation] = {}
@@ -51,8 +55,8 @@ def recorded_components(
             continue
         row = _row(txn_id, table, component.partition, component.operation, write_ids)
         rows[(row.database, row.table, row.partition, row.operation)] = row
-    late = [_row(txn_id, table, None, op, write_ids) for table, op in dynamic.items()]
-    return list(dict.fromkeys([*rows.values(), *late]))
+    unnamed = [_row(txn_id, table, None, op, write_ids) for table, op in dynamic.items()]
+    return list(dict.fromkeys([*rows.values(), *unnamed]))
 
 
 def _row(

@@ -12,18 +12,18 @@ from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.entities import Txn, WriteSetEntry
 
 Place = tuple[str, str | None, str | None]
-"""Database, table, partition; None is all of them."""
+"""Database, table and partition. None stands for all tables, or for all partitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """An entry of the committing transaction, and the committed one that came first."""
+    """A write conflict: an entry of the committing transaction, and the one committed before it."""
 
     own: WriteSetEntry
     other: WriteSetEntry
 
     def __str__(self) -> str:
-        """Hive's words, which tools look for in logs.
+        """The conflict in Hive's words, which tools look for in logs.
 
         >>> from acidsql.txn.entities import WriteOperation
         >>> a = WriteSetEntry("db", "t", None, TxnId(4), TxnId(5), WriteOperation.UPDATE)
@@ -41,7 +41,7 @@ class Conflict:
         )
 
     def error(self, winner: Txn | None) -> WriteConflictError:
-        """What the losing transaction is told; ``winner`` is the other one, if still known."""
+        """The error for the transaction that loses. ``winner`` is the other one, if still known."""
         own = self.own
         who = f" by {winner.user}@{winner.host}" if winner else ""
         return WriteConflictError(
@@ -62,19 +62,20 @@ def first_conflict(
 ) -> Conflict | None:
     """The conflict that keeps a transaction from committing, or None.
 
-    Two transactions conflict if both updated or deleted in the same table or partition, and the
-    other one committed after the own one had opened (Hive TxnHandler.commitTxn). A transaction is
-    an interval from its id to the high watermark of its commit; intervals that meet overlap.
+    ``own`` has the entries of the transaction, ``committed`` those of all others. Two transactions
+    conflict if both updated or deleted in the same table or partition, and the other one committed
+    after this one had opened (Hive TxnHandler.commitTxn). A transaction is the interval of ids from
+    its own to the highest one at its commit. Two intervals that share only one id overlap, too.
     """
-    others = sorted(committed, key=_order)
-    for mine in sorted(own, key=_order):
+    others = sorted(committed, key=_sort_key)
+    for mine in sorted(own, key=_sort_key):
         for other in others:
             if _conflicts(mine, other):
                 return Conflict(mine, other)
     return None
 
 
-def _order(entry: WriteSetEntry) -> tuple[str, str, str, int, str]:
+def _sort_key(entry: WriteSetEntry) -> tuple[str, str, str, int, str]:
     partition = entry.partition or ""
     return entry.database, entry.table, partition, entry.txn_id, entry.operation.value
 
@@ -97,7 +98,10 @@ def _wins(change: WriteSetEntry, txn_id: TxnId) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """Who an open transaction would lose to, and where; only the id is told by every store."""
+    """The transaction that an open one would lose to, and the place of the conflict.
+
+    Some stores tell the id alone.
+    """
 
     txn_id: TxnId
     table: TableName | None = None
@@ -106,11 +110,11 @@ class Winner:
     host: str | None = None
 
     def known_as(self, txn: Txn | None) -> Winner:
-        """With the user and host of the transaction, if the store has it still."""
+        """This winner with the user and host of its transaction, if the store still has that."""
         return self if txn is None else replace(self, user=txn.user, host=txn.host)
 
     def error(self, txn_id: TxnId, table: TableName) -> WriteConflictError:
-        """What a statement on ``table`` is told whose transaction would lose."""
+        """The error for a statement on ``table``, whose transaction ``txn_id`` would lose."""
         who = f" by {self.user}@{self.host}" if self.user is not None else ""
         place = str(self.table or table) + (f"/{self.partition}" if self.partition else "")
         return WriteConflictError(
@@ -132,10 +136,11 @@ def latest_conflict(
     locked: Collection[Place],
     committed: Iterable[WriteSetEntry],
 ) -> Winner | None:
-    """The latest transaction an open one would lose to, going by the locks it asked for.
+    """The latest committed transaction that an open one would lose to, or None.
 
-    Unlike at commit, a change whose partitions are not known yet meets every partition that it may
-    be in: ``locked`` is what the transaction has locked against other changes.
+    ``own`` is what was recorded of the locks that it asked for. A change whose partitions are not
+    known yet may be in every place of its table that the transaction has locked against other
+    changes: these places are ``locked``. The commit need not guess, since it knows the partitions.
     """
     places = {
         place
@@ -156,12 +161,12 @@ def latest_conflict(
     if not winners:
         return None
     latest = max(e.txn_id for e in winners)
-    entry = min((e for e in winners if e.txn_id == latest), key=_order)
+    entry = min((e for e in winners if e.txn_id == latest), key=_sort_key)
     return Winner(latest, TableName(entry.database, entry.table), entry.partition)
 
 
 def _touched_places(place: Place, locked: Collection[Place]) -> Collection[Place]:
-    """Where a change may be that is recorded for a place."""
+    """The places that a change may touch which is recorded for this place."""
     database, table, partition = place
     if partition is not None:
         return [place]

@@ -11,16 +11,16 @@ from acidsql.txn.entities import Lock, LockState, LockType
 from acidsql.txn.locks import keeps_waiting, waits_for
 
 Ahead = Callable[[TxnId], Iterator[TxnId]]
-"""The transactions that one waits for."""
+"""Gives the transactions that a transaction waits for."""
 
 
 def deadlocked(locks: Sequence[Lock]) -> dict[TxnId, str]:
-    """The transactions to abort, so that nobody waits in a circle, each with the reason.
+    """The transactions to abort so that none waits in a circle, each with the reason.
 
-    Of each circle the youngest loses: it has the least to lose. ``locks`` are all that the store
-    knows, waiting and acquired. Single statements ask for all their locks at once, so only
-    transactions of several statements can be here (Hive 4.1 detects them in the same way, earlier
-    releases leave them to time out).
+    ``locks`` are all locks of the store, waiting and acquired. Of each circle the youngest
+    transaction is aborted, which loses the least work. A single statement asks for all its locks at
+    once, so only transactions of several statements can be in a circle. (Hive 4.1 ends deadlocks in
+    the same way. Earlier releases leave them to the time-out.)
 
     >>> deadlocked([])
     {}
@@ -36,7 +36,10 @@ def deadlocked(locks: Sequence[Lock]) -> dict[TxnId, str]:
 def losers(
     waits_for: Mapping[TxnId, set[TxnId]], may_lose: Callable[[TxnId], bool] = lambda _: True
 ) -> dict[TxnId, str]:
-    """The youngest of each circle that may lose, with the reason.
+    """Of each circle the youngest transaction that may lose, with the reason.
+
+    ``waits_for`` has, for each waiting transaction, those that it waits for. A circle in which no
+    transaction may lose stays.
 
     >>> losers({TxnId(1): {TxnId(2)}, TxnId(2): {TxnId(1)}})
     {2: 'deadlock with txnid:1'}
@@ -62,7 +65,10 @@ def _reason(circle: set[TxnId], victim: TxnId) -> str:
 
 
 def _circle(starts: Iterable[TxnId], ahead: Ahead, done: set[TxnId]) -> set[TxnId]:
-    """The transactions of some circle, or none. ``done`` grows by those known to be in none."""
+    """The transactions of one circle; empty if there is none.
+
+    Transactions that are found to be in no circle are added to ``done``.
+    """
     for start in starts:
         path: dict[TxnId, int] = {}
         stack: list[tuple[TxnId, Iterator[TxnId]]] = []
@@ -83,13 +89,19 @@ def _circle(starts: Iterable[TxnId], ahead: Ahead, done: set[TxnId]) -> set[TxnI
 
 @dataclass(slots=True)
 class _Queue:
-    """Locks of one type in one place, the oldest first; before ``first`` nobody is in a circle."""
+    """The locks of one type in one place, the oldest first.
+
+    The transactions of the locks before index ``first`` are in no circle.
+    """
 
     locks: list[Lock] = field(default_factory=list)
     first: int = 0
 
     def before(self, lock_id: LockId, done: set[TxnId]) -> Iterator[Lock]:
-        """The older ones of those who may be in a circle. They may come to be known meanwhile."""
+        """The older locks of transactions that may be in a circle.
+
+        ``done`` has the transactions that are in none. It may grow while these locks are read.
+        """
         at = self.first
         while at < len(self.locks) and self.locks[at].lock_id < lock_id:
             if self.locks[at].txn_id not in done:
@@ -100,10 +112,10 @@ class _Queue:
 
 
 class _Queues:
-    """Who waits for whom: everybody with an earlier lock, not only the first who blocks.
+    """Which transaction waits for which: for all earlier locks in its way, not only for the first.
 
-    A search goes over each queue about once, however many wait in it: who is known to be in no
-    circle is not looked at again.
+    A search reads each queue about once, however many transactions wait in it. A transaction that
+    is known to be in no circle is not looked at again.
     """
 
     def __init__(self, locks: Iterable[Lock]) -> None:
@@ -123,40 +135,46 @@ class _Queues:
         return sorted(self._requests)
 
     def pass_over(self, txns: Iterable[TxnId]) -> set[TxnId]:
-        """Begin a search in which these do not count; what is known to be in no circle."""
+        """Begin a search that passes over these transactions.
+
+        Returns the set of transactions that count as being in no circle, to which the search adds.
+        """
         self._done = {*txns}
         for queue in self._queues.values():
             queue.first = 0
         return self._done
 
     def ahead(self, txn_id: TxnId) -> Iterator[TxnId]:
-        """The transactions that one waits for, but those known to be in no circle."""
+        """The transactions that one waits for, except those known to be in no circle."""
         granted = self._granted.get(txn_id, [])
         for request in self._requests.get(txn_id, []):
             for place in _met_at(request):
                 for kind in waits_for(request.type):
-                    queue = self._queues.get((place, kind), _NOBODY)
+                    queue = self._queues.get((place, kind), _EMPTY)
                     for other in queue.before(request.lock_id, self._done):
                         if keeps_waiting(other, request, granted):
                             yield other.txn_id
 
 
 _Place = tuple[str | None, ...]
-"""What is locked, or, with an ellipsis behind, all that is locked in it."""
+"""A database, table or partition. With `_INSIDE` at its end: everything that is locked in it."""
 
-_NOBODY = _Queue()
+_EMPTY = _Queue()
 _INSIDE = "…"
 
 
 def _listed_at(lock: Lock) -> list[_Place]:
-    """The queues in which a lock is: that of what it locks, and those of what this lies in."""
+    """The places whose queues have a lock: its own, and the insides of its database and table."""
     database, table = (lock.database, _INSIDE), (lock.database, lock.table, _INSIDE)
     own = (lock.database, lock.table, lock.partition)
     return [own, database, table] if lock.table is not None else [own, database]
 
 
 def _met_at(request: Lock) -> list[_Place]:
-    """The queues of all that a request meets (`same_resource`): around it, and inside of it."""
+    """The places whose queues have all locks that a request meets, as `same_resource` says.
+
+    They are the places around its own, and its own with everything inside.
+    """
     around: list[_Place] = [(request.database, None, None)]
     if request.table is None:
         return [(request.database, _INSIDE)]

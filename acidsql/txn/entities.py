@@ -11,7 +11,7 @@ from acidsql.model.names import PartitionName, TableName
 
 
 class TxnState(Enum):
-    """TXNS.TXN_STATE."""
+    """The state of a transaction: TXNS.TXN_STATE."""
 
     OPEN = "o"
     ABORTED = "a"
@@ -19,7 +19,7 @@ class TxnState(Enum):
 
 
 class TxnType(IntEnum):
-    """TXNS.TXN_TYPE, thrift TxnType."""
+    """The type of a transaction: TXNS.TXN_TYPE, and TxnType of Thrift."""
 
     DEFAULT = 0
     READ_ONLY = 2
@@ -27,7 +27,7 @@ class TxnType(IntEnum):
 
 
 class LockType(Enum):
-    """HIVE_LOCKS.HL_LOCK_TYPE."""
+    """The type of a lock: HIVE_LOCKS.HL_LOCK_TYPE."""
 
     SHARED_READ = "r"
     SHARED_WRITE = "w"
@@ -36,14 +36,14 @@ class LockType(Enum):
 
 
 class LockState(Enum):
-    """Of a request; WAITING and ACQUIRED are HIVE_LOCKS.HL_LOCK_STATE."""
+    """The state of a lock or lock request: HIVE_LOCKS.HL_LOCK_STATE."""
 
     ACQUIRED = "a"
     WAITING = "w"
 
 
 class WriteOperation(Enum):
-    """TXN_COMPONENTS.TC_OPERATION_TYPE; the letters that a lock component may carry."""
+    """What a component of a lock or transaction does: TXN_COMPONENTS.TC_OPERATION_TYPE."""
 
     SELECT = "s"
     INSERT = "i"
@@ -51,15 +51,16 @@ class WriteOperation(Enum):
     DELETE = "d"
     COMPACT = "c"
     NO_TXN = "-"
-    """Not recorded: a lock that writes no rows (DDL)."""
+    """Of a lock for a change of definitions. It writes no rows, so nothing is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockComponent:
     """One resource of a lock request.
 
-    ``table`` None locks the database, ``partition`` None the table. ``partition`` is Hive's text
-    form. ``dynamic`` is isDynamicPartitionWrite.
+    Without ``table`` it is the database, without ``partition`` the table. ``partition`` is Hive's
+    text form. ``dynamic`` says that only the rows to be written will tell which partitions are
+    written to (Hive's isDynamicPartitionWrite).
     """
 
     type: LockType
@@ -73,7 +74,7 @@ class LockComponent:
 
 @dataclass(frozen=True, slots=True)
 class LockResponse:
-    """The answer to lock and check_lock; ``blocked_by`` names the first blocker in words."""
+    """The answer to lock and check_lock. ``blocked_by`` describes the lock that it waits for."""
 
     lock_id: LockId
     state: LockState
@@ -84,7 +85,8 @@ class LockResponse:
 class Opened:
     """A transaction with its write ids and the answer to its first lock request.
 
-    ``in_one_step``: nobody else came in between. A store may not know that it is so.
+    ``in_one_step`` says that no other transaction came in between. It is False in a store that
+    cannot tell.
     """
 
     txn_id: TxnId
@@ -95,7 +97,7 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """The partitions of a table that a write reached in one way."""
+    """The partitions of a table in which a write has done one kind of operation."""
 
     write_id: WriteId
     table: TableName
@@ -105,8 +107,9 @@ class Reached:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A place that has a directory of a write; ``partition`` None is the table's own, else it is
-    Hive's text form.
+    """A place in which a write has left a directory.
+
+    ``partition`` is Hive's text form. None stands for the directory of the table itself.
     """
 
     write_id: WriteId
@@ -153,7 +156,7 @@ class Txn:
 class TxnRangeResponse:
     """The answer to heartbeat_txn_range: the transactions that are not open.
 
-    ``nosuch`` are those that were committed, and ids that are unknown (Hive's name).
+    ``nosuch``, which is Hive's name, has the committed transactions and the unknown ids.
     """
 
     aborted: frozenset[TxnId]
@@ -161,7 +164,9 @@ class TxnRangeResponse:
 
     @classmethod
     def of(cls, first: TxnId, last: TxnId, states: Mapping[TxnId, TxnState]) -> TxnRangeResponse:
-        """From the states of what is known in a range, both ends included.
+        """The answer for the ids from ``first`` to ``last``, both included.
+
+        ``states`` has the transactions that the store knows.
 
         >>> TxnRangeResponse.of(TxnId(1), TxnId(2), {TxnId(2): TxnState.ABORTED})
         TxnRangeResponse(aborted=frozenset({2}), nosuch=frozenset({1}))
@@ -186,16 +191,16 @@ class WriteSetEntry:
 
 
 class CompactionType(Enum):
-    """COMPACTION_QUEUE.CQ_TYPE."""
+    """The type of a compaction: COMPACTION_QUEUE.CQ_TYPE."""
 
     MAJOR = "a"
     MINOR = "i"
     REBALANCE = "r"
-    """Of a Hive Metastore alone: Hive spreads the rows over another number of files."""
+    """Only in a Hive Metastore. Hive spreads the rows over another number of files."""
 
 
 class CompactionState(Enum):
-    """COMPACTION_QUEUE.CQ_STATE and COMPLETED_COMPACTIONS.CC_STATE."""
+    """The state of a compaction: COMPACTION_QUEUE.CQ_STATE, COMPLETED_COMPACTIONS.CC_STATE."""
 
     INITIATED = "i"
     WORKING = "w"
@@ -204,32 +209,32 @@ class CompactionState(Enum):
     SUCCEEDED = "s"
     REFUSED = "c"
     DID_NOT_INITIATE = "a"
-    """Of a Hive Metastore alone: its initiator failed."""
+    """Only in a Hive Metastore: its initiator failed."""
     ABORTED = "x"
-    """Of a Hive Metastore alone: ABORT COMPACTIONS."""
+    """Only in a Hive Metastore: ABORT COMPACTIONS has ended it."""
 
     @property
     def remembered(self) -> int:
-        """How many of this state are kept of each place (hive.compactor.history.retention).
+        """How many entries of this state the history keeps at least for each place.
 
-        Hive keeps as many: those that succeeded or failed, and those that were refused.
+        The numbers are Hive's defaults (hive.compactor.history.retention).
         """
         return 2 if self is CompactionState.REFUSED else 3
 
     @property
     def word(self) -> str:
-        """What Hive shows to users: "ready for cleaning" and so on."""
+        """The state as Hive shows it to users, such as "ready for cleaning"."""
         return self.name.lower().replace("_", " ")
 
 
 UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
-"""Of entries whose work is still to be done."""
+"""The states in which the work is still to be done."""
 
 COMPACTED = (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED)
-"""Of entries whose work is done and committed."""
+"""The states in which the work is done and committed."""
 
 ENDED = (CompactionState.SUCCEEDED, CompactionState.FAILED, CompactionState.REFUSED)
-"""Of entries in the history of our own stores."""
+"""The states of entries in the history of acidsql's own stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,12 +262,12 @@ class Compaction:
 
     @property
     def partition_name(self) -> PartitionName | None:
-        """The partition to compact; None for a table without."""
+        """The partition to compact; None for a table without partitions."""
         return PartitionName.parse(self.partition) if self.partition else None
 
     @property
     def label(self) -> str:
-        """What logs say."""
+        """The compaction and its place, for log messages."""
         place = f"{self.database}.{self.table}"
         place += f" {self.partition}" if self.partition else ""
         return f"compaction {self.compaction_id} ({place})"

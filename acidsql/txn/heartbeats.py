@@ -1,4 +1,4 @@
-"""Signs of life of many transactions from a few threads."""
+"""The heartbeats of many transactions, sent by a few threads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from acidsql.process.supervisor import Supervisor, no_thread, start_thread
 
 
 class Heartbeat:
-    """One transaction's heartbeat, until it is stopped or its ``beat`` says False."""
+    """One transaction's heartbeat, until it is stopped or its ``beat`` returns False."""
 
     def __init__(self, beat: Callable[[], bool], interval_s: float) -> None:
         self.interval_s = interval_s
@@ -24,7 +24,7 @@ class Heartbeat:
 
     @property
     def stopped(self) -> bool:
-        """Whether there is nothing left to keep alive."""
+        """Whether no further beat will come."""
         return self._beat is None
 
     def beat(self) -> None:
@@ -36,17 +36,17 @@ class Heartbeat:
     def stop(self) -> None:
         """No beat begins after this returns, and none is under way. Idempotent."""
         with self._guard:
-            # Nor is anything held here that may have to go, until it would have been due.
+            # The heartbeat stays in the queue until it would be due. It keeps nothing alive there.
             self._beat = None
 
 
 class Heartbeats:
-    """Up to ``size`` threads (hive.txn.heartbeat.threadpool.size) that live while there is work.
+    """Up to ``size`` threads (hive.txn.heartbeat.threadpool.size), as long as there is work.
 
-    The first beat of a transaction comes after a random part of its interval, as Hive's do, so that
-    transactions that begin together do not beat together. A beat that raises something is told and
-    counted by the ``supervisor``, and comes again after its interval. ``clock`` is in seconds;
-    ``chance`` gives a number between two.
+    The first beat of a transaction comes after a random part of its interval, as in Hive. So
+    transactions that begin together do not beat together. If a beat raises an exception, the
+    ``supervisor`` logs and counts it, and the next beat comes after the interval. ``clock`` is in
+    seconds. ``chance`` returns a random number between two numbers.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class Heartbeats:
         self._size = size
         self._clock, self._chance = clock, chance
         self._numbers = itertools.count()
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._pid = os.getpid()
         self._due: list[tuple[float, int, Heartbeat]] = []
         self._wake = threading.Condition()
         self._threads = self._waiting = 0
 
     def start(self, beat: Callable[[], bool], interval_s: float) -> Heartbeat:
-        """Begin to beat; ``beat`` is called from another thread until it returns False.
+        """Begin to beat: ``beat`` is called from another thread until it returns False.
 
-        ExecutionError if there is no thread for it, and none can be started.
+        ExecutionError if no thread runs and none can be started.
         """
         heartbeat = Heartbeat(beat, interval_s)
         self._schedule(heartbeat, self._chance(0.25, 1.0) * interval_s)
@@ -82,8 +82,8 @@ class Heartbeats:
 
     def _schedule(self, heartbeat: Heartbeat, wait_s: float) -> None:
         if self._pid != os.getpid():
-            # Threads do not live on in a forked process, and its parent's transactions are not its.
-            self._forget()
+            # A forked child has neither the threads of its parent nor the parent's transactions.
+            self._reset()
         with self._wake:
             entry = (self._clock() + wait_s, next(self._numbers), heartbeat)
             heapq.heappush(self._due, entry)
@@ -93,13 +93,13 @@ class Heartbeats:
                 self._wake.notify()
 
     def _add_thread(self) -> None:
-        """One more, if the system lets us; those that are there beat in any case."""
+        """Start one more thread. If that fails, the threads that run do without it."""
         self.supervisor.attempt(_NAME, self._start_thread, None)
 
     def _start_thread(self) -> None:
         with self._wake:
             start_thread(_NAME, self._run)
-            # It has to wait for the lock before it can end.
+            # The new thread cannot end before it is counted: that takes the lock.
             self._threads += 1
 
     def _run(self) -> None:
@@ -110,12 +110,12 @@ class Heartbeats:
             with self._wake:
                 self._threads -= 1
                 if self._due and not self._waiting:
-                    # What ends this thread must not end the beats of others.
+                    # The exception that ends this thread must not end the other heartbeats.
                     self._add_thread()
             raise
 
     def _round(self) -> bool:
-        """Wait for what is due next and beat; False, and the thread ends, if there is nothing."""
+        """Wait for the next heartbeat and beat. False, which ends the thread, if there is none."""
         heartbeat = self._next()
         if heartbeat is None:
             return False
@@ -127,7 +127,10 @@ class Heartbeats:
         return True
 
     def _next(self) -> Heartbeat | None:
-        """The next heartbeat when it is due; None, and the thread is not counted, without one."""
+        """Take the next heartbeat when it is due. None if there is none.
+
+        After None this thread is counted no longer, and must end.
+        """
         in_time = True
         with self._wake:
             while True:
@@ -147,7 +150,7 @@ class Heartbeats:
 
     def _take(self) -> Heartbeat:
         _, _, heartbeat = heapq.heappop(self._due)
-        # A beat may take its time, and the next one may be due.
+        # This beat may take long, and the next one may be due before it ends.
         if self._due and not self._waiting and self._threads < self._size:
             self._add_thread()
         return heartbeat
@@ -169,7 +172,10 @@ def while_held(beat: Callable[[], bool]) -> Callable[[], bool]:
 
 _NAME = "heartbeat"
 _IDLE_S = 1.0
-"""The longest wait: nobody wakes a thread when a heartbeat is stopped. Who waits in vain ends."""
+"""The longest wait of a thread. It ends if there is no heartbeat then.
+
+Stopping a heartbeat wakes no thread, so a longer wait would keep threads without work.
+"""
 
 HEARTBEATS = Heartbeats()
-"""Of everybody who has none of their own."""
+"""The threads for all transactions that are given no others."""

@@ -1,4 +1,4 @@
-"""Locks: what a statement asks for, and who waits for whom (Hive 4 rules)."""
+"""Locks: what a statement asks for, and which request waits for which lock (rules of Hive 4)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _WAITS_FOR = {
     LockType.EXCL_WRITE: {LockType.SHARED_WRITE, LockType.EXCL_WRITE, LockType.EXCLUSIVE},
     LockType.EXCLUSIVE: set(LockType),
 }
-# What decides between components of equal strength: losing a write would hide it from the
-# write set and from compaction, losing a read costs nothing.
+# Of two components of equal strength the heavier one stays. A write that is left out would be
+# missing in the write set and for compaction. A read that is left out costs nothing.
 _WEIGHT = {
     WriteOperation.NO_TXN: 0,
     WriteOperation.SELECT: 0,
@@ -39,9 +39,10 @@ Resource = tuple[str, str | None, str | None]
 def lock_components(
     accesses: Sequence[Access], policy: TxnPolicy = DEFAULT_POLICY
 ) -> list[LockComponent]:
-    """The lock request for everything one statement does, one component per resource, sorted.
+    """The lock request for everything that one statement does: a component for each resource.
 
-    Where a statement touches a resource twice, the strongest type stays, with its operation.
+    If a statement accesses a resource twice, the strongest type stays, with its operation. The
+    components are sorted by resource.
 
     >>> from acidsql.model.names import TableName
     >>> name = TableName.of("default", "orders")
@@ -72,7 +73,8 @@ def _component(access: Access, policy: TxnPolicy) -> LockComponent:
         case Operation.DROP | Operation.ALTER:
             return LockComponent(LockType.EXCLUSIVE, database, table, _partition(access))
         case Operation.DESCRIBE:
-            # Stronger than Hive's shared read: of two that note something, none is lost.
+            # Stronger than Hive's shared read: if two statements change the description of a table
+            # at once, the change of one could undo that of the other.
             return LockComponent(LockType.EXCL_WRITE, database, table, _partition(access))
         case operation:
             return LockComponent(
@@ -90,13 +92,13 @@ def _data_lock(operation: Operation, policy: TxnPolicy, *, transactional: bool) 
     if operation is Operation.SELECT:
         return LockType.SHARED_READ
     if not transactional:
-        # Readers of a plain table have no snapshot that could hide a half-written insert.
+        # Readers of a plain table have no snapshot that would hide an unfinished insert.
         lenient = operation is Operation.INSERT and not policy.strict_locking
         return LockType.SHARED_READ if lenient else LockType.EXCLUSIVE
     match operation:
         case Operation.INSERT:
-            # Beside an overwrite that lets readers in, an insert that has a lower write id and
-            # commits later would be hidden by the base.
+            # Where overwrites let readers in, an insert with a shared read would run beside an
+            # overwrite. If it had the lower write id and committed later, the base would hide it.
             return LockType.SHARED_WRITE if policy.zero_wait_reads else LockType.SHARED_READ
         case Operation.OVERWRITE:
             return LockType.EXCL_WRITE if policy.zero_wait_reads else LockType.EXCLUSIVE
@@ -105,7 +107,9 @@ def _data_lock(operation: Operation, policy: TxnPolicy, *, transactional: bool) 
 
 
 def write_operation(operation: Operation) -> WriteOperation:
-    """What Hive records for a read or write of rows; ValueError for CREATE and DROP.
+    """The operation that Hive records for a read or write of rows.
+
+    ValueError for operations on definitions, such as CREATE and DROP.
 
     >>> write_operation(Operation.OVERWRITE).name
     'UPDATE'
@@ -127,7 +131,7 @@ def requested_locks(
     host: str,
     agent_info: str,
 ) -> list[Lock]:
-    """What a request asks for, waiting so far; its components are counted from 1."""
+    """The locks of a new request, all of them waiting. Its components are counted from 1."""
     return [
         Lock(
             lock_id,
@@ -167,7 +171,7 @@ def waits_for(requested: LockType) -> list[LockType]:
 
 
 def covers(held: LockType, wanted: LockType) -> bool:
-    """Whether who has the one needs not ask for the other on the same resource.
+    """Whether a transaction that holds one type need not ask for the other on the same resource.
 
     >>> covers(LockType.EXCL_WRITE, LockType.SHARED_READ)
     True
@@ -176,7 +180,7 @@ def covers(held: LockType, wanted: LockType) -> bool:
 
 
 def same_resource(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
-    """Whether two locks meet: a lock on a database or table covers everything below it."""
+    """Whether two locks meet: a lock on a database or table covers everything inside it."""
     if a.database != b.database:
         return False
     if a.table is None or b.table is None:
@@ -187,7 +191,7 @@ def same_resource(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
 
 
 def encloses(outer: LockComponent | Lock, inner: LockComponent | Lock | TxnComponent) -> bool:
-    """Whether the resource of the first is that of the second, or has it inside."""
+    """Whether the resource of ``outer`` is that of ``inner``, or has it inside."""
     if outer.database != inner.database or outer.table not in (None, inner.table):
         return False
     return outer.partition in (None, inner.partition)
@@ -197,20 +201,23 @@ def blocks(existing: LockComponent | Lock, requested: LockComponent | Lock) -> b
     """Whether an earlier lock of another transaction, waiting or acquired, makes a request wait."""
     if not same_resource(existing, requested) or compatible(requested.type, existing.type):
         return False
-    return not (_passes(requested, existing) or _passes(existing, requested))
+    return not (_lets_work_inside(requested, existing) or _lets_work_inside(existing, requested))
 
 
-def _passes(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
-    """A shared read of a database stands for its use, so exclusive work inside it goes on."""
-    database_read = a.type is LockType.SHARED_READ and a.table is None
-    return database_read and b.type is LockType.EXCLUSIVE and b.table is not None
+def _lets_work_inside(database: LockComponent | Lock, inside: LockComponent | Lock) -> bool:
+    """Whether the first is a shared read of a database, and the second an exclusive lock inside it.
+
+    A shared read of a database only keeps the database itself as it is.
+    """
+    database_read = database.type is LockType.SHARED_READ and database.table is None
+    return database_read and inside.type is LockType.EXCLUSIVE and inside.table is not None
 
 
 def first_blocker(request: Sequence[Lock], existing: Iterable[Lock]) -> tuple[Lock, Lock] | None:
-    """The first component that has to wait, with the earliest lock it waits for, or None.
+    """The first component that has to wait, with the earliest lock that it waits for, or None.
 
-    Only requests with a smaller lock id count, so nobody overtakes; locks of the same transaction
-    never do, nor requests that wait for those.
+    Only locks with a smaller lock id count, so no request overtakes another. Locks of the same
+    transaction do not count, and neither do requests that wait for one of those.
     """
     return next(_blockers(request, existing), None)
 
@@ -218,7 +225,7 @@ def first_blocker(request: Sequence[Lock], existing: Iterable[Lock]) -> tuple[Lo
 def last_blocker(lock_id: LockId, existing: Iterable[Lock]) -> LockId | None:
     """The latest of the locks that a waiting request waits for; None if nothing keeps it waiting.
 
-    Requests are granted in their order, so most of the earlier ones have gone before that one.
+    Requests are granted in their order. So once this lock has gone, most of the earlier ones have.
     """
     known = list(existing)
     request = [k for k in known if k.lock_id == lock_id and k.state is LockState.WAITING]
@@ -236,8 +243,9 @@ def _blockers(request: Sequence[Lock], existing: Iterable[Lock]) -> Iterator[tup
 def keeps_waiting(other: Lock, wanted: Lock, locks: Iterable[Lock]) -> bool:
     """Whether a lock, waiting or acquired, keeps another transaction's later request waiting.
 
-    Not if it waits itself for a lock that the requester holds: it can only come after the
-    requester's end, and a transaction that touches a table twice would wait for itself.
+    It does not if it waits itself for a lock that the later request's transaction holds. It can
+    only be granted after the end of that transaction, so a transaction that asks twice for a table
+    would wait for itself.
     """
     if other.txn_id == wanted.txn_id or other.lock_id >= wanted.lock_id:
         return False
@@ -252,11 +260,14 @@ def keeps_waiting(other: Lock, wanted: Lock, locks: Iterable[Lock]) -> bool:
 def withdrawn_components(
     components: Iterable[TxnComponent], request: Sequence[Lock], locks: Iterable[Lock]
 ) -> list[TxnComponent]:
-    """Of a transaction's components those that only a request recorded which was never granted.
+    """The components of a transaction that only its withdrawn request has recorded.
 
-    Who commits after it has waited in vain has changed nothing, and must not win a conflict over
-    the one it waited for. What a granted lock may have recorded stays; but of one on a partition
-    what has no partition yet does not: a write that reached any has named them by now.
+    A transaction that waited in vain for a lock may still commit. It has changed nothing under that
+    lock, so it must not win a conflict over the transaction that it waited for.
+
+    A component stays if a granted lock encloses it, because that lock may have recorded it. So a
+    component without a partition does not stay for a lock on one partition: a write that reached
+    partitions has named them by now.
     """
     granted = [
         lock
@@ -279,7 +290,7 @@ def withdrawn_components(
 
 
 def describe_lock(lock: Lock) -> str:
-    """A lock in one line, for messages about waiting."""
+    """The lock in one line, for messages about waiting."""
     place = "/".join(p for p in (lock.database, lock.table, lock.partition) if p is not None)
     owner = f"{lock.user}@{lock.host}"
     return (

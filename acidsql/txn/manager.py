@@ -1,9 +1,9 @@
 """The TxnManager port: Hive's verbs over a transaction store.
 
-Each verb is one short transaction of the store, never held open while a job runs. Each states how
-it may be retried after a lost answer: *read-only*, *idempotent*, *safe to retry* (a repetition
-leaves something harmless that times out) or *not retryable*.
-Implementations: ``acidsql/backends``; the reference model is ``acidsql/backends/memory``.
+Each verb is one short transaction of the store, and none is open while a job runs. Each says how it
+may be repeated after a lost answer: *read-only*, *idempotent*, *safe to retry* (a repetition leaves
+something harmless behind, which times out) or *not retryable*. The stores are in
+``acidsql/backends``; the reference model is ``acidsql/backends/memory``.
 """
 
 from __future__ import annotations
@@ -33,22 +33,24 @@ from acidsql.txn.entities import (
 
 
 class TxnManager(Protocol):
-    """Hive's transaction verbs. ``NoSuchTxnError`` and ``TxnAbortedError`` may come from every verb
-    that names a transaction which has to be open.
+    """Hive's transaction verbs.
+
+    Every verb that needs an open transaction may raise NoSuchTxnError or TxnAbortedError.
     """
 
     # -- transactions ---------------------------------------------------------------------------
 
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
-        """A new open transaction. Safe to retry. TooManyOpenTxnsError at hive.max.open.txns."""
+        """Open a transaction. Safe to retry. TooManyOpenTxnsError at hive.max.open.txns."""
         ...
 
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
-        """Several new open transactions with consecutive ids, but no more than
-        hive.txn.max.open.batch. Safe to retry. TxnError if ``count`` is less than 1,
-        TooManyOpenTxnsError if not all of them would be within hive.max.open.txns.
+        """Open several transactions with consecutive ids. Safe to retry.
+
+        They are at most hive.txn.max.open.batch. TxnError if ``count`` is less than 1,
+        TooManyOpenTxnsError if they would exceed hive.max.open.txns.
         """
         ...
 
@@ -62,28 +64,29 @@ class TxnManager(Protocol):
         agent_info: str = "",
         heir_of: TxnId | None = None,
     ) -> Opened:
-        """Open a transaction, allocate its write ids in some tables, ask for its locks.
+        """Open a transaction, allocate its write ids in ``tables``, and ask for its locks.
 
-        What `open_txn`, `allocate_write_id` and `lock` do, in one step where the store can. Not
-        retryable: what an answer that was lost has locked stays so until it times out. A store
-        that tries again by itself finds it by ``agent_info``, if that is nobody else's.
+        This is `open_txn`, `allocate_write_id` and `lock`, in one step if the store can. Not
+        retryable: if the answer is lost, the locks stay until the transaction times out. A store
+        that tries again by itself finds the transaction by ``agent_info``. So each transaction
+        needs an ``agent_info`` of its own.
 
-        ``heir_of`` is a transaction to abort in the same step. Its lock requests, of which the
-        latest was for the same components, become those of the new one and keep their place in the
-        queue, be they granted or waiting. The latest is looked at again. If there is none, or the
-        transaction is not open any more, the new one asks as usual; so it does where the store has
-        no such step.
+        ``heir_of`` is a transaction to abort in the same step. Its lock requests, granted or
+        waiting, become those of the new transaction and keep their place in the queue. The latest
+        of them must have been for the same components; the store looks again whether it is granted.
+        If there is no request or the transaction is no longer open, the new one asks for its locks
+        as usual. It does so, too, in a store that cannot do all this in one step.
         """
         ...
 
     def heartbeat(self, txn_id: TxnId) -> None:
-        """Renew the transaction's sign of life. Idempotent."""
+        """Say that the transaction is alive. Idempotent."""
         ...
 
     def heartbeat_txn_range(self, first: TxnId, last: TxnId) -> TxnRangeResponse:
-        """Renew the signs of life of those that are open, and say of which there is none to renew.
+        """A heartbeat for all open transactions from ``first`` to ``last``, both included.
 
-        Both ends are included. Idempotent.
+        The answer has those that are not open. Idempotent.
         """
         ...
 
@@ -92,11 +95,12 @@ class TxnManager(Protocol):
     ) -> None:
         """Make everything the transaction wrote visible at once, and release its locks.
 
-        ``reached`` is added before, as by `add_dynamic_partitions`. ``written`` are the places in
-        which the transaction leaves directories: it is noted of what the store records of them.
-        First committer wins: WriteConflictError, and the transaction is aborted, if another one
-        that committed since this one opened updated or deleted in the same table or partition.
-        Idempotent: a committed transaction stays committed.
+        ``reached`` is recorded before, as by `add_dynamic_partitions`. ``written`` are the places
+        in which the transaction leaves directories. The store notes them for `committed_writes`.
+
+        The first committer wins. If another transaction updated or deleted in the same table or
+        partition, and committed after this one had opened, this one is aborted, with a
+        WriteConflictError. Idempotent: a committed transaction stays committed.
         """
         ...
 
@@ -105,74 +109,79 @@ class TxnManager(Protocol):
         ...
 
     def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
-        """Abort those that are open and pass over the others; the ids that this call aborted.
+        """Abort those of the transactions that are open, and return their ids.
 
-        Idempotent, but a repetition has nothing to tell.
+        Idempotent, but a repetition returns no ids.
         """
         ...
 
     def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
-        """The snapshot of a transaction (its own id is not an exception), or of now. Read-only.
+        """The valid txn list of a transaction, or, without ``txn_id``, of this moment. Read-only.
 
-        Read-only transactions are left out of it.
+        The transaction's own id is not among the exceptions, nor are those of read-only
+        transactions.
         """
         ...
 
     def show_txns(self) -> list[Txn]:
-        """Open and aborted transactions, by id. Read-only."""
+        """Open and aborted transactions, sorted by id. Read-only."""
         ...
 
     def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
-        """The latest transaction that would win a write conflict over this one, going by the locks
-        it asked for (get_latest_txnid_in_conflict). Read-only.
+        """The latest transaction that would win a write conflict over this one, or None. Read-only.
+
+        The locks that this one asked for say what it changes (get_latest_txnid_in_conflict).
         """
         ...
 
     def time_out_txns(self) -> list[TxnId]:
-        """Abort transactions without a heartbeat for hive.txn.timeout; the ids. Idempotent.
+        """Abort transactions without a heartbeat for hive.txn.timeout, and return their ids.
 
-        Compactions whose worker is gone go back to initiated: those of ended transactions without
-        a sign of life for as long, and those that never recorded a transaction.
+        Compactions whose worker is gone become initiated again. Such a compaction has a transaction
+        that has ended and gave its last heartbeat as long ago, or it was taken as long ago and
+        never recorded a transaction. Idempotent.
         """
         ...
 
     def trim(self) -> None:
-        """Drop rows no snapshot can need any more. Idempotent.
+        """Drop rows that no snapshot can need any more. Idempotent.
 
-        Write sets, ended transactions, old mappings; all but the latest write to each place, and
-        all but the last compactions of each (hive.compactor.history.retention).
+        These are write sets, ended transactions, write ids of old transactions, all but the latest
+        write to each place, and all but the latest compactions of each place
+        (hive.compactor.history.retention).
         """
         ...
 
     # -- write ids ------------------------------------------------------------------------------
 
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
-        """The transaction's write id in a table, allocated on first use. Idempotent."""
+        """The transaction's write id in a table, allocated at first use. Idempotent."""
         ...
 
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
-        """Never hand out a write id up to ``highest``: directories of the table have it already.
+        """Never give out a write id up to ``highest``: directories of the table have them already.
 
-        Those that nobody was given here count as committed from the next write id on that is, as
-        a transaction's. Idempotent (Hive seed_write_id).
+        Those that no transaction of this store has count as committed, at the latest once a
+        transaction has been given the next write id. Idempotent (Hive seed_write_id).
         """
         ...
 
     def seed_txn_id(self, highest: TxnId) -> None:
-        """Never hand out a txn id up to ``highest``, which a compactor's directory ends in.
+        """Never give out a txn id up to ``highest``, which is in the name of a compacted directory.
 
-        Those that nobody was given here count as committed. Idempotent (Hive seed_txn_id).
+        Those that no transaction of this store has count as committed. Idempotent (Hive
+        seed_txn_id).
         """
         ...
 
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: ValidTxnList
     ) -> dict[TableName, ValidWriteIdList]:
-        """The snapshot per table that belongs to a valid txn list. Read-only."""
+        """The valid write id list of each table that belongs to a valid txn list. Read-only."""
         ...
 
     def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
-        """The transaction a write id belongs to, if the store knows it still. Read-only."""
+        """The transaction that a write id belongs to, if the store still has it. Read-only."""
         ...
 
     def add_dynamic_partitions(
@@ -183,7 +192,7 @@ class TxnManager(Protocol):
         partitions: Sequence[str],
         operation: WriteOperation,
     ) -> None:
-        """Say, before commit, which partitions a dynamic write reached. Idempotent."""
+        """Record, before the commit, in which partitions a dynamic write wrote. Idempotent."""
         ...
 
     # -- locks ----------------------------------------------------------------------------------
@@ -196,37 +205,45 @@ class TxnManager(Protocol):
         host: str,
         agent_info: str = "",
     ) -> LockResponse:
-        """Ask for all components at once; granted together or waiting in order. Safe to retry.
+        """Ask for all components at once. Safe to retry.
 
-        Records the INSERT, UPDATE and DELETE components as what the transaction may write, so
-        write ids are allocated before.
+        They are granted together, or the request waits in the queue. The store records the INSERT,
+        UPDATE and DELETE components as what the transaction may write, with its write ids. So
+        these are allocated before.
         """
         ...
 
     def check_lock(self, lock_id: LockId) -> LockResponse:
-        """Try a waiting request again; counts as a heartbeat. Idempotent. NoSuchLockError."""
+        """Grant a waiting request if that is possible now. It counts as a heartbeat. Idempotent.
+
+        NoSuchLockError if the request was withdrawn, or went with its transaction.
+        """
         ...
 
     def await_lock(self, lock_id: LockId, timeout_s: float) -> bool:
-        """Wait until nothing seems to keep a request waiting, or for ``timeout_s`` seconds; whether
-        a look is worth it. A hint: `check_lock` decides. Read-only, and no heartbeat.
+        """Wait until nothing seems to keep a request waiting, at most ``timeout_s`` seconds.
 
-        A store that learns nothing from the transactions of others waits for the whole time.
+        Returns whether that has happened. The answer is a hint: `check_lock` decides. A store that
+        is not told of changes by others waits for the whole time. Read-only, and no heartbeat.
         """
         ...
 
     def unlock(self, lock_id: LockId) -> None:
-        """Withdraw a waiting request, and what it alone recorded. Idempotent. TxnError if it is
-        granted: a transaction's locks are released by its end alone.
+        """Withdraw a waiting request, and what it alone has recorded. Idempotent.
+
+        TxnError if the request is granted: only the end of a transaction releases its locks.
         """
         ...
 
     def resolve_deadlocks(self) -> list[TxnId]:
-        """Abort the youngest transaction of each circle of waiting ones; the ids. Idempotent."""
+        """Abort the youngest transaction of each circle of waiting ones, and return their ids.
+
+        Idempotent.
+        """
         ...
 
     def show_locks(self) -> list[Lock]:
-        """All locks, by lock id and component. Read-only."""
+        """All locks, sorted by lock id and component. Read-only."""
         ...
 
     # -- compaction -----------------------------------------------------------------------------
@@ -239,29 +256,31 @@ class TxnManager(Protocol):
         initiator: str = "manual",
         host: str = "",
     ) -> CompactionId:
-        """Enqueue. CompactionRefusedError if one of the same table or partition is initiated or
-        working. Not retryable: the repetition is refused.
+        """Put a compaction into the queue. Not retryable: a repetition is refused.
+
+        CompactionRefusedError if one of the same table or partition is initiated or working.
         """
         ...
 
     def next_compaction(self, worker_id: str) -> Compaction | None:
-        """Take the oldest initiated entry, now working; None if there is none. Safe to retry."""
+        """The oldest initiated entry, which is working from now on, or None. Safe to retry."""
         ...
 
     def compaction_started(
         self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId
     ) -> None:
-        """Record, before writing, what will be compacted and by which transaction. Idempotent."""
+        """Record, before the work, what is compacted and by which transaction. Idempotent."""
         ...
 
     def mark_compacted(self, compaction_id: CompactionId) -> None:
-        """The work is done and its transaction commits in the same step: ready for cleaning.
-        Idempotent.
+        """The work is done: the entry becomes ready for cleaning. Idempotent.
+
+        The transaction that has worked on it is committed in the same step.
         """
         ...
 
     def mark_refused(self, compaction_id: CompactionId, reason: str) -> None:
-        """There was nothing to do, or it must not be done. Idempotent."""
+        """There is nothing to compact, or it must not be compacted. Idempotent."""
         ...
 
     def mark_failed(self, compaction_id: CompactionId, reason: str) -> None:
@@ -269,46 +288,46 @@ class TxnManager(Protocol):
         ...
 
     def ready_to_clean(self) -> list[Compaction]:
-        """Entries ready for cleaning that no open transaction can still need, oldest first.
+        """The entries whose obsolete directories no open transaction needs, oldest first.
 
-        Those are the entries whose next txn id is not above the least transaction that was open
-        when one that is open now began (Hive MIN_HISTORY_LEVEL). Read-only.
+        Each open transaction has noted the least transaction that was open when it began (Hive
+        MIN_HISTORY_LEVEL). The next txn id of these entries is not above any of them. Read-only.
         """
         ...
 
     def aborted_writes(self) -> list[TxnComponent]:
-        """What transactions wrote, or were about to, that were aborted and have given no sign of
-        life for hive.txn.timeout. Read-only.
+        """What aborted transactions have written, or were going to write. Read-only.
 
-        Nothing from a Hive Metastore: its own cleaner sees to them.
+        Transactions count once they have given no heartbeat for hive.txn.timeout. Nothing from a
+        Hive Metastore, whose own cleaner removes their files.
         """
         ...
 
     def forget_aborted(self, table: TableName, txn_ids: Sequence[TxnId]) -> None:
         """Drop the records of what these aborted transactions wrote into a table. Idempotent.
 
-        None of it may be there any more, since their write ids will count as committed.
+        Their files must be gone before, because their write ids will count as committed.
         """
         ...
 
     def committed_writes(self, table: TableName) -> frozenset[Written]:
-        """Where directories of committed writes are, as their commits have said, as far as the
-        store knows it still: until a compaction of the place is cleaned, and since the last `trim`
-        the last write to each place. Read-only.
+        """The places in which committed writes have left directories. Read-only.
 
-        Nothing from a Hive Metastore, which does not tell.
+        The commits have told the store. It forgets a write when a compaction that covers it has
+        been cleaned, and at each `trim`, which leaves the last write to each place. Nothing from a
+        Hive Metastore, which does not tell.
         """
         ...
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
-        """The obsolete directories are gone: succeeded. Idempotent.
+        """The obsolete directories are gone: the entry has succeeded. Idempotent.
 
-        What was aborted is remembered: see `forget_aborted`. A Hive Metastore forgets it here.
+        Aborted writes stay recorded until `forget_aborted`. A Hive Metastore forgets them here.
         """
         ...
 
     def show_compactions(self) -> list[Compaction]:
-        """Queue and history, newest first. Read-only."""
+        """The entries of queue and history, newest first. Read-only."""
         ...
 
     def close(self) -> None:

@@ -18,9 +18,10 @@ class TxnPolicy:
 
     ``xlock_iow`` (hive.txn.xlock.iow): INSERT OVERWRITE keeps readers out. ``write_xlock``
     (hive.txn.write.xlock): UPDATE, DELETE and MERGE wait for each other, instead of finding a
-    conflict at the commit. Without either, inserts wait for overwrites, and a read that would have
-    to wait fails at once. ``strict_locking`` (hive.txn.strict.locking.mode): a write to a plain
-    table keeps everybody else out. Sessions that share tables must agree on these three.
+    conflict at the commit. If either is False, inserts wait for overwrites, and a read that would
+    have to wait fails at once. ``strict_locking`` (hive.txn.strict.locking.mode): a write to a
+    plain table keeps all other statements out. Sessions that share tables must agree on these
+    three.
     """
 
     timeout_s: float = 300.0
@@ -47,20 +48,20 @@ class TxnPolicy:
 
     @property
     def timeout_ms(self) -> int:
-        """``timeout_s`` in the unit of the stores."""
+        """``timeout_s`` in milliseconds, the unit of the stores."""
         return round(self.timeout_s * 1000)
 
     @property
     def heartbeat_s(self) -> float:
-        """The pause between two heartbeats: half the time-out, as Hive's clients do."""
+        """The pause between two heartbeats: half the time-out, as in Hive's clients."""
         return self.timeout_s / 2
 
     @property
     def retention_ms(self) -> int:
-        """How long ended transactions are remembered at least.
+        """How long the store remembers ended transactions at least.
 
-        A client that lost the answer to its commit, or slept through its time-out, is told what
-        happened instead of "no such transaction".
+        A client may have lost the answer to its commit, or slept through its time-out. It is told
+        what happened, instead of "no such transaction".
         """
         return 2 * self.timeout_ms
 
@@ -72,7 +73,7 @@ DEFAULT_POLICY = TxnPolicy()
 def lock_waits(policy: TxnPolicy) -> Iterator[float]:
     """The seconds to sleep before each further look at a waiting lock.
 
-    Doubled before each sleep, so the first is twice the start (Hive DbLockManager).
+    They double before each sleep, so the first is twice ``lock_start_s`` (Hive DbLockManager).
 
     >>> list(lock_waits(TxnPolicy(lock_retries=4, lock_sleep_s=0.5)))
     [0.1, 0.2, 0.4, 0.5]
@@ -84,10 +85,10 @@ def lock_waits(policy: TxnPolicy) -> Iterator[float]:
 
 
 def conflict_waits() -> Iterator[float]:
-    """The seconds to wait before a statement that lost a conflict runs again, without end.
+    """The seconds to wait before each further try of a statement that lost a conflict, endless.
 
-    Doubled each time up to ten seconds; each a random part of it, so that the losers of one
-    conflict do not meet again.
+    The longest wait doubles with each try, up to ten seconds. Each wait is random, at least half of
+    the longest one, so that the losers of one conflict do not meet again.
     """
     wait_s = 0.1
     while True:

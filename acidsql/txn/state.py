@@ -1,4 +1,4 @@
-"""What is answered about transactions that are not open (Hive's texts and codes)."""
+"""Checks that all stores make, and their errors with Hive's texts and codes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ TIMED_OUT = "heartbeat time-out"
 """The abort reason of `TxnManager.time_out_txns`."""
 
 BEGUN_ANEW = "its statement began anew"
-"""The abort reason of a transaction whose locks another one inherits."""
+"""The abort reason of a transaction whose locks go to another one (`TxnManager.open_locked`)."""
 
 
 def require_open(txn_id: TxnId, state: TxnState | None, reason: str = "") -> None:
-    """Raise unless the transaction is open; ``state`` None means the store does not know it."""
+    """Raise unless the transaction is open. ``state`` is None if the store does not know it."""
     match state:
         case TxnState.OPEN:
             return
@@ -61,13 +61,13 @@ def batch_size(count: int, max_open_batch: int) -> int:
 
 
 def require_room(open_txns: int, max_open_txns: int, wanted: int) -> None:
-    """Raise if that many more would be above the limit of open transactions."""
+    """Raise if ``wanted`` more transactions would exceed the limit of open ones."""
     if open_txns + wanted > max_open_txns:
         raise too_many_open_txns(f"{open_txns} transactions are open.")
 
 
 def too_many_open_txns(detail: str, hint: str | None = None) -> TooManyOpenTxnsError:
-    """The limit of open transactions is reached."""
+    """The error for a request beyond the limit of open transactions."""
     return TooManyOpenTxnsError(
         "Maximum allowed number of open transactions has been reached. See hive.max.open.txns.",
         detail=detail,
@@ -78,7 +78,7 @@ def too_many_open_txns(detail: str, hint: str | None = None) -> TooManyOpenTxnsE
 def require_request(
     type: TxnType, tables: Sequence[TableName], components: Sequence[LockComponent]
 ) -> None:
-    """Raise if there is nothing to lock, or a write id is wanted to read."""
+    """Raise if there is nothing to lock, or if a read-only transaction asks for write ids."""
     if not components:
         raise TxnError("a lock request needs at least one component")
     if type is TxnType.READ_ONLY:
@@ -87,12 +87,12 @@ def require_request(
 
 
 def no_such_lock(lock_id: LockId) -> NoSuchLockError:
-    """The lock was never asked for, was withdrawn, or went with its transaction."""
+    """The error for a lock that never was, was withdrawn, or went with its transaction."""
     return NoSuchLockError(f"No such lock lockid:{lock_id}", code=10270)
 
 
 def lock_is_granted(lock_id: LockId, txn_id: TxnId) -> TxnError:
-    """A transaction's granted locks cannot be given back one by one."""
+    """The error for an unlock of a granted lock: only the end of a transaction releases it."""
     return TxnError(
         f"lockid:{lock_id} is granted and belongs to txnid:{txn_id}",
         hint="Commit or abort the transaction.",
@@ -100,14 +100,14 @@ def lock_is_granted(lock_id: LockId, txn_id: TxnId) -> TxnError:
 
 
 def write_id_refused(table: TableName) -> TxnError:
-    """A read-only transaction asked for a write id."""
+    """The error for a read-only transaction that asks for a write id."""
     return TxnError(
         f"Write ID allocation failed on {table} as not all input txns in open state or read-only"
     )
 
 
 def compaction_is_scheduled(entry: Compaction) -> CompactionRefusedError:
-    """The table or partition has an unfinished compaction."""
+    """The error if the table or partition has an unfinished compaction, which is ``entry``."""
     return CompactionRefusedError(
         f"Compaction is already scheduled with state='{entry.state.word}' "
         f"and id={entry.compaction_id}",
@@ -116,12 +116,12 @@ def compaction_is_scheduled(entry: Compaction) -> CompactionRefusedError:
 
 
 def no_such_compaction(compaction_id: CompactionId) -> TxnError:
-    """The entry was never queued, or went with its table."""
+    """The error for an entry that was never queued, or went with its table."""
     return TxnError(f"No such compaction: {compaction_id}")
 
 
 def require_reach(operation: WriteOperation) -> None:
-    """Raise unless a write reaches partitions in that way: a read or a lock reaches none."""
+    """Raise unless partitions can be written to by this operation."""
     if operation not in WRITES:
         raise TxnError(f"a write cannot reach partitions by {operation.name}")
 
@@ -134,7 +134,7 @@ def require_compaction(entry: Compaction, *states: CompactionState) -> None:
 
 
 def recorded_txn(entry: Compaction) -> TxnId:
-    """The transaction that works on the entry. TxnError unless one is recorded and works."""
+    """The transaction that works on the entry. TxnError if there is none."""
     require_compaction(entry, CompactionState.WORKING)
     if entry.txn_id is None:
         raise TxnError(f"Compaction {entry.compaction_id} has not recorded its transaction")
@@ -144,8 +144,8 @@ def recorded_txn(entry: Compaction) -> TxnId:
 def require_worker(entry: Compaction, txn: Txn) -> None:
     """Raise unless the transaction may work on the entry.
 
-    Only compaction transactions never lose a write conflict. And a worker that was given up may
-    come back after another one has taken its entry.
+    It must be a compaction transaction: these never lose a write conflict. A worker that seemed
+    dead may come back after another worker has taken its entry.
     """
     if txn.type is not TxnType.COMPACTION:
         raise TxnError(f"txnid:{txn.txn_id} is not a compaction transaction")

@@ -1,4 +1,4 @@
-"""A read of which the store keeps no record, because it cannot be written to."""
+"""A read of which the store keeps no record, because the store cannot be written to."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _log = logging.getLogger(__name__)
 
 
 class UnrecordedTxn(OpenTxn):
-    """The snapshot of now, without id, locks and heartbeat.
+    """A snapshot without a transaction id, locks and heartbeat.
 
-    What a transaction records for a read keeps definitions and the cleaner from its files. They
-    have to write to the same store, so mostly they cannot come either. If one does, once there is
-    room again, or from where the store is not read-only, a file that is gone is a
-    SnapshotExpiredError as ever.
+    The records of other reads keep definitions and the cleaner away from the files. For this read
+    there is none. But definitions and the cleaner must write to the same store, so mostly they
+    cannot run either. They can once there is room again, or on a machine that may write to the
+    store. If they remove a file before it is read, the read ends with a SnapshotExpiredError.
     """
 
     def __init__(self, manager: TxnManager, policy: TxnPolicy, why: StoreNotWritableError) -> None:
-        # Not the parent's: that opens one in the store.
+        # The constructor of OpenTxn is not called: it would open a transaction in the store.
         self._manager = manager
         self._guard = threading.RLock()
         self._home = Home("transaction")
@@ -43,25 +43,25 @@ class UnrecordedTxn(OpenTxn):
 
     @property
     def valid_txns(self) -> ValidTxnList:
-        """The view of the moment of its first use."""
+        """The valid txn list of the moment of its first use."""
         with self._guard:
             if self._valid_txns is None:
                 self._valid_txns = self._manager.valid_txns()
             return self._valid_txns
 
     def lock(self, components: Sequence[LockComponent], *, until_woken: bool = False) -> bool:
-        """True at once: there is no room for a lock."""
+        """True at once, without a lock: the store cannot record one."""
         return True
 
     def try_lock(self, components: Sequence[LockComponent]) -> bool:
-        """False: there is no room for a lock."""
+        """False: the store cannot record a lock."""
         return False
 
     def require_open(self) -> None:
-        """Nothing can have ended it."""
+        """Does nothing: no other process knows of it, so none can have ended it."""
 
     def commit(self, step: Callable[[TxnId], None] | None = None) -> None:
-        """Nothing is open."""
+        """Does nothing: no transaction is open in the store."""
 
     def abort(self, reason: str = "") -> None:
-        """Nothing is open."""
+        """Does nothing: no transaction is open in the store."""

@@ -1,4 +1,4 @@
-"""From a valid txn list to the write ids of one table that it sees."""
+"""The write ids of one table that belong to a valid txn list."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def write_id_list(
 ) -> ValidWriteIdList:
     """The snapshot of one table (Hive TxnHandler.getValidWriteIdsForTable).
 
-    ``written`` are those committed with a directory in the table itself, seen or not.
-    Write ids are numbered in the order of allocation, so one below the high watermark may belong
-    to a transaction above the list's: it counts as open. Ids without a mapping are old and
-    committed.
+    ``write_ids`` has the write id of each transaction that the store still knows; others are old
+    and committed. Write ids are numbered in the order of allocation. So one below the high
+    watermark may belong to a transaction that is newer than the list; it counts as open.
+    ``written`` are write ids whose commits left a directory in the table itself. The snapshot need
+    not see them.
 
     >>> txns = ValidTxnList(TxnId(9), open=frozenset({TxnId(7)}))
     >>> ids = {TxnId(7): WriteId(1), TxnId(12): WriteId(2), TxnId(8): WriteId(3)}
