@@ -181,13 +181,7 @@ def covers(held: LockType, wanted: LockType) -> bool:
 
 def same_resource(a: LockComponent | Lock, b: LockComponent | Lock) -> bool:
     """Whether two locks meet: a lock on a database or table covers everything inside it."""
-    if a.database != b.database:
-        return False
-    if a.table is None or b.table is None:
-        return True
-    if a.table != b.table:
-        return False
-    return a.partition is None or b.partition is None or a.partition == b.partition
+    return encloses(a, b) or encloses(b, a)
 
 
 def encloses(outer: LockComponent | Lock, inner: LockComponent | Lock | TxnComponent) -> bool:
