@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
 import pyarrow as pa
 from hypothesis import given, settings
+from pyarrow import orc
 
+from acidsql.engines.spark.row_bitmap import STRETCHES_MAX
+from acidsql.engines.spark.settings import ansi
 from tests.unit.engines.spark.test_row_bitmap import (
     Key,
     arrays,
@@ -35,3 +39,19 @@ def test_spark_finds_the_deleted(
     assert sorted(tuple(row) for row in left) == sorted(
         key for key in asked if key not in set(deleted)
     )
+
+
+def test_the_code_of_the_most_stretches_leaves_room_for_that_of_a_query(
+    spark: Any, tmp_path: Path
+) -> None:
+    """The JVM does not compile methods of more than 8,000 bytes."""
+    stretches = [(1 + n // 4, 1 << 29 | n % 4 << 16, n) for n in range(STRETCHES_MAX)]
+    made = bitmap(stretches)
+    assert made is not None
+    orc.write_table(pa.table(arrays(stretches)), str(tmp_path / "rows.orc"))
+    with ansi(spark):
+        frame = spark.read.orc(str(tmp_path)).where(made.is_unset(spark))
+        plan = frame._jdf.queryExecution()
+    stages = plan.debug().codegenToSeq()
+    sizes = [stages.apply(n)._3().maxMethodCodeSize() for n in range(stages.size())]
+    assert 0 < max(sizes) < 4500
