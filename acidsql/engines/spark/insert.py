@@ -12,7 +12,14 @@ from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
-from acidsql.engines.spark.job import Job, collect_rows, files_batch, map_in_arrow, run_writers
+from acidsql.engines.spark.job import (
+    Job,
+    collect_few,
+    collect_rows,
+    files_batch,
+    map_in_arrow,
+    run_writers,
+)
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import stored
 from acidsql.model.ids import StatementId
@@ -97,10 +104,19 @@ def partition_column(index: int) -> str:
 
 
 def write_inserted_rows(
-    rows: DataFrame, table: Table, target: Target, statement_id: StatementId
+    rows: DataFrame,
+    table: Table,
+    target: Target,
+    statement_id: StatementId,
+    *,
+    are_few: bool = False,
 ) -> list[OutputFile]:
-    """Write new rows: by the driver if they are few, else by tasks."""
-    small = collect_rows(rows, len(rows.columns))
+    """Write new rows: by the driver if they are few, else by tasks.
+
+    With ``are_few`` the caller knows that. To ask Spark would have it plan the query once more.
+    """
+    collect = collect_few if are_few else collect_rows
+    small = collect(rows, len(rows.columns))
     if small is not None:
         return write_collected_rows(small, table, target, statement_id)
     write = _row_writer(table, target, statement_id)

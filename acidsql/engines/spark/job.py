@@ -125,6 +125,11 @@ def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
     size = _expected_bytes(frame)
     if size is None or size > DRIVER_BYTES_MAX // 6:
         return None
+    return collect_few(frame, columns)
+
+
+def collect_few(frame: DataFrame, columns: int) -> pa.Table | None:
+    """The rows of a query of which there are few; None if they are large after all."""
     return _collect_up_to(frame, row_width(range(columns)), DRIVER_BYTES_MAX // 2, 0)
 
 

@@ -129,8 +129,9 @@ class _Merge:
         if leg is None or matched.all():
             return files
         left = self._local(source, numbered.filter(pa.array(~matched)))
-        placed = self._placed(leg, left)
-        return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
+        return files + write_inserted_rows(
+            self._placed(leg, left), self.table, self.target, leg.statement_id, are_few=True
+        )
 
     def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
