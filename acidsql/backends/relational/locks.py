@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from acidsql.backends.relational.connection import Answer, Row, alone, reading, undamaged, writing
-from acidsql.backends.relational.txns import RelationalTxns, place_of, require_txn, txn_of
+from acidsql.backends.relational.rows import maybe_txn, place_of, require_txn
+from acidsql.backends.relational.txns import RelationalTxns
 from acidsql.errors import AcidSqlError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
@@ -115,7 +116,7 @@ class RelationalLocks(RelationalTxns):
             return None
         row = self._sql.ask("txn_to_change", txn_id=txn_id)
         lock_id = self._sql.value("latest_request", txn_id=txn_id)
-        found = txn_of(row.row())
+        found = maybe_txn(row.row())
         is_open = found is not None and found.state is TxnState.OPEN
         return _Inherited(txn_id, lock_id) if is_open else None
 

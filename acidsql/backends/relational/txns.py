@@ -1,21 +1,21 @@
-"""Transactions and write ids."""
+"""Transactions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.backends.relational.connection import (
-    Answer,
-    OverSql,
-    Row,
-    alone,
-    reading,
-    undamaged,
-    writing,
+from acidsql.backends.relational.connection import Answer, alone, reading, undamaged, writing
+from acidsql.backends.relational.rows import (
+    component_of,
+    maybe_txn,
+    require_txn,
+    txn_of,
+    write_set_entry_of,
 )
-from acidsql.model.ids import TxnId, WriteId
+from acidsql.backends.relational.write_ids import RelationalWriteIds
+from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
-from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.snapshot import ValidTxnList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
@@ -26,24 +26,16 @@ from acidsql.txn.entities import (
     TxnRangeResponse,
     TxnState,
     TxnType,
-    WriteOperation,
     WriteSetEntry,
     Written,
 )
 from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import (
-    TIMED_OUT,
-    batch_size,
-    require_open,
-    require_reach,
-    write_id_refused,
-)
-from acidsql.txn.write_ids import write_id_list
+from acidsql.txn.state import TIMED_OUT, batch_size, require_reach
 
 
-class RelationalTxns(OverSql):
-    """The verbs of `TxnManager` about transactions and write ids.
+class RelationalTxns(RelationalWriteIds):
+    """The verbs of `TxnManager` about transactions.
 
     Where several processes write at once, a verb first locks its transaction's row, so that of
     commit, abort and time-out one comes first. Next it locks the counter it takes an id from, until
@@ -131,10 +123,11 @@ class RelationalTxns(OverSql):
         next_txn_id = self._sql.ask("next_txn_id_of_change", txn_id=txn_id)
         since = self._sql.ask("write_set_since", txn_id=txn_id)
         row = known.row()
-        if row is not None and _txn(row).state is TxnState.COMMITTED:
+        txn = maybe_txn(row)
+        if txn is not None and txn.state is TxnState.COMMITTED:
             return None
         is_writing = require_txn(txn_id, row).type is TxnType.DEFAULT
-        found = map(_component, components.rows())
+        found = map(component_of, components.rows())
         changes = [c for c in found if is_writing and c.operation in CHANGES]
         commit_id = TxnId(next_txn_id.value() - 1) if changes else txn_id
         own = {
@@ -166,10 +159,11 @@ class RelationalTxns(OverSql):
 
     @writing()
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
-        txn = self._txn("txn_to_change", txn_id)
+        row = self._sql.row("txn_to_change", txn_id=txn_id)
+        txn = maybe_txn(row)
         if txn is not None and txn.state is TxnState.ABORTED:
             return
-        _open(txn_id, txn)
+        require_txn(txn_id, row)
         self._abort(txn_id, reason)
 
     @writing()
@@ -210,7 +204,7 @@ class RelationalTxns(OverSql):
 
     @reading()
     def show_txns(self) -> list[Txn]:
-        return [_txn(row) for row in self._sql.rows("show_txns")]
+        return [txn_of(row) for row in self._sql.rows("show_txns")]
 
     @reading(durable=False)
     def latest_txn_in_conflict(self, txn_id: TxnId) -> Winner | None:
@@ -220,7 +214,7 @@ class RelationalTxns(OverSql):
         components = self._sql.ask("components", txn_id=txn_id)
         require_txn(txn_id, txn.row())
         locked = {(database, table, partition) for database, table, partition in places.rows()}
-        own = [_component(row) for row in components.rows()]
+        own = [component_of(row) for row in components.rows()]
         winner = latest_conflict(txn_id, own, locked, self._rivals(since))
         return winner and winner.known_as(self._txn("txn", winner.txn_id))
 
@@ -258,7 +252,7 @@ class RelationalTxns(OverSql):
     def aborted_writes(self) -> list[TxnComponent]:
         oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
         return [
-            _component(row) for row in self._sql.rows("aborted_components", oldest_ms=oldest_ms)
+            component_of(row) for row in self._sql.rows("aborted_components", oldest_ms=oldest_ms)
         ]
 
     @writing()
@@ -273,190 +267,20 @@ class RelationalTxns(OverSql):
         rows = self._sql.rows("written", **place)
         return frozenset(Written(write_id, table, partition) for partition, write_id in rows)
 
-    # -- write ids ------------------------------------------------------------------------------
-
-    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
-        known = self._allocated(txn_id, table)
-        return WriteId(known) if known is not None else self._allocate(txn_id, table)
-
-    @reading(durable=False)
-    def _allocated(self, txn_id: TxnId, table: TableName) -> int | None:
-        """The write id that a transaction was given earlier, and told of; None if it has ended."""
-        place = {"database": table.database, "table": table.table}
-        known: int | None = self._sql.value("write_id_of_open", txn_id=txn_id, **place)
-        return known
-
-    @writing()
-    def _allocate(self, txn_id: TxnId, table: TableName) -> WriteId:
-        place = {"database": table.database, "table": table.table}
-        txn = self._sql.ask("txn_to_change", txn_id=txn_id)
-        known = self._sql.ask("write_id", txn_id=txn_id, **place).value()
-        if require_txn(txn_id, txn.row()).type is TxnType.READ_ONLY:
-            raise write_id_refused(table)
-        if known is not None:
-            return WriteId(known)
-        return WriteId(self._new_write_id(table, txn_id).value() - 1)
-
-    def _new_write_id(self, table: TableName, txn_id: TxnId | None) -> Answer:
-        """The one after it. Counted first: that locks the row, be it new."""
-        place = {"database": table.database, "table": table.table}
-        self._sql.run("bump_next_write_id", **place)
-        self._sql.run("insert_write_id", txn_id=txn_id, **place)
-        return self._sql.ask("next_write_id", **place)
-
-    @writing()
-    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
-        self._sql.run("seed_write_id", database=table.database, table=table.table, next=highest + 1)
-
     @writing()
     def seed_txn_id(self, highest: TxnId) -> None:
         self._sql.run("seed_txn_id", next=highest + 1)
 
-    @reading()
-    def valid_write_ids(
-        self, tables: Sequence[TableName], txns: ValidTxnList
-    ) -> dict[TableName, ValidWriteIdList]:
-        return {
-            table: write_id_list(table, txns, self._write_ids(table, txns), *self._given_out(table))
-            for table in tables
-        }
-
-    @reading()
-    def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
-        place = {"database": table.database, "table": table.table}
-        row = self._sql.row("txn_of_write_id", write_id=write_id, **place)
-        return _txn(row) if row is not None else None
-
-    @writing(durable=False)
-    def add_dynamic_partitions(
-        self,
-        txn_id: TxnId,
-        write_id: WriteId,
-        table: TableName,
-        partitions: Sequence[str],
-        operation: WriteOperation,
-    ) -> None:
-        require_reach(operation)
-        txn = self._sql.ask("txn_to_change", txn_id=txn_id)
-        self._reach(txn_id, write_id, table, partitions, operation)
-        require_txn(txn_id, txn.row())
-
-    def _reach(
-        self,
-        txn_id: TxnId,
-        write_id: WriteId,
-        table: TableName,
-        partitions: Sequence[str],
-        operation: WriteOperation,
-    ) -> None:
-        self._sql.run(
-            "delete_unknown_partition",
-            txn_id=txn_id,
-            database=table.database,
-            table=table.table,
-        )
-        for name in partitions:
-            self._add_component(
-                TxnComponent(txn_id, table.database, table.table, name, operation, write_id)
-            )
-
-    def _add_component(self, component: TxnComponent) -> None:
-        self._sql.run(
-            "insert_component",
-            txn_id=component.txn_id,
-            write_id=component.write_id,
-            **place_of(component),
-        )
-
-    def _given_out(self, table: TableName) -> tuple[WriteId, list[WriteId]]:
-        """The table's next write id, and those that left a directory in the table itself."""
-        rows = self._sql.rows("given_out", database=table.database, table=table.table)
-        next_write_id = WriteId(rows[0][0] if rows else 1)
-        return next_write_id, [WriteId(written) for _, written in rows if written is not None]
-
-    def _write_ids(self, table: TableName, txns: ValidTxnList) -> dict[TxnId, WriteId]:
-        """Those of a table that a snapshot depends on: the highest one, and what it may hide."""
-        place = {"database": table.database, "table": table.table}
-        mark = txns.high_watermark
-        found = [
-            self._sql.ask(query, high_watermark=mark, **place)
-            for query in ("highest_write_id", "write_ids_above")
-        ]
-        hidden = {
-            txn_id: self._sql.ask("write_id", txn_id=txn_id, **place)
-            for txn_id in txns.open | txns.aborted
-        }
-        rows = [row for answer in found for row in answer.rows()]
-        rows += [(txn_id, w) for txn_id, answer in hidden.items() for (w,) in answer.rows()]
-        return {TxnId(txn_id): WriteId(write_id) for txn_id, write_id in rows}
-
     # -- what several verbs need ----------------------------------------------------------------
 
     def _txn(self, query: str, txn_id: TxnId) -> Txn | None:
-        return txn_of(self._sql.row(query, txn_id=txn_id))
+        return maybe_txn(self._sql.row(query, txn_id=txn_id))
 
     def _require_open(self, txn_id: TxnId) -> Txn:
         """The transaction, locked to the end of the verb."""
         return require_txn(txn_id, self._sql.row("txn_to_change", txn_id=txn_id))
 
-    def _components(self, txn_id: TxnId) -> list[TxnComponent]:
-        return [_component(row) for row in self._sql.rows("components", txn_id=txn_id)]
-
     @staticmethod
     def _rivals(since: Answer) -> list[WriteSetEntry]:
         """What a transaction may lose to."""
-        return [_write_set_entry(row) for row in since.rows()]
-
-
-def require_txn(txn_id: TxnId, row: Row | None) -> Txn:
-    """The transaction of a row of TXNS, if it is there and open."""
-    return _open(txn_id, txn_of(row))
-
-
-def txn_of(row: Row | None) -> Txn | None:
-    """The transaction of a row of TXNS."""
-    return _txn(row) if row is not None else None
-
-
-def _open(txn_id: TxnId, txn: Txn | None) -> Txn:
-    require_open(txn_id, txn.state if txn else None, txn.meta_info if txn else "")
-    assert txn is not None
-    return txn
-
-
-def _component(row: Row) -> TxnComponent:
-    txn_id, database, table, partition, operation, write_id = row
-    return TxnComponent(
-        TxnId(txn_id), database, table, partition, WriteOperation(operation), write_id
-    )
-
-
-def place_of(component: TxnComponent) -> dict[str, str | None]:
-    """What a statement binds of a component, besides its ids."""
-    return {
-        "database": component.database,
-        "table": component.table,
-        "partition": component.partition,
-        "operation": component.operation.value,
-    }
-
-
-def _write_set_entry(row: Row) -> WriteSetEntry:
-    database, table, partition, txn_id, commit_id, operation = row
-    return WriteSetEntry(
-        database, table, partition, TxnId(txn_id), TxnId(commit_id), WriteOperation(operation)
-    )
-
-
-def _txn(row: Row) -> Txn:
-    txn_id, state, type_number, started_ms, heartbeat_ms, user, host, meta_info = row
-    return Txn(
-        TxnId(txn_id),
-        TxnState(state),
-        TxnType(type_number),
-        started_ms,
-        heartbeat_ms,
-        user,
-        host,
-        meta_info,
-    )
+        return [write_set_entry_of(row) for row in since.rows()]
