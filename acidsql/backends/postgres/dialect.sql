@@ -107,27 +107,18 @@ SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_ID = :id FOR UPDATE;
 
 -- locks that go -----------------------------------------------------------------------------------
 
--- Whoever waits for one of them hears its id when the store transaction is committed. Where nobody
--- waits nothing is said: commits that say something wait for each other. A shared read keeps only
--- exclusive locks waiting.
-
--- name: delete_locks_of_ended
+-- name: delete_locks
+-- The locks of one request; without a request, the locks of a transaction that has ended.
+-- A session that waits for one of them hears its id when the store transaction is committed. Where
+-- no session waits nothing is said: commits that say something wait for each other. A shared read
+-- keeps only exclusive locks waiting.
 WITH GONE AS (
   DELETE FROM HIVE_LOCKS
-  WHERE HL_TXNID = :txn_id
-    AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o')
-  RETURNING HL_LOCK_EXT_ID AS ID, HL_DB AS DB, HL_LOCK_TYPE AS KIND
-)
-SELECT pg_notify(current_schema(), CAST(ID AS TEXT)) FROM GONE
-WHERE EXISTS (
-  SELECT 1 FROM HIVE_LOCKS
-  WHERE HL_DB = DB AND HL_LOCK_EXT_ID > ID AND HL_LOCK_STATE = 'w'
-    AND (KIND <> 'r' OR HL_LOCK_TYPE = 'e')
-);
-
--- name: delete_lock
-WITH GONE AS (
-  DELETE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id
+  WHERE HL_TXNID = :txn_id AND (
+    HL_LOCK_EXT_ID = CAST(:lock_id AS BIGINT)
+    OR CAST(:lock_id AS BIGINT) IS NULL
+      AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o')
+  )
   RETURNING HL_LOCK_EXT_ID AS ID, HL_DB AS DB, HL_LOCK_TYPE AS KIND
 )
 SELECT pg_notify(current_schema(), CAST(ID AS TEXT)) FROM GONE

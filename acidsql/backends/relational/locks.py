@@ -268,7 +268,7 @@ class RelationalLocks(RelationalTxns):
                 partition=c.partition,
                 operation=c.operation.value,
             )
-        self._sql.run("delete_lock", lock_id=lock_id)
+        self._sql.run("delete_locks", txn_id=txn_id, lock_id=lock_id)
 
     def resolve_deadlocks(self) -> list[TxnId]:
         # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.

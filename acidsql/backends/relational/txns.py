@@ -183,7 +183,7 @@ class RelationalTxns(RelationalWriteIds):
         self._release(txn_id)
 
     def _release(self, txn_id: TxnId) -> None:
-        self._sql.run("delete_locks_of_ended", txn_id=txn_id)
+        self._sql.run("delete_locks", txn_id=txn_id, lock_id=None)
         self._sql.run("delete_min_history_of_ended", txn_id=txn_id)
 
     @reading()

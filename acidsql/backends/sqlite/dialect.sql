@@ -38,10 +38,11 @@ SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_STATE = 'i' ORDER BY CQ_ID LIMIT 1;
 -- name: compaction_to_change
 SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
 
--- name: delete_locks_of_ended
+-- name: delete_locks
+-- The locks of one request; without a request, the locks of a transaction that has ended.
 DELETE FROM HIVE_LOCKS
-WHERE HL_TXNID = :txn_id
-  AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
-
--- name: delete_lock
-DELETE FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = :lock_id;
+WHERE HL_TXNID = :txn_id AND (
+  HL_LOCK_EXT_ID = :lock_id
+  OR :lock_id IS NULL
+    AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o')
+);
