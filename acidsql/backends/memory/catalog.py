@@ -32,7 +32,7 @@ from acidsql.txn.entities import Compaction, WriteSetEntry
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a row of a transaction table is about."""
+    """The place that a row of a transaction table names."""
 
     database: str
     table: str
@@ -129,7 +129,7 @@ class MemoryCatalog(MemoryState):
             )
 
     def _replace_places(self, change: Callable[[_Place], _Place | None]) -> None:
-        """Let the rows of the transaction tables follow, or forget those that go to None."""
+        """Change the places in the transaction tables. Rows whose new place is None are removed."""
         self.components = dict.fromkeys(_moved(self.components, change))
         self.completed = {
             moved: is_written
@@ -141,7 +141,10 @@ class MemoryCatalog(MemoryState):
         self.compactions = {c.compaction_id: c for c in entries}
 
     def _replace_partition(self, change: Callable[[_Place], _Place | None]) -> None:
-        """Open transactions wait for their locks: they will write into the partition that comes."""
+        """Change places, but keep the components of open transactions.
+
+        Those wait for their locks: they will write into the partition that takes this place.
+        """
         waiting = set(self.open_txn_ids())
         kept = [c for c in self.components if c.txn_id in waiting]
         self._replace_places(change)
@@ -210,4 +213,4 @@ class MemoryCatalog(MemoryState):
         return all_places(self)
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
-        """There are none."""
+        """Do nothing: this catalog keeps no statistics."""

@@ -143,7 +143,7 @@ class MemoryCompactions(MemoryLocks):
             return list(reversed(self.compactions.values()))
 
     def give_back_compactions(self, oldest_ms: int) -> None:
-        """Entries of workers that are gone may be taken again."""
+        """Let other workers take the entries of workers that have ended."""
         for entry in list(self.compactions.values()):
             if entry.state is CompactionState.WORKING and self._is_abandoned(entry, oldest_ms):
                 self._change(
@@ -156,7 +156,7 @@ class MemoryCompactions(MemoryLocks):
                 )
 
     def trim_history(self, oldest_ms: int) -> None:
-        """Old entries go, but for the last ones of each place and state."""
+        """Remove old entries, except the last ones of each place and state."""
         seen: Counter[tuple[object, ...]] = Counter()
         for entry in list(reversed(self.compactions.values())):
             if entry.ended_ms is None:

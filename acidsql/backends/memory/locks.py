@@ -47,8 +47,8 @@ class MemoryLocks(MemoryTxns):
             require_request(type, tables, components)
             txn_id = self.open_txn(user, host, type)
             write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
-            who = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
-            lock_id = self._inherit(heir_of, who) if heir_of in self.open_txn_ids() else None
+            heir = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
+            lock_id = self._inherit(heir_of, heir) if heir_of in self.open_txn_ids() else None
             if lock_id is None:
                 response = self.lock(txn_id, components, user, host, agent_info)
             else:
@@ -56,11 +56,11 @@ class MemoryLocks(MemoryTxns):
                 self._record(txn_id, components)
             return Opened(txn_id, write_ids, response)
 
-    def _inherit(self, txn_id: TxnId, who: Mapping[str, Any]) -> LockId | None:
-        """Abort a transaction; the latest of its lock requests, which are somebody else's now."""
+    def _inherit(self, txn_id: TxnId, heir: Mapping[str, Any]) -> LockId | None:
+        """Abort a transaction whose lock requests pass to another one; the latest of them."""
         inherited = [lock_id for lock_id, rows in self.locks.items() if rows[0].txn_id == txn_id]
         for lock_id in inherited:
-            self.locks[lock_id] = [replace(row, **who) for row in self.locks[lock_id]]
+            self.locks[lock_id] = [replace(row, **heir) for row in self.locks[lock_id]]
         self.end(txn_id, TxnState.ABORTED, BEGUN_ANEW)
         return max(inherited, default=None)
 

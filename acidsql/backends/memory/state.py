@@ -1,4 +1,4 @@
-"""What the store remembers: Hive's transaction tables as dicts."""
+"""The state of the store: Hive's transaction tables as dicts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from acidsql.txn.state import require_open
 
 
 class MemoryState:
-    """One lock over everything; a verb checks first and changes afterwards, so it never half-fails.
+    """All tables under one lock. A verb checks first and changes afterwards: it never half-fails.
 
-    ``components`` and ``completed`` are dicts for their order; the values mean nothing.
+    ``components`` is a dict for its order. Its values mean nothing.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class MemoryState:
         self.min_history: dict[TxnId, TxnId] = {}
         self.components: dict[TxnComponent, None] = {}
         self.completed: dict[TxnComponent, bool] = {}
-        """Each with whether its commit has said that it leaves a directory there."""
+        """For each component, whether its commit has said that it leaves a directory there."""
         self.write_set: list[WriteSetEntry] = []
         self.write_ids: dict[TableName, dict[TxnId, WriteId]] = {}
         self.next_write_ids: dict[TableName, WriteId] = {}
@@ -58,11 +58,11 @@ class MemoryState:
         return [t.txn_id for t in self.txns.values() if t.state is TxnState.OPEN]
 
     def components_of(self, txn_id: TxnId) -> list[TxnComponent]:
-        """What one transaction writes or may write."""
+        """The components of a transaction: the places where it writes or may write."""
         return [c for c in self.components if c.txn_id == txn_id]
 
     def end(self, txn_id: TxnId, state: TxnState, reason: str = "") -> None:
-        """Close an open transaction and release what it held; its components are the caller's."""
+        """Close an open transaction and release its locks. Its components stay."""
         txn = self.txns[txn_id]
         last_ms = self.now_ms() if state is TxnState.COMMITTED else txn.last_heartbeat_ms
         self.txns[txn_id] = replace(txn, state=state, meta_info=reason, last_heartbeat_ms=last_ms)

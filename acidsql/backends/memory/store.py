@@ -16,13 +16,14 @@ _NOT_STATE = ("guard", "released", "now_ms", "policy")
 
 
 class MemoryStore(MemoryCompactions, MemoryCatalog):
-    """Catalog and transaction manager of one process, gone with it.
+    """Catalog and transaction manager of one process, which end with the process.
 
-    It says what every other store must answer: tests/property/test_txn_stores.py compares them.
+    This store is the model. Every other store must answer alike: tests/property/test_txn_stores.py
+    compares them.
     """
 
     is_new = False
-    """Nothing that was there before could have been meant."""
+    """Never true: no older store can have been meant, so there is nothing to tell the user."""
 
     def close(self) -> None:
         """There is nothing to release."""

@@ -1,4 +1,4 @@
-"""Connections to one PostgreSQL database, store transactions, and what is tried again."""
+"""Connections to one PostgreSQL database, store transactions, and their repetition."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from acidsql.process.forks import Home
 
 _MAX_CONNECTIONS = 8
 _DEFAULTS = {"connect_timeout": 10, "application_name": "acidsql"}
-"""What the URL may say otherwise; the time is in seconds."""
+"""Parameters that the URL may override. The time is in seconds."""
 _WAITS_S = (0.02, 0.1, 0.3, 1.0, 2.0)
-"""Before each further try: long enough together for a server that restarts."""
+"""Waits before each further attempt. Together they are long enough for a restart of the server."""
 _BEGIN = {
     Mode.READING: ("begin_reading",),
     Mode.WRITING: ("begin_writing", "lock_shared"),
@@ -41,14 +41,15 @@ _BEGIN = {
 }
 _COMMIT = ("commit",)
 _COMMIT_EARLY = ("do_not_wait", "commit", "sync_log")
-"""Frees what others wait for, then waits for the disk: a log that is synced up to a place is synced
-up to every earlier place. A client outlives the server, so it gets no answer before that."""
+"""Releases the rows that other clients wait for, and then waits for the disk. A log that is synced
+up to a place is synced up to every earlier place. The client gets no answer before that, since a
+client may outlive the server."""
 T = TypeVar("T")
 
 
 @dataclass(slots=True)
 class _Attempt:
-    """How far a store transaction came, for whoever decides whether to try again."""
+    """How far a store transaction came: by this it is decided whether to try again."""
 
     commit_sent: bool = False
     lost: bool = False
@@ -64,16 +65,16 @@ class _Running:
     """Whether the connection had been idle, so that the server may have closed it."""
     unsent: list[Statement]
     end: list[Statement]
-    """What commits it."""
+    """The statements that commit the store transaction."""
     begun: bool = False
-    """Whether anything was sent."""
+    """Whether any statement was sent."""
     in_block: bool = False
     ends: bool = False
-    """Whether its commit is on the way, or next."""
+    """Whether its commit was sent, or is sent next."""
 
 
 class _Asked:
-    """What a statement answers, as soon as somebody wants to know."""
+    """The answer of a statement, which is sent at the latest when the answer is read."""
 
     __slots__ = ("_flush", "_statement")
 
@@ -98,8 +99,8 @@ class _Asked:
 class PostgresServer:
     """The `SqlConnection` to a database: a few connections for all threads of this process.
 
-    A thread has a connection while its store transaction lasts. What is idle is used again, unless
-    the server has closed it meanwhile.
+    A thread has a connection while its store transaction lasts. An idle connection is used again,
+    unless the server has closed that connection meanwhile.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class PostgresServer:
         return self._clock_ms() if self._clock_ms is not None else None
 
     def _flush(self) -> None:
-        """Send what was asked for. Where nothing has happened yet, any connection will do."""
+        """Send the statements asked for. If none was sent before, a lost connection is replaced."""
         running = self._running()
         unsent, running.unsent = running.unsent, []
         while unsent:
@@ -192,18 +193,18 @@ class PostgresServer:
             except psycopg.Error as error:
                 wait_s = next(waits, None)
                 if wait_s is None or not _may_repeat(error, attempt, repeatable):
-                    raise self._told(error, attempt) from error
+                    raise self._error(error, attempt) from error
             self._sleep(wait_s)
 
     def _carry_out_inside(self, work: Callable[[], T]) -> T:
         if not self._running().in_block:
-            # The verb it is a part of may be tried again.
+            # The work is a part of a verb that may be tried again.
             return work()
         try:
             answer = work()
             self._flush()
         except psycopg.Error as error:
-            raise self._told(error, _Attempt()) from error
+            raise self._error(error, _Attempt()) from error
         else:
             return answer
 
@@ -219,7 +220,7 @@ class PostgresServer:
                 self._flush()
                 yield
         except psycopg.Error as error:
-            raise self._told(error, attempt) from error
+            raise self._error(error, attempt) from error
 
     @contextmanager
     def _transaction(
@@ -249,13 +250,13 @@ class PostgresServer:
         running.ends = attempt.commit_sent = True
         self._flush()
         if not any(statement.tag == b"COMMIT" for statement in running.end):
-            # Some statement failed and nobody told: the server has rolled back.
+            # A statement failed without an error here: the server has rolled back.
             raise StorageError(f"the transaction store {self.place.name} did not commit")
 
     def sync(self) -> None:
-        """Nothing is left to do: whatever was answered is on the server's disk."""
+        """Do nothing: every effect that was answered is on the server's disk."""
 
-    def _told(self, error: psycopg.Error, attempt: _Attempt) -> StorageError:
+    def _error(self, error: psycopg.Error, attempt: _Attempt) -> StorageError:
         lost_commit = attempt.lost and attempt.commit_sent
         return storage_error(error, self.place, lost_commit=lost_commit)
 
@@ -280,14 +281,14 @@ class PostgresServer:
         return gone or False
 
     def _listen(self, lock_id: LockId, until_s: float) -> bool | None:
-        """Over a connection beside those of the verbs: those who wait must not keep others out."""
+        """Listen over an extra connection: sessions that wait must not take those of the verbs."""
         pipeline, _ = self._connection()
         connection, gone = pipeline.connection, None
         try:
             gone = await_release(connection, self.place.schema, lock_id, until_s, self._is_closed)
         finally:
             if gone is None:
-                # It may be listening still.
+                # The connection may be listening still.
                 connection.close()
             self._give_back(pipeline)
         return gone
@@ -323,14 +324,14 @@ class PostgresServer:
         useless = [pipeline]
         with self._guard:
             if connection.broken:
-                # The others, idle for longer, are as likely to be.
+                # The other idle connections are probably broken, too: they are idle for longer.
                 useless += self._idle
                 self._idle.clear()
             elif connection.info.transaction_status is TransactionStatus.IDLE and not self._closed:
                 self._idle.append(pipeline)
                 return
-        for one in useless:
-            one.connection.close()
+        for unused in useless:
+            unused.connection.close()
 
     def _migrate(self, connection: Connection[Row], *, must_exist: bool) -> bool:
         waits = iter(_WAITS_S)
@@ -338,7 +339,7 @@ class PostgresServer:
             try:
                 return migrate(connection, self.place, must_exist=must_exist)
             except psycopg.Error as error:
-                # Others may be reading in the tables that it changes.
+                # Other sessions may be reading in the tables that a migration changes.
                 wait_s = next(waits, None)
                 if wait_s is None or not is_undone(error):
                     raise storage_error(error, self.place, lost_commit=False) from error
@@ -348,8 +349,8 @@ class PostgresServer:
         parameters = {**_DEFAULTS, **self.place.parameters, "client_encoding": "utf8"}
         try:
             connection: Connection[Row] = psycopg.connect(autocommit=True, **parameters)
-            # Statements are prepared by their names (pipeline.py). With names of its own the driver
-            # would drop ours, too, after each ROLLBACK.
+            # Statements are prepared by their names (pipeline.py). If the driver prepared others,
+            # it would drop all prepared statements after each ROLLBACK.
             connection.prepare_threshold = None
         except psycopg.Error as error:
             raise no_connection(error, self.place) from error
@@ -366,5 +367,5 @@ class PostgresServer:
 
 
 def _may_repeat(error: psycopg.Error, attempt: _Attempt, repeatable: bool) -> bool:
-    """Whether it is known that nothing has happened, or does no harm if it happens twice."""
+    """Whether the work is known to be undone, or does no harm if it is done twice."""
     return is_undone(error) or (attempt.lost and (repeatable or not attempt.commit_sent))

@@ -1,11 +1,11 @@
--- What PostgreSQL says in its own way. Each statement is named by the line before it.
+-- The statements that PostgreSQL words in its own way. Each one is named by the line before it.
 
 -- sessions and store transactions -----------------------------------------------------------------
 
 -- name: prepare_session
--- A commit that was answered survives the loss of power, and a client that vanished is noticed
--- while others wait for its locks. Statements are planned once, mostly while tables are empty: so
--- that they go by indexes, and are not compiled for what the others seem to cost.
+-- A commit that was answered survives a loss of power. A client that vanished is noticed while
+-- other clients wait for its locks. Statements are planned once, mostly while tables are empty: so
+-- plans have to use indexes, and no statement is compiled for what its plan seems to cost.
 SELECT set_config('search_path', quote_ident(CAST(:schema AS TEXT)), false),
   set_config('lock_timeout', CAST(:lock_timeout AS TEXT), false),
   set_config('tcp_keepalives_idle', '30', false),
@@ -37,7 +37,7 @@ COMMIT;
 SET LOCAL synchronous_commit = off;
 
 -- name: sync_log
--- A store transaction of its own, that leaves nothing but a line in the log.
+-- A store transaction of its own, which only writes a line to the log.
 SELECT pg_logical_emit_message(true, 'acidsql', '');
 
 -- name: clock
@@ -46,7 +46,7 @@ SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT);
 -- schema ------------------------------------------------------------------------------------------
 
 -- name: lock_schema
--- Held to the end of the migration.
+-- The lock is held to the end of the migration.
 SELECT pg_advisory_xact_lock(hashtextextended('acidsql ' || CAST(:schema AS TEXT), 0));
 
 -- name: schema_exists
@@ -75,7 +75,7 @@ SELECT TXN_ID, TXN_STATE FROM TXNS WHERE TXN_ID BETWEEN :first AND :last ORDER B
 SELECT NTXN_NEXT FROM NEXT_TXN_ID FOR UPDATE;
 
 -- name: next_txn_id_of_change
--- Who only inserts waits for nobody.
+-- Only if the transaction changes rows: a transaction that only inserts waits for no other one.
 SELECT NTXN_NEXT FROM NEXT_TXN_ID
 WHERE EXISTS (
   SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE IN ('u', 'd')
@@ -109,8 +109,8 @@ SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_ID = :id FOR UPDATE;
 
 -- name: delete_locks
 -- The locks of one request; without a request, the locks of a transaction that has ended.
--- A session that waits for one of them hears its id when the store transaction is committed. Where
--- no session waits nothing is said: commits that say something wait for each other. A shared read
+-- A session that waits for one of them is notified of its id when the store transaction commits.
+-- If no session waits, nothing is notified: commits that notify wait for each other. A shared read
 -- keeps only exclusive locks waiting.
 WITH GONE AS (
   DELETE FROM HIVE_LOCKS

@@ -1,4 +1,4 @@
-"""What the driver raises, in our words."""
+"""Errors of acidsql for the driver's errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CONNECT_HINTS = {
 
 
 class NoConnectionError(StorageError):
-    """No connection could be made, so nothing has happened."""
+    """No connection could be made, so nothing was carried out."""
 
 
 def is_undone(error: psycopg.Error) -> bool:
@@ -40,7 +40,7 @@ def no_connection(error: psycopg.Error, place: Place) -> NoConnectionError:
 
 
 def storage_error(error: psycopg.Error, place: Place, *, lost_commit: bool) -> StorageError:
-    """A store transaction failed; with ``lost_commit`` it is not known whether it did."""
+    """The error of a store transaction. With ``lost_commit`` its commit may have succeeded."""
     text = _text(error, place)
     if lost_commit:
         return StorageError(
@@ -71,6 +71,6 @@ def storage_error(error: psycopg.Error, place: Place, *, lost_commit: bool) -> S
 
 
 def _text(error: psycopg.Error, place: Place) -> str:
-    """The driver's words as one sentence, without the password should they have it."""
+    """The driver's message as one sentence. A password in the message is covered."""
     text = cover(str(error), secrets_of(place.parameters))
     return " ".join(text.split()).rstrip(".") + "."

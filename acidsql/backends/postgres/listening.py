@@ -1,4 +1,4 @@
-"""Waiting for a lock of somebody else to go, as the server tells it."""
+"""Waiting for the end of another session's lock, of which the server notifies."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def await_release(
     until_s: float,
     is_over: Callable[[], bool],
 ) -> bool | None:
-    """Wait until a lock is gone, whether it is; None at once if the server lets nobody listen.
+    """Wait until a lock is gone; whether it is. None at once if the server refuses LISTEN.
 
-    What is said between a look and LISTEN, or behind a pooler of connections, is not heard. So the
-    lock is looked at as well, after pauses that double.
+    A notification before LISTEN, or behind a pooler of connections, does not arrive. So the lock is
+    looked at as well, after pauses that double.
     """
     look_s = _FIRST_LOOK_S
     try:
@@ -40,7 +40,7 @@ def await_release(
                 left_s = until_s - time.monotonic()
                 if left_s <= 0 or is_over():
                     return False
-                if _hears(connection, lock_id, min(look_s, left_s), is_over):
+                if _is_notified(connection, lock_id, min(look_s, left_s), is_over):
                     return True
                 look_s *= 2
             return True
@@ -51,7 +51,7 @@ def await_release(
 
 @contextmanager
 def _listening(connection: Connection[Row], schema: str) -> Iterator[None]:
-    """Nothing is left unread by a connection that goes back to others: it would pile up."""
+    """LISTEN for a block. Afterwards all is read: unread notifications would pile up."""
     connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(schema)))
     try:
         yield
@@ -64,13 +64,13 @@ def _is_held(connection: Connection[Row], lock_id: LockId) -> bool:
     return execute(connection, "lock_head", {"lock_id": lock_id}).fetchone() is not None
 
 
-def _hears(
+def _is_notified(
     connection: Connection[Row], lock_id: LockId, timeout_s: float, is_over: Callable[[], bool]
 ) -> bool:
-    """Whether it is said, within a time, that the lock is gone."""
+    """Whether a notification says, within a time, that the lock is gone."""
     until_s = time.monotonic() + timeout_s
     while (left_s := until_s - time.monotonic()) > 0 and not is_over():
-        said = connection.notifies(timeout=min(left_s, CLOSED_LOOK_S), stop_after=1)
-        if any(notify.payload == str(lock_id) for notify in said):
+        notifications = connection.notifies(timeout=min(left_s, CLOSED_LOOK_S), stop_after=1)
+        if any(notify.payload == str(lock_id) for notify in notifications):
             return True
     return False

@@ -1,4 +1,4 @@
-"""The schema of a store: made and brought up to date by whoever comes first."""
+"""The schema of a store: made and brought up to date by the first session that opens it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ DIALECT = "acidsql.backends.postgres"
 
 
 def migrate(connection: Connection[Row], place: Place, *, must_exist: bool) -> bool:
-    """Carry out the migrations that the schema does not have yet; whether it had none.
+    """Carry out the migrations that the schema lacks; whether the schema had no store before.
 
-    StorageError if it is newer, MissingFileError if there is no store and there must be.
+    StorageError if the schema is newer. MissingFileError if the store must exist and does not.
     """
     migrations = load_migrations(DIALECT)
     newest = migrations[-1][0]
     if _version(connection) == newest:
-        # Who may not create anything can still use what is there.
+        # A user without the right to create can use a store that is up to date.
         return False
     with connection.transaction():
         execute(connection, "lock_schema", {"schema": place.schema})
@@ -48,7 +48,7 @@ def migrate(connection: Connection[Row], place: Place, *, must_exist: bool) -> b
 
 
 def _version(connection: Connection[Row]) -> int:
-    """0 where there is none. Only our own schema is searched."""
+    """The schema version, 0 without a store. Only the schema of the store is searched."""
     row = execute(connection, "version_table").fetchone()
     if row is None or row[0] is None:
         return 0

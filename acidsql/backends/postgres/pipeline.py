@@ -23,20 +23,21 @@ _FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 
 @dataclass(slots=True)
 class Statement:
-    """A named statement on its way, and what it answers when it is back."""
+    """A named statement, and its answer once the server has sent it."""
 
     query: str
     parameters: Mapping[str, object] = field(default_factory=dict)
     rows: list[Row] | None = None
     tag: bytes = b""
-    """What the server says it has done."""
+    """The server's name for the command that it carried out."""
 
 
 class Pipeline:
     """A connection to which statements are sent in batches.
 
-    The server prepares each once, and parameters are bound. The driver's own pipeline reaches two
-    thirds of the transactions (docs/adr/0010-statements-travel-over-libpqs-pipeline.md).
+    The server prepares each statement once, and parameters are bound. The driver's own pipeline
+    reaches two thirds of the transactions
+    (docs/adr/0010-statements-travel-over-libpqs-pipeline.md).
     """
 
     def __init__(self, connection: Connection[Row]) -> None:
@@ -46,8 +47,8 @@ class Pipeline:
     def is_gone(self) -> bool:
         """Whether the server has closed an idle connection, as far as is known here.
 
-        What comes unasked is taken for that: it hardly ever is anything else, and a connection is
-        soon made anew.
+        Bytes that come unasked are taken for the end of the connection. They hardly ever are
+        anything else, and a new connection is made fast.
         """
         if self.connection.closed:
             return True
@@ -56,9 +57,10 @@ class Pipeline:
         return bool(poll.poll(0))
 
     def send(self, statements: Sequence[Statement]) -> None:
-        """Carry them out in their order.
+        """Carry out statements in their order.
 
-        Raises the psycopg.Error of the first that fails; those behind it are not carried out.
+        Raises the psycopg.Error of the first one that fails. The statements after it are not
+        carried out.
         """
         bound = [_bound(queries()[s.query], s.parameters) for s in statements]
         pgconn = self.connection.pgconn
@@ -70,7 +72,7 @@ class Pipeline:
             pgconn.exit_pipeline_mode()
         except BaseException:
             if not self.connection.broken:
-                # Nobody knows any more which answer would belong to what.
+                # It is not known any more which answer belongs to which statement.
                 self.connection.close()
             raise
         for what, result in zip(sent, results, strict=True):
@@ -82,9 +84,10 @@ class Pipeline:
         statements: Sequence[Statement],
         bound: Sequence[Sequence[bytes | None]],
     ) -> list[Statement | str]:
-        """What answers will come for: statements, and names of those that are prepared.
+        """Queue statements. Returned are the things that will be answered, in their order.
 
-        Right before the first use, since a snapshot may have to be the first thing after BEGIN.
+        They are the statements, and the names of those that are prepared. A statement is prepared
+        right before its first use: a snapshot may have to be the first thing after BEGIN.
         """
         sent: list[Statement | str] = []
         for statement, values in zip(statements, bound, strict=True):
@@ -98,7 +101,7 @@ class Pipeline:
 
     def _take(self, what: Statement | str, result: PGresult) -> None:
         if result.status in _FAILED:
-            # The first one tells the cause.
+            # The first failure has the cause.
             raise _error(result)
         if isinstance(what, str):
             self._prepared.add(what)
@@ -107,7 +110,7 @@ class Pipeline:
 
 
 def _answers(pgconn: PGconn) -> Generator[Wait, Ready | int, list[PGresult]]:
-    """Send what is queued; the results of all of it. What the driver waits with runs this."""
+    """Send the queue, and collect all results. ``Connection.wait`` runs this generator."""
     results: list[PGresult] = []
     while True:
         unsent = pgconn.flush()

@@ -1,4 +1,4 @@
-"""The named statements as the server wants them."""
+"""The named statements in the server's notation."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A statement with ``$1``, ``$2``, … and the names of what is bound there."""
+    """A statement with ``$1``, ``$2``, … and the names of the parameters bound there."""
 
     text: bytes
     names: tuple[str, ...]
 
 
 def to_server(statement: str) -> Query:
-    r"""``:name`` as PostgreSQL writes it, without comments.
+    r"""The statement with PostgreSQL's notation of parameters, without comments.
 
     >>> to_server("-- a: b\nSELECT CAST(:id AS BIGINT), :a, :id;")
     Query(text=b'SELECT CAST($1 AS BIGINT), $2, $1;', names=('id', 'a'))

@@ -13,10 +13,10 @@ from acidsql.txn.policy import TxnPolicy
 class PostgresStore(RelationalStore):
     """Catalog and transaction manager in a PostgreSQL database, shared by machines.
 
-    ``url`` is a libpq URL, with the option ``schema`` added; ConfigError if it is none. The schema
-    is made if it has no store, unless ``must_exist``: then MissingFileError; ``is_new`` says so.
-    ``clock_ms`` and ``sleep`` replace the server's clock, and the waits before a verb is tried
-    again, in tests.
+    ``url`` is a libpq URL that may have the option ``schema``. ConfigError if it is another text.
+    If the schema has no store, one is made and ``is_new`` is true. With ``must_exist`` it is a
+    MissingFileError instead. In tests, ``clock_ms`` replaces the server's clock, and ``sleep`` the
+    waits before a verb is tried again.
     """
 
     def __init__(

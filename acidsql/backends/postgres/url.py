@@ -1,4 +1,4 @@
-"""Where a store is: a libpq URL, with a schema."""
+"""The place of a store: a libpq URL, with a schema."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCHEMA = re.compile(r"(?!pg_)[A-Za-z_][A-Za-z0-9_]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``parameters`` are libpq's; ``name`` is what errors and logs may say, without credentials."""
+    """``parameters`` are libpq's. ``name`` stands in errors and logs: it has no credentials."""
 
     parameters: dict[str, Any] = field(repr=False)
     schema: str
@@ -27,7 +27,7 @@ class Place:
 
     @classmethod
     def of(cls, url: str) -> Place:
-        """From ``postgresql://user@host:port/database?schema=name&…``. ConfigError.
+        """The place of ``postgresql://user@host:port/database?schema=name&…``, or ConfigError.
 
         >>> Place.of("postgresql://ann:secret@db.example:5433/meta?schema=sales").name
         'postgresql://ann@db.example:5433/meta?schema=sales'
@@ -36,7 +36,7 @@ class Place:
         parameters: dict[str, Any] | None = None
         with suppress(psycopg.Error):
             parameters = {k: v for k, v in conninfo_to_dict(rest).items() if v is not None}
-        # Not chained, and not quoted: libpq's text would show what it could not read.
+        # Not chained, and not quoted: libpq's message would show the part that it could not read.
         if parameters is None or not _is_clean(parameters):
             raise ConfigError(
                 "the metastore URL cannot be read as a PostgreSQL URL",
@@ -53,14 +53,14 @@ class Place:
 
 
 def _is_clean(parameters: dict[str, Any]) -> bool:
-    """Whether no part of a password that was not encoded has become a host, port or database."""
+    """Whether host, port and database have no part of a password that was not encoded."""
     places = (str(parameters.get(key, "")) for key in ("host", "dbname"))
     ports = str(parameters.get("port", "")).split(",")
     return not any("@" in place for place in places) and all(p.isdigit() or not p for p in ports)
 
 
 def _take_schema(url: str) -> tuple[str, str]:
-    """The URL without our own option, which libpq does not know, and its value."""
+    """The URL without the option ``schema``, which libpq does not know, and that schema."""
     base, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
     ours = [option for option in options if option.startswith("schema=")]

@@ -56,7 +56,7 @@ _RENAME_PARTITION = tuple(query.replace("forget", "rename") for query in _FORGET
 class RelationalCatalog(OverSql):
     """The verbs of `Catalog`.
 
-    Definitions are rare and touch many rows, those of the transaction tables too, so no other verb
+    Definitions are rare, and change many rows, also in the transaction tables. So no other verb
     writes meanwhile.
     """
 
@@ -266,7 +266,7 @@ class RelationalCatalog(OverSql):
     @writing()
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         table_id = self._require_table(name)
-        # In one order everywhere, so that two who add the same ones do not wait for each other.
+        # In one order everywhere: two sessions that add the same ones do not wait in a circle.
         for partition in sorted(partitions, key=lambda p: str(p.name)):
             self._sql.run(
                 "add_partition",
@@ -315,7 +315,7 @@ class RelationalCatalog(OverSql):
         return all_places(self)
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
-        """There are none."""
+        """Do nothing: this catalog keeps no statistics."""
 
     def _table_id(self, name: TableName) -> int | None:
         row = self._sql.row("table", database=name.database.lower(), table=name.table.lower())

@@ -1,7 +1,7 @@
 -- The catalog. Each statement is named by the line before it; parameters are bound.
 
 -- name: place_default_database
--- The store may be older than the warehouse it is used with.
+-- The store may be older than the warehouse that it is used with.
 INSERT INTO DBS (NAME, DB_LOCATION_URI, OWNER_NAME) VALUES (:name, :location, '')
 ON CONFLICT (NAME) DO UPDATE SET DB_LOCATION_URI = :location
 WHERE DBS.DB_LOCATION_URI = '';
@@ -155,7 +155,8 @@ UPDATE COMPLETED_COMPACTIONS SET CC_DATABASE = :new_database, CC_TABLE = :new_ta
 WHERE CC_DATABASE = :database AND CC_TABLE = :table;
 
 -- name: forget_partition_components
--- Open ones wait for their lock: they will write into the partition that comes.
+-- Not those of open transactions, which wait for their lock: they will write into the partition
+-- that takes this place.
 DELETE FROM TXN_COMPONENTS
 WHERE TC_DATABASE = :database AND TC_TABLE = :table AND TC_PARTITION = :partition
   AND TC_TXNID NOT IN (SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'o');

@@ -18,7 +18,10 @@ from acidsql.txn.state import (
 
 
 class RelationalCompactions(RelationalLocks):
-    """The verbs of `TxnManager` about compaction. An entry is locked before its transaction."""
+    """The verbs of `TxnManager` about compaction.
+
+    A verb locks the entry of the queue before the transaction of that entry.
+    """
 
     @writing(repeatable=False)
     def compact(
@@ -30,7 +33,7 @@ class RelationalCompactions(RelationalLocks):
         host: str = "",
     ) -> CompactionId:
         place = {"database": table.database, "table": table.table, "partition": partition}
-        # Locked first: of two requests for one place, the later one sees the other's entry.
+        # Locked first: of two requests for one place, the later one sees the entry of the other.
         compaction_id = CompactionId(self._sql.value("next_compaction_id_to_change"))
         unfinished = self._sql.value("unfinished_compaction", **place)
         if unfinished is not None:
@@ -68,7 +71,7 @@ class RelationalCompactions(RelationalLocks):
             txn_id=txn_id,
             highest_write_id=highest_write_id,
         )
-        # Without it the transaction, if aborted, would be forgotten before its files are gone.
+        # Without a component an aborted transaction would be forgotten before its files are gone.
         self._add_component(
             TxnComponent(
                 txn_id,
@@ -89,8 +92,8 @@ class RelationalCompactions(RelationalLocks):
         if entry.txn_id is None:
             raise TxnError(f"Compaction {compaction_id} has not recorded its transaction")
         self.commit_txn(entry.txn_id)
-        # Locked to the end: who opens later sees what was compacted, who opened before is waited
-        # for by the cleaner.
+        # Locked to the end: a transaction that opens later sees the compacted files. The cleaner
+        # waits for every transaction that opened before.
         next_txn_id = self._sql.value("next_txn_id_to_change")
         self._sql.run("compacted", id=compaction_id, next_txn_id=next_txn_id)
 

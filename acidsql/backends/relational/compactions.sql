@@ -42,8 +42,9 @@ SET CQ_STATE = 'r', CQ_COMMIT_TIME = :now_ms, CQ_NEXT_TXN_ID = :next_txn_id
 WHERE CQ_ID = :id;
 
 -- name: ready_to_clean
--- Every transaction that was open when the compaction committed has to have ended, and every one
--- that opened while such a one was open: a lazy read inside a transaction outlives it.
+-- Two kinds of transactions must have ended: those that were open when the compaction committed,
+-- and those that opened while one of the first kind was open. A lazy read inside a transaction
+-- outlives that transaction.
 SELECT CQ_ID FROM COMPACTION_QUEUE
 WHERE CQ_STATE = 'r' AND CQ_NEXT_TXN_ID <= COALESCE(
   (SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL),
@@ -65,7 +66,7 @@ FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
 DELETE FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
 
 -- name: trim_history
--- Those of one state, but for the last of each place.
+-- The old entries of one state, except the last ones of each place.
 DELETE FROM COMPLETED_COMPACTIONS
 WHERE CC_STATE = :state AND CC_END < :oldest_ms AND CC_ID NOT IN (
   SELECT CC_ID FROM (

@@ -1,4 +1,4 @@
-"""What the verbs need of a database, and how a verb becomes one store transaction."""
+"""The port of a database to the verbs, and how a verb becomes one store transaction."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Mode(Enum):
     """The way in which a store transaction runs beside others."""
 
     READING = auto()
-    """It changes nothing. All its queries see the same state, that of one moment."""
+    """It changes nothing. All its queries see the state of one moment."""
     WRITING = auto()
-    """Others write meanwhile. Queries whose names end in ``_to_change`` lock the rows they find."""
+    """Other store transactions write meanwhile. Queries named ``…_to_change`` lock their rows."""
     ALONE = auto()
     """No other store transaction writes meanwhile."""
 
 
 class Answer(Protocol):
-    """What a query answers: known at the end of its store transaction, or when it is read."""
+    """The answer of a query: known when it is read, and at the end of the store transaction."""
 
     def rows(self) -> list[Row]:
         """All rows."""
@@ -46,15 +46,15 @@ class Answer(Protocol):
 class SqlConnection(Protocol):
     """Named statements and store transactions of one database. Thread-safe.
 
-    Each statement belongs to the store transaction that its thread has begun. Whatever the database
-    refuses is raised as StorageError, at the latest at the end of the verb. ``:now_ms`` is the time
-    of the store, which all its users share. ``path`` names the database for people, without
-    credentials.
+    Each statement belongs to the store transaction that its thread has begun. Where the database
+    refuses a statement, StorageError is raised, at the latest at the end of the verb. ``:now_ms``
+    is the time of the store, which all its users share. ``path`` names the database for people,
+    without credentials.
 
-    What a store transaction answers outlives a loss of power, unless it runs with
-    ``durable=False``. Then others go on before its effect is on the disk, and ``sync`` or a later
-    store transaction puts it there. A client that can outlive the database gets no answer before
-    that in any case.
+    The answer of a store transaction outlives a loss of power, unless the store transaction runs
+    with ``durable=False``. Then other store transactions go on before its effect is on the disk.
+    ``sync`` or a later store transaction puts the effect there. A client that can outlive the
+    database gets no answer before that in any case.
     """
 
     @property
@@ -77,42 +77,45 @@ class SqlConnection(Protocol):
         ...
 
     def ask(self, query: str, /, **parameters: object) -> Answer:
-        """A named query whose answer is not needed at once, so that others may go with it."""
+        """A named query whose answer is read later, so that more statements may travel with it."""
         ...
 
     def transaction(self, mode: Mode) -> AbstractContextManager[None]:
-        """One store transaction for a block; inside another one of its thread, a part of that."""
+        """One store transaction for a block.
+
+        Inside another store transaction of its thread, the block becomes a part of that one.
+        """
         ...
 
     def carry_out(
         self, mode: Mode, work: Callable[[], T], *, repeatable: bool = True, durable: bool = True
     ) -> T:
-        """One store transaction for a piece of work, which is carried out again if it is known to
-        be undone.
+        """One store transaction for a piece of work.
 
-        ``repeatable``: it is also carried out again if the answer to the commit was lost, so that
-        it may be done twice.
+        The work is carried out again if the database is known to have undone it. ``repeatable``: it
+        is also carried out again if the answer to the commit was lost, so it may be done twice.
         """
         ...
 
     def sync(self) -> None:
-        """Wait until what this client's store transactions did is on the disk."""
+        """Wait until the effect of this client's store transactions is on the disk."""
         ...
 
     def await_release(self, lock_id: LockId, timeout_s: float) -> bool:
-        """Wait until a lock is gone, at most for ``timeout_s`` seconds; whether it is known to be
-        gone. Outside of every store transaction. Where the database tells nobody, the wait lasts
-        for the whole time.
+        """Wait until a lock is gone, at most for ``timeout_s`` seconds; whether it is known to be.
+
+        Called outside of every store transaction. Where the database does not tell that a lock has
+        gone, the wait lasts for the whole time.
         """
         ...
 
     def close(self) -> None:
-        """Release what is open. Idempotent."""
+        """Close the connections. Idempotent."""
         ...
 
 
 class OverSql:
-    """The base of what is made of verbs over a connection."""
+    """The base of classes whose verbs use a connection."""
 
     _sql: SqlConnection
 
@@ -121,7 +124,7 @@ S = TypeVar("S", bound=OverSql)
 
 
 class Way(Protocol):
-    """What makes a store transaction of a verb."""
+    """A decorator that makes a verb one store transaction."""
 
     def __call__(
         self, verb: Callable[Concatenate[S, P], T], /
@@ -139,7 +142,7 @@ def reading(*, durable: bool = True) -> Way:
 def writing(*, repeatable: bool = True, durable: bool = True) -> Way:
     """A verb that locks the rows by which it decides.
 
-    ``repeatable=False``: its caller has to know if the answer was lost.
+    ``repeatable=False``: the caller has to know if the answer was lost.
     """
     return _way(Mode.WRITING, repeatable=repeatable, durable=durable)
 
@@ -153,28 +156,28 @@ def alone(*, repeatable: bool = True) -> Way:
 
 
 _DAMAGE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError)
-"""What comes of rows that no verb of ours has written: UnicodeDecodeError, OverflowError, …"""
+"""Errors over rows that no verb has written: UnicodeDecodeError, OverflowError, …"""
 
 
 def undamaged(verb: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A verb that raises CorruptFileError for whatever its rows cannot be made into.
+    """A verb that raises CorruptFileError where its rows make no sense.
 
     `reading`, `writing` and `alone` include it. A verb that reads an answer after the end of its
     store transaction names it.
     """
 
     @wraps(verb)
-    def told(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+    def checked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return verb(self, *args, **kwargs)
         except _DAMAGE as error:
             raise CorruptFileError(
-                f"the transaction store {self._sql.path} holds what no store holds",
+                f"the transaction store {self._sql.path} has contents that no store can have",
                 detail=f"{type(error).__name__}: {error}.",
-                hint="It was damaged, or changed by something else. Restore it from a backup.",
+                hint="It was damaged, or changed by another program. Restore it from a backup.",
             ) from error
 
-    return told
+    return checked
 
 
 def _way(mode: Mode, *, repeatable: bool = True, durable: bool = True) -> Way:

@@ -36,7 +36,7 @@ from acidsql.txn.state import BEGUN_ANEW, lock_is_granted, no_such_lock, require
 
 @dataclass(slots=True)
 class _Request:
-    """What somebody wants to lock."""
+    """A request for locks, and the session that makes it."""
 
     components: Sequence[LockComponent]
     user: str
@@ -49,21 +49,21 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Inherited:
-    """An open transaction, and its latest lock request."""
+    """An open transaction whose locks pass to another one, and its latest lock request."""
 
     txn_id: TxnId
     lock_id: LockId | None
 
 
 _Answers = tuple[Answer, dict[TableName, Answer]]
-"""What was opened and asked for, and the write ids."""
+"""The transaction that was opened with its lock request, and the next write id of each table."""
 
 
 class RelationalLocks(RelationalTxns):
     """The verbs of `TxnManager` about locks.
 
-    The counter stays locked until a request is recorded. So whoever tries sees every request with a
-    smaller id, which is all it may have to wait for.
+    The counter stays locked until a request is recorded. So a request is compared with every
+    request that has a smaller id: only for those it may have to wait.
     """
 
     @undamaged
@@ -81,7 +81,7 @@ class RelationalLocks(RelationalTxns):
         request = _Request(components, user, host, agent_info, heir_of)
         answer, write_ids = self._open_and_ask(type, tables, request)
         [(txn_id, lock_id, state)] = answer.rows()
-        # Files will bear the ids, which must not be given out again while the files exist.
+        # The ids will be in names of files. They must not be given out again while the files exist.
         if tables or recorded_components(TxnId(0), components, {}):
             self._sql.sync()
         written = {table: WriteId(asked.value() - 1) for table, asked in write_ids.items()}
@@ -111,7 +111,10 @@ class RelationalLocks(RelationalTxns):
         return self._sql.ask("opened", lock_id=inherited and inherited.lock_id), write_ids
 
     def _inherited(self, txn_id: TxnId | None) -> _Inherited | None:
-        """A transaction, if it is open, with what there is to inherit of it. It stays locked."""
+        """The transaction and its latest lock request, or None unless it is open.
+
+        The row of the transaction stays locked.
+        """
         if txn_id is None:
             return None
         row = self._sql.ask("txn_to_change", txn_id=txn_id)
@@ -121,18 +124,18 @@ class RelationalLocks(RelationalTxns):
         return _Inherited(txn_id, lock_id) if is_open else None
 
     def _inherit(self, inherited: _Inherited, request: _Request) -> None:
-        who = {"user": request.user, "host": request.host, "agent_info": request.agent_info}
-        self._sql.run("pass_on_locks", txn_id=inherited.txn_id, **who)
+        owner = {"user": request.user, "host": request.host, "agent_info": request.agent_info}
+        self._sql.run("pass_on_locks", txn_id=inherited.txn_id, **owner)
         self._abort(inherited.txn_id, BEGUN_ANEW)
         if inherited.lock_id is not None:
             self._try(inherited.lock_id, self._locks(inherited.lock_id))
 
     def _give_up(self, request: _Request) -> None:
-        """Abort what an attempt whose answer was lost has opened: its locks would be in the way."""
-        # Whoever has the counter locked may be just that attempt.
+        """Abort what an attempt with a lost answer has opened: its locks would block this one."""
+        # That attempt may have the counter locked still.
         self._sql.run("next_txn_id_to_change")
-        who = {"user": request.user, "host": request.host, "agent_info": request.agent_info}
-        for (txn_id,) in self._sql.rows("txns_of_agent", **who):
+        owner = {"user": request.user, "host": request.host, "agent_info": request.agent_info}
+        for (txn_id,) in self._sql.rows("txns_of_agent", **owner):
             self._sql.run("txn_to_change", txn_id=txn_id)
             self._abort(TxnId(txn_id), "the answer was lost")
 
@@ -147,7 +150,7 @@ class RelationalLocks(RelationalTxns):
     ) -> LockResponse:
         request = _Request(components, user, host, agent_info)
         [(lock_id, state)] = self._request(txn_id, request).rows()
-        # The cleaner removes an aborted transaction's files by what is recorded here.
+        # The cleaner finds the files of an aborted transaction by the components recorded here.
         if recorded_components(txn_id, components, {}):
             self._sql.sync()
         return self._response(lock_id, state)
@@ -165,18 +168,20 @@ class RelationalLocks(RelationalTxns):
         return self._sql.ask("asked")
 
     def _response(self, lock_id: int, state: str) -> LockResponse:
-        """Whoever does not obviously get it is told by the rule whether and why."""
+        """The state of a request. If the SQL did not grant it, the rule decides and tells why."""
         response = LockResponse(LockId(lock_id), LockState(state))
         if response.state is LockState.WAITING:
-            # It is in the queue. Who waits asks again, is told what has become of it meanwhile, and
-            # is the only one who can withdraw it.
+            # The request is in the queue. Its session asks again, is told then what has become of
+            # the request, and is the only one that can withdraw it.
             with suppress(AcidSqlError):
                 return self._look_at_once(response.lock_id)
         return response
 
     def _ask_for(self, request: _Request, txn_id: TxnId | None) -> None:
-        """Record a request of a transaction, None is the newest one, and grant it if nobody is in
-        the way. The counter stays locked: so no earlier request is missing.
+        """Record a request of a transaction, and grant it if no other lock is in the way.
+
+        Without ``txn_id`` it is the newest transaction. The counter stays locked: so no earlier
+        request is missing.
         """
         self._sql.run("bump_next_lock_id")
         for number, component in enumerate(request.components, 1):
@@ -210,7 +215,10 @@ class RelationalLocks(RelationalTxns):
         return self._look(lock_id, is_alive=False)
 
     def _look(self, lock_id: LockId, *, is_alive: bool) -> LockResponse:
-        """Go by the rule. Under the transaction's lock: another thread may have tried as well."""
+        """The state of a request by the rule. ``is_alive``: the look is a heartbeat, too.
+
+        The row of the transaction is locked, since another thread may look at the request, too.
+        """
         owner = self._sql.ask("owner_to_change", lock_id=lock_id)
         head = self._sql.ask("lock_to_change", lock_id=lock_id)
         locks = self._sql.ask("locks", up_to=lock_id)
@@ -271,7 +279,8 @@ class RelationalLocks(RelationalTxns):
         self._sql.run("delete_locks", txn_id=txn_id, lock_id=lock_id)
 
     def resolve_deadlocks(self) -> list[TxnId]:
-        # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
+        # Each session that waits for a lock calls this often. So a look that keeps no other session
+        # waiting comes first.
         return self._resolve_deadlocks() if self._is_deadlocked() else []
 
     @reading(durable=False)

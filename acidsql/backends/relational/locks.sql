@@ -4,9 +4,9 @@
 UPDATE NEXT_LOCK_ID SET NL_NEXT = NL_NEXT + 1;
 
 -- name: insert_lock
--- Of the newest request, and of the newest transaction without an id. It waits if it may have to:
--- for the earlier locks of the types that its own waits for, where they meet. LIMIT has things
--- looked at once that are used twice.
+-- A lock of the newest request. Without :txn_id it belongs to the newest transaction. The lock
+-- waits if it may have to: if an earlier lock has one of the types in :waits_for and meets its
+-- place. LIMIT has a value computed once that is used twice.
 INSERT INTO HIVE_LOCKS
   (HL_LOCK_EXT_ID, HL_LOCK_INT_ID, HL_TXNID, HL_DB, HL_TABLE, HL_PARTITION, HL_LOCK_STATE,
    HL_LOCK_TYPE, HL_LAST_HEARTBEAT, HL_ACQUIRED_AT, HL_USER, HL_HOST, HL_AGENT_INFO)
@@ -38,7 +38,7 @@ WHERE HL_LOCK_EXT_ID = (SELECT NL_NEXT - 1 FROM NEXT_LOCK_ID) AND EXISTS (
 );
 
 -- name: asked
--- The newest request.
+-- The newest request and its state.
 SELECT NL_NEXT - 1,
   (SELECT MAX(HL_LOCK_STATE) FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = NL_NEXT - 1)
 FROM NEXT_LOCK_ID;
@@ -65,7 +65,7 @@ SET HL_LOCK_STATE = 'a', HL_ACQUIRED_AT = :now_ms,
 WHERE HL_LOCK_EXT_ID = :lock_id;
 
 -- name: block_lock
--- One component names its blocker; the others forget theirs.
+-- One component names its blocker. The other components of the request forget theirs.
 UPDATE HIVE_LOCKS
 SET HL_BLOCKEDBY_EXT_ID = CASE HL_LOCK_INT_ID WHEN :internal_id THEN CAST(:by_lock_id AS BIGINT) END,
   HL_BLOCKEDBY_INT_ID =
@@ -76,7 +76,7 @@ WHERE HL_LOCK_EXT_ID = :lock_id;
 SELECT MAX(HL_LOCK_EXT_ID) FROM HIVE_LOCKS WHERE HL_TXNID = :txn_id;
 
 -- name: pass_on_locks
--- To the newest transaction.
+-- The locks of a transaction become the locks of the newest transaction.
 UPDATE HIVE_LOCKS
 SET HL_TXNID = (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID), HL_USER = :user, HL_HOST = :host,
   HL_AGENT_INFO = :agent_info

@@ -14,7 +14,7 @@ _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 
 def parse_queries(text: str) -> dict[str, str]:
-    r"""Name → statement; what stands before the first name is the file's own comment.
+    r"""Name → statement. The text before the first name is a comment on the file.
 
     >>> parse_queries("-- name: one\nSELECT 1;\n")
     {'one': 'SELECT 1;'}
@@ -29,7 +29,7 @@ def parse_queries(text: str) -> dict[str, str]:
 
 @cache
 def load_queries(dialect: str) -> dict[str, str]:
-    """Every named statement: those all databases share, and those in ``dialect.sql`` of a package.
+    """Every named statement: the shared ones, and the ones in ``dialect.sql`` of a package.
 
     Parameters are written ``:name``. ``:now_ms`` is the time of the database, unless a value is
     bound there.
@@ -43,7 +43,10 @@ def load_queries(dialect: str) -> dict[str, str]:
 
 
 def load_migrations(dialect: str) -> list[tuple[int, list[str]]]:
-    """(schema version, its statements) of a package, ascending; the version is a file's number."""
+    """(schema version, its statements) of a package, ascending.
+
+    The version is the number in the name of the file.
+    """
     found = [
         (int(entry.name.split("_")[0]), list(split_statements(entry.read_text("utf-8"))))
         for entry in files(dialect).joinpath("migrations").iterdir()

@@ -1,4 +1,4 @@
-"""Rows of the transaction tables as entities, and entities as what a statement binds."""
+"""Entities from rows of the transaction tables, and parameters from entities."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def component_of(row: Row) -> TxnComponent:
 
 
 def place_of(component: TxnComponent) -> dict[str, str | None]:
-    """What a statement binds of a component, besides its ids."""
+    """The parameters that a statement binds for a component, except its ids."""
     return {
         "database": component.database,
         "table": component.table,

@@ -16,10 +16,10 @@ from acidsql.txn.policy import TxnPolicy
 
 
 class RelationalStore(RelationalCompactions, RelationalCatalog):
-    """Catalog and transaction manager over a connection, which it owns.
+    """Catalog and transaction manager over a connection, which the store owns and closes.
 
-    ``warehouse`` becomes the location of the default database when the store does not have one
-    yet. Raises StorageError, from every verb, with the store's place in it.
+    ``warehouse`` becomes the location of the default database if the default database has none yet.
+    Every verb may raise StorageError, which names the store.
     """
 
     def __init__(
@@ -52,6 +52,6 @@ class RelationalStore(RelationalCompactions, RelationalCatalog):
                 yield
                 self.commit_txn(txn_id, reached, written)
         except WriteConflictError as conflict:
-            # What the block did is undone, and the abort with it.
+            # The changes of the block are undone, and so is the abort.
             self.abort_txn(txn_id, conflict.message)
             raise

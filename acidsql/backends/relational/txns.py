@@ -37,9 +37,10 @@ from acidsql.txn.state import TIMED_OUT, batch_size, require_reach
 class RelationalTxns(RelationalWriteIds):
     """The verbs of `TxnManager` about transactions.
 
-    Where several processes write at once, a verb first locks its transaction's row, so that of
-    commit, abort and time-out one comes first. Next it locks the counter it takes an id from, until
-    its end: so ids become visible in their order, and no snapshot misses one below its mark.
+    Where several processes write at once, a verb first locks the row of its transaction: so of
+    commit, abort and time-out one comes first. Next the verb locks the counter that it takes an id
+    from, until its own end: so ids become visible in their order, and no snapshot misses an id
+    below its high watermark.
     """
 
     _policy: TxnPolicy
@@ -62,12 +63,12 @@ class RelationalTxns(RelationalWriteIds):
         return self._sql.ask("next_txn_id")
 
     def _open(self, count: int, user: str, host: str, type: TxnType) -> None:
-        """New ones, of which nobody knows the ids yet. The counter stays locked."""
+        """Insert transactions whose ids are not known here yet. The counter stays locked."""
         self._open_count.require_room(count, lambda: self._sql.value("count_open"))
         self._sql.run("bump_next_txn_id", count=count)
-        who = {"user": user, "host": host, "type": type.value}
+        owner = {"user": user, "host": host, "type": type.value}
         for back in range(count, 0, -1):
-            self._sql.run("insert_txn", back=back, **who)
+            self._sql.run("insert_txn", back=back, **owner)
         for back in range(count, 0, -1):
             self._sql.run("insert_min_history", back=back)
 
@@ -91,7 +92,7 @@ class RelationalTxns(RelationalWriteIds):
         if self._commit_unrivalled(txn_id, reached, written).value() == TxnState.COMMITTED.value:
             return
         conflict = self._commit(txn_id, written)
-        # Raised outside, so that the abort it tells of is kept.
+        # Raised after the store transaction: the abort that the error reports is kept.
         if conflict is not None:
             raise conflict.error(self._winner(conflict))
 
@@ -103,13 +104,13 @@ class RelationalTxns(RelationalWriteIds):
     def _commit_unrivalled(
         self, txn_id: TxnId, reached: Sequence[Reached], written: Sequence[Written]
     ) -> Answer:
-        """Commit if that is all there is to it; the state then. Everything goes in one go."""
-        # First of all: what others add to the transaction is there by then, or comes too late.
+        """Commit, unless a rival may have won; the state afterwards. All is sent in one batch."""
+        # First of all: a component that another session adds is there by then, or is too late.
         self._sql.run("txn_to_change", txn_id=txn_id)
         for r in reached:
             self._reach(txn_id, r.write_id, r.table, r.partitions, r.operation)
-        # Locked to the end, if anything is changed: such commits are numbered and compared one
-        # after the other, and who opens later begins after this one.
+        # Locked to the end, if the transaction changes rows: such commits are numbered and compared
+        # one after the other, and a transaction that opens later begins after this commit.
         self._sql.run("next_txn_id_of_change", txn_id=txn_id)
         self._sql.run("commit_unrivalled", txn_id=txn_id, writing=TxnType.DEFAULT.value)
         self._complete(txn_id, written)
@@ -117,7 +118,7 @@ class RelationalTxns(RelationalWriteIds):
 
     @writing(repeatable=False)
     def _commit(self, txn_id: TxnId, written: Sequence[Written]) -> Conflict | None:
-        """Commit one that may have lost. Its components are recorded."""
+        """Commit a transaction that may have lost. Its components are recorded already."""
         known = self._sql.ask("txn_to_change", txn_id=txn_id)
         components = self._sql.ask("components", txn_id=txn_id)
         next_txn_id = self._sql.ask("next_txn_id_of_change", txn_id=txn_id)
@@ -169,7 +170,7 @@ class RelationalTxns(RelationalWriteIds):
     @writing()
     def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
         aborted = []
-        # In one order everywhere, so that two who abort the same ones do not wait for each other.
+        # In one order everywhere: two sessions that abort the same ones do not wait in a circle.
         for txn_id in sorted(set(txn_ids)):
             txn = self._txn("txn_to_change", txn_id)
             if txn is not None and txn.state is TxnState.OPEN:
@@ -219,7 +220,8 @@ class RelationalTxns(RelationalWriteIds):
         return winner and winner.known_as(self._txn("txn", winner.txn_id))
 
     def time_out_txns(self) -> list[TxnId]:
-        # Whoever waits for a lock asks all the time: nobody is kept waiting for nothing.
+        # Each session that waits for a lock calls this often. So a look that keeps no other session
+        # waiting comes first.
         return self._time_out() if self._is_late() else []
 
     @reading(durable=False)
@@ -277,10 +279,10 @@ class RelationalTxns(RelationalWriteIds):
         return maybe_txn(self._sql.row(query, txn_id=txn_id))
 
     def _require_open(self, txn_id: TxnId) -> Txn:
-        """The transaction, locked to the end of the verb."""
+        """The open transaction. Its row stays locked to the end of the verb."""
         return require_txn(txn_id, self._sql.row("txn_to_change", txn_id=txn_id))
 
     @staticmethod
     def _rivals(since: Answer) -> list[WriteSetEntry]:
-        """What a transaction may lose to."""
+        """The entries of the write set that a transaction may lose to."""
         return [write_set_entry_of(row) for row in since.rows()]

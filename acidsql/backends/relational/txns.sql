@@ -24,21 +24,21 @@ SELECT COUNT(*) FROM TXNS WHERE TXN_STATE = 'o';
 SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o';
 
 -- name: insert_txn
--- The one that many before the next one; the counter is locked.
+-- The transaction that stands :back ids before the next one. The counter is locked.
 INSERT INTO TXNS (TXN_ID, TXN_STATE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_TYPE)
 SELECT NTXN_NEXT - CAST(:back AS BIGINT), 'o', NOW_MS, NOW_MS, CAST(:user AS TEXT),
   CAST(:host AS TEXT), CAST(:type AS BIGINT)
 FROM NEXT_TXN_ID, (SELECT :now_ms AS NOW_MS LIMIT 1) AS CLOCK;
 
 -- name: insert_min_history
--- For a transaction that is open, so there is one.
+-- For a transaction that is open: so the least open transaction exists.
 INSERT INTO MIN_HISTORY_LEVEL (MHL_TXNID, MHL_MIN_OPEN_TXNID)
 SELECT NTXN_NEXT - CAST(:back AS BIGINT), (SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o')
 FROM NEXT_TXN_ID;
 
 -- name: opened
--- The newest transaction and lock request, which are one's own while the counters are locked; or the
--- request that it has inherited.
+-- The newest transaction and the newest lock request, or the request that the transaction has
+-- inherited. While the counters are locked, the newest ones belong to this store transaction.
 SELECT NTXN_NEXT - 1, LOCK_ID,
   (SELECT MAX(HL_LOCK_STATE) FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = LOCK_ID)
 FROM NEXT_TXN_ID, (
@@ -70,7 +70,7 @@ UPDATE TXNS SET TXN_STATE = 'c', TXN_LAST_HEARTBEAT = :now_ms
 WHERE TXN_ID = :txn_id AND TXN_STATE = 'o';
 
 -- name: commit_unrivalled
--- Unless somebody has changed one of the places meanwhile.
+-- Unless another transaction has changed one of the places meanwhile.
 UPDATE TXNS SET TXN_STATE = 'c', TXN_LAST_HEARTBEAT = :now_ms
 WHERE TXN_ID = :txn_id AND TXN_STATE = 'o' AND NOT EXISTS (
   SELECT 1 FROM TXN_COMPONENTS JOIN WRITE_SET ON WS_COMMIT_ID >= :txn_id AND WS_TXNID <> :txn_id
@@ -129,7 +129,7 @@ WHERE NOT EXISTS (
 ) AND EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
 -- name: insert_component_of_newest
--- With its write id in the table that it has one in.
+-- With a write id if :written names the table, in which the newest transaction has one.
 INSERT INTO TXN_COMPONENTS
   (TC_TXNID, TC_DATABASE, TC_TABLE, TC_PARTITION, TC_OPERATION_TYPE, TC_WRITEID)
 VALUES (
@@ -144,7 +144,7 @@ WHERE TC_TXNID = :txn_id AND TC_DATABASE = :database AND TC_TABLE = :table AND T
   AND EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
 -- name: locked_places
--- What a transaction has locked against other changes.
+-- The places that a transaction has locked against other changes.
 SELECT HL_DB, HL_TABLE, HL_PARTITION FROM HIVE_LOCKS
 WHERE HL_TXNID = :txn_id AND HL_LOCK_TYPE <> :shared;
 
@@ -187,12 +187,12 @@ WHERE TC_TXNID = :txn_id
   AND EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'c');
 
 -- name: write_set_since
--- What committed after a transaction had opened.
+-- The changes that were committed after a transaction had opened.
 SELECT WS_DATABASE, WS_TABLE, WS_PARTITION, WS_TXNID, WS_COMMIT_ID, WS_OPERATION_TYPE
 FROM WRITE_SET WHERE WS_COMMIT_ID >= :txn_id AND WS_TXNID <> :txn_id;
 
 -- name: insert_write_set
--- Several write ids may stand for one place after a drop; the write set knows places.
+-- After a drop several write ids may stand for one place. The write set has each place once.
 INSERT INTO WRITE_SET
   (WS_DATABASE, WS_TABLE, WS_PARTITION, WS_TXNID, WS_COMMIT_ID, WS_OPERATION_TYPE)
 SELECT DISTINCT TC_DATABASE, TC_TABLE, TC_PARTITION, TC_TXNID,
@@ -233,7 +233,8 @@ WHERE T2W_TXNID < :floor AND NOT EXISTS (
 );
 
 -- name: trim_completed_components
--- That a place was written to is known by its last write, and by the last one with a directory.
+-- Two rows say that a place was written to: its last write, and its last write that left a
+-- directory.
 DELETE FROM COMPLETED_TXN_COMPONENTS
 WHERE EXISTS (
   SELECT 1 FROM (

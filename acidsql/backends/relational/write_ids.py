@@ -24,7 +24,7 @@ class RelationalWriteIds(OverSql):
 
     @reading(durable=False)
     def _allocated(self, txn_id: TxnId, table: TableName) -> int | None:
-        """The write id that a transaction was given earlier, and told of; None if it has ended."""
+        """The write id that an open transaction was given and told earlier, or None."""
         place = {"database": table.database, "table": table.table}
         known: int | None = self._sql.value("write_id_of_open", txn_id=txn_id, **place)
         return known
@@ -41,7 +41,10 @@ class RelationalWriteIds(OverSql):
         return WriteId(self._new_write_id(table, txn_id).value() - 1)
 
     def _new_write_id(self, table: TableName, txn_id: TxnId | None) -> Answer:
-        """The one after it. Counted first: that locks the row, be it new."""
+        """Allocate a write id; the answer is the id after it.
+
+        The counter is raised first. That locks its row, even one that is new.
+        """
         place = {"database": table.database, "table": table.table}
         self._sql.run("bump_next_write_id", **place)
         self._sql.run("insert_write_id", txn_id=txn_id, **place)
@@ -61,13 +64,16 @@ class RelationalWriteIds(OverSql):
         }
 
     def _given_out(self, table: TableName) -> tuple[WriteId, list[WriteId]]:
-        """The table's next write id, and those that left a directory in the table itself."""
+        """The table's next write id, and the ones that left a directory in the table itself."""
         rows = self._sql.rows("given_out", database=table.database, table=table.table)
         next_write_id = WriteId(rows[0][0] if rows else 1)
         return next_write_id, [WriteId(written) for _, written in rows if written is not None]
 
     def _write_ids(self, table: TableName, txns: ValidTxnList) -> dict[TxnId, WriteId]:
-        """Those of a table that a snapshot depends on: the highest one, and what it may hide."""
+        """The write ids that a table's snapshot depends on.
+
+        They are the highest one, and those that the snapshot may hide.
+        """
         place = {"database": table.database, "table": table.table}
         mark = txns.high_watermark
         found = [

@@ -17,7 +17,8 @@ SELECT T2W_TXNID, T2W_WRITEID FROM TXN_TO_WRITE_ID
 WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_TXNID > :high_watermark;
 
 -- name: highest_write_id
--- From the highest one on, until one is found: the plus keeps databases from going by transactions.
+-- Downwards from the highest write id, until one is found. The plus keeps databases from
+-- looking by transaction.
 SELECT T2W_TXNID, T2W_WRITEID FROM TXN_TO_WRITE_ID
 WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND +T2W_TXNID <= :high_watermark
 ORDER BY T2W_DATABASE DESC, T2W_TABLE DESC, T2W_WRITEID DESC LIMIT 1;
@@ -32,7 +33,8 @@ WHERE T2W_DATABASE = :database AND T2W_TABLE = :table AND T2W_WRITEID = :write_i
 SELECT NWI_NEXT FROM NEXT_WRITE_ID WHERE NWI_DATABASE = :database AND NWI_TABLE = :table;
 
 -- name: given_out
--- With the writes into the table itself that left a directory: one query for what a snapshot needs.
+-- One query for a snapshot: the counter, and the writes into the table itself that left a
+-- directory.
 SELECT NWI_NEXT, CTC_WRITEID FROM NEXT_WRITE_ID
 LEFT JOIN COMPLETED_TXN_COMPONENTS
   ON CTC_DATABASE = NWI_DATABASE AND CTC_TABLE = NWI_TABLE AND CTC_PARTITION IS NULL
@@ -50,7 +52,7 @@ ON CONFLICT (NWI_DATABASE, NWI_TABLE) DO UPDATE SET NWI_NEXT = :next
 WHERE NEXT_WRITE_ID.NWI_NEXT < :next;
 
 -- name: insert_write_id
--- The last one counted, of the newest transaction without an id.
+-- The last write id counted. Without :txn_id it belongs to the newest transaction.
 INSERT INTO TXN_TO_WRITE_ID (T2W_DATABASE, T2W_TABLE, T2W_TXNID, T2W_WRITEID)
 SELECT NWI_DATABASE, NWI_TABLE,
   COALESCE(CAST(:txn_id AS BIGINT), (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)), NWI_NEXT - 1

@@ -1,4 +1,4 @@
-"""One SQLite file: connection, store transactions, schema version, errors in our words."""
+"""One SQLite file: connection, store transactions, schema version, errors of acidsql."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 class _Fetched:
-    """What a query has answered."""
+    """The answer of a query."""
 
     __slots__ = ("_rows",)
 
@@ -59,17 +59,18 @@ class _Fetched:
 class SqliteFile:
     """The `SqlConnection` to a file: one for all threads of this process, one verb at a time.
 
-    Other processes open their own. Verbs are short, so waiting for each other costs little, and
-    nothing is left behind in threads that have ended.
+    Other processes have their own connections. Verbs are short, so threads that wait for each other
+    wait little. A thread that ends leaves no connection behind.
 
-    SQLite does not sync its log at a commit here: this is done when the file is free again for
-    others, and before the verb answers. So what was answered survives the loss of power, and all
-    that came before it in the log. A verb that reads what is not synced yet syncs it before it
-    answers. What a verb did that is not durable survives the end of a process, as the log is the
-    operating system's then.
+    SQLite does not sync its log at a commit here. The log is synced when the file is free again for
+    other processes, and before the verb answers. So an answer survives a loss of power, and so does
+    all that came before it in the log. A verb that reads what is not synced yet syncs the log
+    before it answers. The effect of a verb that is not durable survives the end of the process,
+    because the operating system has the log then.
 
-    A file that could not be opened for writing is opened anew for each store transaction: one that
-    reads looks at it as it is, one that writes tries to open it as usual from then on.
+    A file that could not be opened for writing is opened anew for each store transaction. A store
+    transaction that reads takes the file as it is. One that writes tries to open the file for
+    writing, for all that follow.
     """
 
     def __init__(
@@ -88,12 +89,12 @@ class SqliteFile:
         self._guard = threading.RLock()
         self._depth = 0
         self._is_fixed = False
-        """Whether the store transaction has its state, or the write lock: it waits for nobody."""
+        """Whether the store transaction has its snapshot or the write lock: then it never waits."""
         self._log: Log | None = None
         self._commits = self._synced_commits = 0
-        """Of this connection, those that are synced before they are answered."""
+        """Numbers of this connection's durable commits: all of them, and those that are synced."""
         self._synced_version = -1
-        """What others had committed, as SQLite numbers it, when the log was synced last."""
+        """SQLite's number for the commits of other connections, when the log was synced last."""
         self._connection: sqlite3.Connection | None = None
         self._refusal: StoreNotWritableError | None = None
         """Why the file is not open for writing."""
@@ -107,7 +108,7 @@ class SqliteFile:
 
     @property
     def is_new(self) -> bool:
-        """Whether there was no store before."""
+        """Whether this connection has made the store."""
         return self._file.is_new
 
     # -- statements -----------------------------------------------------------------------------
@@ -142,9 +143,10 @@ class SqliteFile:
         statement: str,
         parameters: Mapping[str, object] = _NOTHING,
     ) -> sqlite3.Cursor:
-        """Carry out a statement, again and again while others keep the file locked.
+        """Carry out a statement, again and again while another process keeps the file locked.
 
-        Of SQLite's own pauses the longest is a tenth of a second, in which many come and go.
+        SQLite's own pauses are not used: they last up to a tenth of a second, and many store
+        transactions come and go in that time.
         """
         pause_s, longest_s = _RETRY_S
         until_s = None
@@ -164,7 +166,7 @@ class SqliteFile:
     def carry_out(
         self, mode: Mode, work: Callable[[], T], *, repeatable: bool = True, durable: bool = True
     ) -> T:
-        # The answer of a file is not lost.
+        # ``repeatable`` does not matter: the answer of a file is not lost.
         until_s = time.monotonic() + self._busy_timeout_s
         while True:
             try:
@@ -202,11 +204,11 @@ class SqliteFile:
                     connection.execute("ROLLBACK")
                 if not isinstance(error, AcidSqlError):
                     raise
-                # An answer as well: "already committed" has to be true for good.
+                # An error is an answer, too: "already committed" has to survive a loss of power.
                 refusal = error
             finally:
                 self._depth -= 1
-            # What is answered is in the file that others use.
+            # The answer has to come from the file that other processes use.
             self._file.require_same()
             self._commits += durable and not reads
             commits, log = self._commits, self._open_log()
@@ -221,8 +223,9 @@ class SqliteFile:
         return int(version)
 
     def _is_unsynced(self, version: int | None) -> bool:
-        """Whether what the answer rests on may not be on the disk yet: what it wrote, or has seen
-        at ``version``.
+        """Whether changes that the answer depends on may not be on the disk yet.
+
+        Without ``version`` the store transaction wrote. Otherwise it read the file at that version.
         """
         if version is None:
             return True
@@ -254,7 +257,10 @@ class SqliteFile:
     # -- a file that cannot be written to -------------------------------------------------------
 
     def _must_read_still(self, mode: Mode) -> bool:
-        """Whether the file is not open. StoreNotWritableError if it cannot be for who writes."""
+        """Whether the file is opened for this store transaction only.
+
+        StoreNotWritableError if the store transaction writes, and the file cannot be written to.
+        """
         if self._refusal is None or mode is Mode.READING:
             return self._refusal is not None
         self._file.require_there()
@@ -265,7 +271,7 @@ class SqliteFile:
 
     @contextmanager
     def _still(self, *, durable: bool = True) -> Iterator[None]:
-        """A store transaction that reads, of a file that others may write to."""
+        """A store transaction that reads a file which other processes may write to."""
         self._file.require_same()
         path = self._file.real_path
         try:
@@ -280,7 +286,7 @@ class SqliteFile:
         self._file.require_same()
 
     def _require_readable(self, refusal: StoreNotWritableError) -> None:
-        """Raise unless the store is whole, and nothing has to be written before it is read."""
+        """Raise unless the store is whole, and nothing has to be written to it before a read."""
         newest = load_migrations(_DIALECT)[-1][0]
         with self._still():
             connection = self._open()
@@ -322,7 +328,7 @@ class SqliteFile:
         return self._log
 
     def _make(self, path: str) -> None:
-        """A store without anything in it."""
+        """Write an empty store."""
         try:
             self._connect(path).close()
         except sqlite3.OperationalError as error:
@@ -334,7 +340,7 @@ class SqliteFile:
             ) from error
 
     def _open_for_writing(self) -> StoreNotWritableError | None:
-        """Connect; or else what those are told who write."""
+        """Connect. If that is refused, the answer is the error for verbs that write."""
         refusal = read_only(self._file.real_path)
         if refusal is not None:
             return refusal
@@ -368,7 +374,7 @@ class SqliteFile:
         return connection
 
     def _require_whole(self, connection: sqlite3.Connection) -> None:
-        """SQLite finds pages that do not fit together, and values that no row may have."""
+        """Raise if SQLite finds pages that do not fit together, or values that no row may have."""
         if self._file.size > _LARGEST_CHECKED:
             return
         (found,) = self._patiently(connection, "PRAGMA quick_check(1)").fetchone()
@@ -412,7 +418,7 @@ class SqliteFile:
         try:
             yield
         except UnicodeDecodeError as error:
-            # Of a message of SQLite that quotes what the file holds.
+            # A message of SQLite may quote damaged text of the file.
             raise damaged(self.path, f"{error}.") from error
         except sqlite3.Error as error:
             raise self._storage_error(error) from error

@@ -1,6 +1,6 @@
--- What SQLite says in its own way. Each statement is named by the line before it. A writer holds
--- the lock of the whole file, so what is read to be changed needs no lock of its own. The clock goes
--- without 'subsec', which SQLite knows from 3.42 on only.
+-- The statements that SQLite words in its own way. Each statement is named by the line before it. A
+-- writer holds the lock of the whole file, so a row that will be changed needs no lock of its own.
+-- The clock does without 'subsec', which SQLite has only since 3.42.
 
 -- name: clock
 SELECT CAST(ROUND((julianday('now') - 2440587.5) * 86400000) AS INTEGER);

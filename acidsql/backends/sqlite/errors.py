@@ -1,4 +1,4 @@
-"""What SQLite raises, in our words, and why a file cannot be written to."""
+"""Errors of acidsql for SQLite's errors, and why a file cannot be written to."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _WRITE_ERRORS = (
     "SQLITE_IOERR_TRUNCATE",
 )
 _LEAST_ROOM = 64 << 10
-"""Less room than this, in bytes, is none: the index of a log alone takes half of it."""
+"""With less room than this, in bytes, a disk is full: the index of a log takes half of it."""
 _HINT_RIGHTS = "Look for a full disk or quota, and for rights on the file and its directory."
-_HINT_READ_ONLY = "Reads go on. Who writes needs rights on the file and its directory."
+_HINT_READ_ONLY = "Reads go on. A write needs rights on the file and its directory."
 FREE_SPACE = "Free some space."
 
 
 def storage_error(error: sqlite3.Error, path: str, *, busy_timeout_s: float) -> StorageError:
-    """What an error of SQLite means for the store of a path."""
+    """The error of acidsql for an error that SQLite raised over a store."""
     if is_busy(error):
         return StorageError(
             f"the transaction store {path} is busy",
@@ -40,7 +40,7 @@ def storage_error(error: sqlite3.Error, path: str, *, busy_timeout_s: float) -> 
 
 
 def damaged(path: str, detail: str) -> CorruptFileError:
-    """A store whose bytes make no sense."""
+    """The error for a store whose bytes make no sense."""
     return CorruptFileError(
         f"the transaction store {path} is damaged",
         detail=detail,
@@ -49,7 +49,7 @@ def damaged(path: str, detail: str) -> CorruptFileError:
 
 
 def read_only(path: str) -> StoreNotWritableError | None:
-    """What who writes is told of a file that this process may only read."""
+    """The error of a write if this process may only read the file, or None."""
     if os.statvfs(path).f_flag & os.ST_RDONLY:
         return _is_read_only(path, "Its file system is mounted read-only.")
     if not _is_writable(path):
@@ -58,13 +58,13 @@ def read_only(path: str) -> StoreNotWritableError | None:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether others had the file locked."""
+    """Whether SQLite gave up because another connection had the file locked."""
     text = str(error)
     return isinstance(error, sqlite3.OperationalError) and ("locked" in text or "busy" in text)
 
 
 def lacks_room(error: sqlite3.Error, path: str) -> bool:
-    """Whether there is no room left; SQLite does not say so of all that it makes."""
+    """Whether the disk is full. SQLite does not say so for each kind of file that it makes."""
     if not isinstance(error, sqlite3.OperationalError):
         return False
     if "is full" in str(error):
@@ -75,7 +75,7 @@ def lacks_room(error: sqlite3.Error, path: str) -> bool:
 
 
 def _refusal(error: sqlite3.Error, path: str) -> StoreNotWritableError | None:
-    """The error of a write that was refused."""
+    """The error of a write that the system refused, or None if it refused none."""
     said = f"{error} ({_name_of(error)})."
     if lacks_room(error, path):
         return StoreNotWritableError(
@@ -109,7 +109,7 @@ def _is_writable(path: str) -> bool:
 
 
 def _may_be_refused(error: sqlite3.Error) -> bool:
-    """Whether it may be a refused write. Python 3.10 does not tell which I/O error it was."""
+    """Whether a write may have been refused. Python 3.10 does not say which I/O error it was."""
     text = str(error)
     return _is_not_writable(error) or "disk I/O error" in text or "unable to open" in text
 

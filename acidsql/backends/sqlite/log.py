@@ -15,16 +15,16 @@ def _open(path: str) -> int:
     except OSError as error:
         if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
             raise
-        # What others write to and this process may only read can be synced, too.
+        # A file that this process may only read, and other processes write to, can be synced, too.
         return os.open(path, os.O_RDONLY | inherit_not)
 
 
 class Log:
-    """What others wrote to the log is synced with it, so that many commits may share one sync.
+    """The log file. One sync covers the commits of all processes, so many commits may share it.
 
-    SQLite takes no lock on this file, so that opening and closing it releases none. It stays the
-    same file while a connection to the database is open. What a checkpoint has moved out of it was
-    synced by that. After an error nothing is sure any more: every later sync fails as well.
+    SQLite takes no lock on the log, so opening and closing the log releases no lock. The log stays
+    the same file while a connection to the database is open. A checkpoint syncs what it moves out
+    of the log. After an error nothing is sure any more: every later sync fails as well.
     """
 
     def __init__(self, path: str) -> None:
@@ -32,17 +32,17 @@ class Log:
         self._error: OSError | None = None
 
     def sync(self) -> None:
-        """Wait until all that was written before is on the disk. OSError."""
+        """Wait until all that was written to the log before is on the disk. OSError."""
         if self._error is not None:
             raise self._error
         try:
             _sync_data(self._descriptor)
         except OSError as error:
-            # The system forgets what it has told once; the pages may be lost all the same.
+            # The system reports the error once. The pages may be lost nevertheless.
             self._error = error
             raise
 
     def __del__(self) -> None:
-        # Not before the last thread that syncs is done with it.
+        # Closed here: by then no thread syncs the log any more.
         if hasattr(self, "_descriptor"):
             os.close(self._descriptor)

@@ -1,10 +1,15 @@
 """A store that this process cannot write to, read without a trace.
 
-Others may write to it all the same: a mount that is read-only here may be writable elsewhere. If it
-has a log SQLite reads it as ever, by the index and the locks of the log where others have it open,
-else by an index of its own, which keeps them from writing the log back. Without a log the file is
-all there is, and no side file can be made to lock it by; SQLite is told that it is immutable, and
-here it is compared with what it was.
+Other processes may write to the store all the same: a mount that is read-only here may be writable
+elsewhere. There are two cases.
+
+With a log, SQLite reads the store as usual. Where other processes have the log open, SQLite uses
+their index and locks. Otherwise it uses an index of its own, which keeps other processes from
+writing the log back.
+
+Without a log, the file is the whole store, and no side file can be made to lock it. SQLite is told
+that the file is immutable. After the reading, this module compares the file's state with its state
+before.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from acidsql.errors import StorageError
 
 _GRAIN_NS = 20_000_000
 _COARSE_GRAIN_NS = 2_000_000_000
-"""How far apart two changes have to be to have two times: some file systems know whole seconds."""
+"""Two changes this far apart have different times. Some file systems have whole seconds only."""
 _PATIENCE_S = 0.5
 """How long another process may take to open its log, or to close it."""
 
@@ -30,7 +35,7 @@ _State = tuple[int, int, int, int]
 
 
 class ChangedMeanwhileError(StorageError):
-    """The file is another one than when the reading began: whatever was read is worth nothing."""
+    """The file changed after the reading began, so the rows that were read may be wrong."""
 
     def __init__(self, path: str) -> None:
         super().__init__(
@@ -43,14 +48,14 @@ class ChangedMeanwhileError(StorageError):
 @contextmanager
 def at_one_moment(path: str, busy_timeout_s: float) -> Iterator[sqlite3.Connection]:
     """A connection whose reads in a block are of one moment, or end as ChangedMeanwhileError."""
-    # Before the log is looked for: from then on the file is not changed without one.
+    # Taken before the log is looked for: from then on the file does not change without a log.
     before = _settled(path, time.monotonic() + busy_timeout_s)
     connection, immutable = connect_for_reading(path, busy_timeout_s)
     try:
         with closing(connection):
             yield connection
     except Exception as error:
-        # It may come of pages that do not belong together.
+        # The error may come from pages that do not belong together.
         if immutable and _state(path) != before:
             raise ChangedMeanwhileError(path) from error
         raise
@@ -61,8 +66,8 @@ def at_one_moment(path: str, busy_timeout_s: float) -> Iterator[sqlite3.Connecti
 def connect_for_reading(path: str, busy_timeout_s: float) -> tuple[sqlite3.Connection, bool]:
     """A connection in a transaction that reads, and whether the file was taken for immutable.
 
-    StorageError if there is a log that cannot be read. What looks like that may be another process
-    which makes the index of the log, or removes both.
+    StorageError if there is a log that cannot be read. The log is tried again for a while: another
+    process may be making the index of the log, or removing both.
     """
     until_s = time.monotonic() + _PATIENCE_S
     while True:
@@ -106,7 +111,7 @@ def _settled(path: str, until_s: float) -> _State:
 
 
 def _state(path: str) -> _State:
-    """What is another one as soon as somebody has written to the file."""
+    """A value that differs as soon as a process has written to the file."""
     try:
         found = os.stat(path)
     except OSError as error:
@@ -124,7 +129,7 @@ def _size(path: str) -> int:
 
 
 def _no_log(error: sqlite3.Error, path: str) -> StorageError:
-    """What was committed last is in the log alone: without it, others would be read than are."""
+    """The error for an unreadable log. Without the log, a read would miss the last commits."""
     if lacks_room(error, path):
         why = "the disk is full"
     elif read_only(path) is not None:

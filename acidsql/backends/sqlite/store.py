@@ -12,8 +12,8 @@ from acidsql.txn.policy import TxnPolicy
 class SqliteStore(RelationalStore):
     """Catalog and transaction manager in one SQLite file, shared by threads and processes.
 
-    ``path`` is made if there is no file, unless ``must_exist``: then MissingFileError; ``is_new``
-    says so. ``clock_ms`` replaces SQLite's clock, in tests.
+    If ``path`` has no file, one is made and ``is_new`` is true. With ``must_exist`` it is a
+    MissingFileError instead. In tests, ``clock_ms`` replaces SQLite's clock.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The file of a store: how it is made, whether it is one, whether it is still the one opened."""
+"""The file of a store: how it is made and checked, and whether it is still the same file."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _SMALLEST = 512
 """The size of a database of one page of the smallest size, in bytes."""
 _OTHER_KIND = "It is a file of another kind."
 _MODE = 0o600
-"""The catalog and the names of users are nobody else's business. Side files get the same mode."""
+"""Only the owner may read the catalog and the names of users. Side files get the same mode."""
 Identity = tuple[int, int]
 
 
 class StoreFile:
     """A path and the file that was found there when it was opened.
 
-    Nothing here opens the file but by SQLite: a process that closes a descriptor of a file loses
-    all its locks on that file, those of other connections too.
+    This module opens the file only through SQLite. A process that closes a descriptor of a file
+    loses all its locks on that file, also the locks of its other connections.
     """
 
     def __init__(self, path: str, busy_timeout_s: float) -> None:
@@ -46,8 +46,8 @@ class StoreFile:
     def prepare(self, make: Callable[[str], None], *, must_exist: bool) -> None:
         """Require a store, or else have ``make`` write one into an empty file.
 
-        MissingFileError if there is none and there must be; StorageError, and nothing is written,
-        if there is something else.
+        MissingFileError if the store must exist and does not. StorageError if the path has another
+        kind of file, which is left as it is.
         """
         found = self._stat()
         if found is None and must_exist:
@@ -65,7 +65,7 @@ class StoreFile:
         self._identities = {self.path: _identity(found)}
 
     def remember(self) -> None:
-        """Note which files the connection has open. StorageError if the store's is another one."""
+        """Note which files the connection has open. StorageError if the store was replaced."""
         self.require_same()
         for end in _SIDE_FILES:
             with suppress(FileNotFoundError):
@@ -73,15 +73,15 @@ class StoreFile:
                 self._identities[path] = _identity(os.stat(path))
 
     def require_same(self) -> None:
-        """Raise unless the path still leads to the file that was opened, and so its side files.
+        """Raise unless the paths of the store and of its side files lead to the files opened.
 
-        What is written into a file that was moved, deleted or replaced is seen by nobody else.
+        No other process sees a change in a file that was moved, deleted or replaced.
         """
         for path in self._identities:
             self._require(path)
 
     def require_there(self) -> None:
-        """The same for the file alone: before something is written, and looked at again."""
+        """Raise unless the path of the store does. A check before a write: a full one follows."""
         self._require(self.path)
 
     def _require(self, path: str) -> None:
@@ -101,7 +101,7 @@ class StoreFile:
 
     @property
     def size(self) -> int:
-        """Bytes of the file now, without its log."""
+        """The size of the file in bytes, without its log."""
         return os.stat(self.real_path).st_size
 
     # -- what is there --------------------------------------------------------------------------
@@ -129,9 +129,9 @@ class StoreFile:
         )
 
     def _require_no_log(self) -> None:
-        """A new store would take the log of one that was moved for its own."""
+        """Raise if a log is there: a new store would take the log of a store that was moved."""
         for end in _LOGS:
-            # Looked for in this order: another process may just have made a store.
+            # Looked for in this order: another process may have made a store meanwhile.
             if os.path.lexists(self.real_path + end) and self._stat() is None:
                 raise MissingFileError(
                     f"the transaction store {self.path} is missing",
@@ -176,7 +176,7 @@ class StoreFile:
     # -- making one -----------------------------------------------------------------------------
 
     def _make(self, make: Callable[[str], None]) -> bool:
-        """A whole store under the path at once; False if another process has come first."""
+        """Put a complete store under the path in one step; False if another process was first."""
         directory, name = os.path.split(self.real_path)
         try:
             descriptor, temporary = tempfile.mkstemp(".new", f"{name}.", directory)
@@ -187,7 +187,7 @@ class StoreFile:
                 hint="Its directory must exist and be writable.",
             ) from error
         try:
-            # Before SQLite opens it: closing a descriptor gives its locks up.
+            # Closed before SQLite opens the file: closing a descriptor releases all locks.
             os.fchmod(descriptor, _MODE)
             os.close(descriptor)
             make(temporary)
@@ -205,8 +205,8 @@ def _publish(temporary: str, path: str) -> bool:
     except FileExistsError:
         return False
     except OSError:
-        # Not every file system has hard links. Who comes at the very same moment is noticed by the
-        # one whose file was replaced.
+        # Not every file system has hard links. If two processes rename at the same moment, the one
+        # whose file was replaced notices.
         if os.path.lexists(path):
             return False
         os.rename(temporary, path)

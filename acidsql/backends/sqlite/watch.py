@@ -1,4 +1,4 @@
-"""A second connection to the file of a store, which sees what others commit."""
+"""A second connection to the file of a store, which sees the commits of all processes."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _log = logging.getLogger(__name__)
 _SHORTEST_S, _LONGEST_S = 0.0005, 0.025
 """Pauses between two looks at the number of the file's version."""
 _PATIENCE = 8
-"""A pause is that part of the time waited so far, so that waiting adds little to any wait."""
+"""A pause is this fraction of the time waited so far: so pauses add little to any wait."""
 
 
 class Watch:
-    """Looks whether the file has changed, and at a lock only then. For all threads of a process.
+    """Looks at a lock only when the file has changed. One watch for all threads of a process.
 
-    The connection is made at its first use. Where it fails, a wait lasts for its whole time.
+    The connection is made at its first use. If the connection fails, a wait lasts for its whole
+    time.
     """
 
     def __init__(self, path: str) -> None:
@@ -33,9 +34,7 @@ class Watch:
         self._closed = False
 
     def await_release(self, lock_id: LockId, held: str, timeout_s: float) -> bool:
-        """Wait until ``held``, a query of ``:lock_id``, finds no row; False if the time has passed
-        before.
-        """
+        """Wait until ``held``, a query with ``:lock_id``, finds no row; False if time runs out."""
         begun_s = time.monotonic()
         version = None
         while not self._closed:
@@ -45,7 +44,7 @@ class Watch:
             pause_s = min(max(waited_s / _PATIENCE, _SHORTEST_S), _LONGEST_S)
             try:
                 found = self._value("PRAGMA data_version", {})
-                # In this order: what is committed after the look has another number.
+                # In this order: a commit after this look gives the file another number.
                 if found != version and self._value(held, {"lock_id": lock_id}) is None:
                     return True
                 version = found
@@ -72,7 +71,7 @@ class Watch:
         return row[0] if row is not None else None
 
     def close(self) -> None:
-        """Let whoever waits go on. Idempotent."""
+        """End all waits. Idempotent."""
         with self._guard:
             self._closed = True
             if self._connection is not None:
