@@ -45,10 +45,12 @@ class MemoryLocks(MemoryTxns):
     ) -> Opened:
         with self.guard:
             require_request(type, tables, components)
+            # Taken first: the transaction that is opened here does not inherit from itself.
+            open_before = self.open_txn_ids()
             txn_id = self.open_txn(user, host, type)
             write_ids = {table: self.allocate_write_id(txn_id, table) for table in tables}
             heir = {"txn_id": txn_id, "user": user, "host": host, "agent_info": agent_info}
-            lock_id = self._inherit(heir_of, heir) if heir_of in self.open_txn_ids() else None
+            lock_id = self._inherit(heir_of, heir) if heir_of in open_before else None
             if lock_id is None:
                 response = self.lock(txn_id, components, user, host, agent_info)
             else:

@@ -170,6 +170,13 @@ def test_a_request_that_waits_keeps_its_place(store):
     assert store.check_lock(waiting).state is LockState.ACQUIRED
 
 
+def test_a_transaction_does_not_inherit_from_itself(store):
+    """The id is that of the transaction which the verb opens: it was not open before."""
+    opened = heir(store, store.open_txn("ann", "host1") + 1)
+    assert opened.response.state is LockState.ACQUIRED
+    assert opened.txn_id in store.valid_txns().open
+
+
 def test_a_request_that_waits_no_longer_is_granted_to_the_heir(store):
     holder, _ = ask(store, UPDATE_T)
     waiter, waiting = ask(store, UPDATE_T)
