@@ -6,6 +6,7 @@ import os
 import sqlite3
 import stat
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 
@@ -22,7 +23,14 @@ _SMALLEST = 512
 _OTHER_KIND = "It is a file of another kind."
 _MODE = 0o600
 """Only the owner may read the catalog and the names of users. Side files get the same mode."""
+_LONGEST_TICK_S = 3.0
+"""Two changes of a directory may leave the same time behind if less than this lies between them.
+
+The times of FAT have steps of two seconds, those of most file systems of ten milliseconds or less.
+"""
 Identity = tuple[int, int]
+Directory = tuple[int, int, int, int]
+"""Device, inode, and the times of the last changes of entries and of attributes, in nanoseconds."""
 
 
 class StoreFile:
@@ -41,7 +49,10 @@ class StoreFile:
         except ValueError as error:
             raise self._unusable(error) from error
         self.is_new = False
-        self._identities: dict[str, Identity] = {}
+        self._identity: Identity | None = None
+        self._side_files: dict[str, Identity] = {}
+        self._unchanged: Directory | None = None
+        """The directory in which the side files were seen, if any later change would show in it."""
 
     def prepare(self, make: Callable[[str], None], *, must_exist: bool) -> None:
         """Require a store, or else have ``make`` write one into an empty file.
@@ -62,34 +73,54 @@ class StoreFile:
         if found is None:
             raise self._gone(f"{self.path} is not there any more")
         self._require_store(found)
-        self._identities = {self.path: _identity(found)}
+        self._identity = _identity(found)
 
     def remember(self) -> None:
         """Note which files the connection has open. StorageError if the store was replaced."""
         self.require_same()
+        self._unchanged = None
         for end in _SIDE_FILES:
             with suppress(FileNotFoundError):
                 path = self.real_path + end
-                self._identities[path] = _identity(os.stat(path))
+                self._side_files[path] = _identity(os.stat(path))
 
     def require_same(self) -> None:
         """Raise unless the paths of the store and of its side files lead to the files opened.
 
         No other process sees a change in a file that was moved, deleted or replaced.
         """
-        for path in self._identities:
-            self._require(path)
+        self.require_there()
+        if not self._side_files:
+            return
+        # The side files themselves are seldom asked: from Linux 6.13 on, a file whose times were
+        # asked for notes a new time with the next write, which costs a tenth of a transaction.
+        directory = self._directory()
+        if directory is None or directory != self._unchanged:
+            for path, identity in self._side_files.items():
+                self._require(path, identity)
+            self._unchanged = directory
 
     def require_there(self) -> None:
         """Raise unless the path of the store does. A check before a write: a full one follows."""
-        self._require(self.path)
+        if self._identity is not None:
+            self._require(self.path, self._identity)
 
-    def _require(self, path: str) -> None:
+    def _directory(self) -> Directory | None:
+        """The directory, if it was left alone for so long that any change gives it another time."""
+        try:
+            found = os.stat(os.path.dirname(self.real_path))
+        except OSError:
+            return None
+        if time.time() - found.st_mtime < _LONGEST_TICK_S:
+            return None
+        return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
+
+    def _require(self, path: str, identity: Identity) -> None:
         try:
             now = os.stat(path)
         except OSError:
             raise self._gone(f"{path} is not there any more") from None
-        if (now.st_dev, now.st_ino) != self._identities[path]:
+        if _identity(now) != identity:
             raise self._gone(f"{path} is another file now")
 
     def _gone(self, what: str) -> StorageError:

@@ -86,10 +86,16 @@ def replace_by_a_copy(path):
         "directory moved", "another directory", "directory deleted",
     ],
 )  # fmt: skip
-def test_a_store_that_is_not_where_it_was_fails_at_once(path, harm):
+@pytest.mark.parametrize("age", ["new", "old", "restored"])
+def test_a_store_that_is_not_where_it_was_fails_at_once(path, harm, age):
+    """In a directory that has just changed, in an old one, and by a copy that keeps its times."""
     with closing(SqliteStore(str(path))) as store:
+        if age != "new":
+            os.utime(path.parent, (1e9, 1e9))
         begin(store)
         harm(path)
+        if age == "restored" and path.parent.exists():
+            os.utime(path.parent, (1e9, 1e9))
         assert_gone(store)
         # Who comes afterwards, and may be told that something is missing, makes it no better.
         with suppress(StorageError):

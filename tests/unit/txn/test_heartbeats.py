@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
@@ -104,6 +105,26 @@ def test_a_thread_is_made_again_when_all_have_ended() -> None:
     second.wait_for(2)
     heartbeat.stop()
     assert second.count >= 2
+
+
+def test_short_transactions_wake_no_thread() -> None:
+    """A thread that looks at the next heartbeat in time is left alone."""
+    looks = 0
+
+    def clock() -> float:
+        nonlocal looks
+        looks += threading.current_thread() is not threading.main_thread()
+        return 0.0
+
+    due = iter([5000, *range(2000, 1000, -1)])
+    heartbeats = Heartbeats(1, clock=clock, chance=lambda _least, _most: float(next(due)))
+    longest = heartbeats.start(Counter().beat, 1.0)
+    for _ in range(1000):
+        heartbeats.start(Counter().beat, 1.0).stop()
+        # Here the other thread would look.
+        time.sleep(0.0001)
+    longest.stop()
+    assert looks < 100
 
 
 def _started(work: Callable[[], None]) -> threading.Thread:
