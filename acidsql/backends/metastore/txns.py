@@ -376,10 +376,13 @@ class MetastoreTxns:
         return self._pins
 
     def setting(self, key: str) -> str:
-        """The text of a setting of the metastore; "" if the metastore does not tell."""
+        """The text of a setting of the metastore; "" if the metastore tells it to nobody.
+
+        MetaError if the metastore fails: what the setting says is not known then.
+        """
         try:
             return str(self._client.call("get_config_value", key, ""))
-        except (MetaError, RefusedError, UnknownMethodError):
+        except (RefusedError, UnknownMethodError):
             return ""
 
     def add_dynamic_partitions(

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import errno
-import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from acidsql.backends.relational.connection import Mode, Row
-from acidsql.backends.relational.queries import load_migrations, load_queries
+from acidsql.backends.relational.queries import load_queries
+from acidsql.backends.sqlite.busy import patiently
 from acidsql.backends.sqlite.errors import (
     FREE_SPACE,
     damaged,
-    is_busy,
     lacks_room,
     read_only,
     storage_error,
 )
 from acidsql.backends.sqlite.log import Log
+from acidsql.backends.sqlite.schema import (
+    DIALECT,
+    connect,
+    newest_version,
+    require_known,
+    require_whole,
+    schema_version,
+)
 from acidsql.backends.sqlite.still import ChangedMeanwhileError, at_one_moment
 from acidsql.backends.sqlite.store_file import StoreFile
 from acidsql.backends.sqlite.watch import Watch
@@ -29,12 +36,6 @@ from acidsql.errors import AcidSqlError, StorageError, StoreNotWritableError
 from acidsql.model.ids import LockId
 from acidsql.process.forks import Home
 
-_DIALECT = "acidsql.backends.sqlite"
-_RETRY_S = (0.0002, 0.003)
-"""The first and the longest pause before a locked file is tried again."""
-_LARGEST_CHECKED = 32 << 20
-"""The size in bytes up to which a store is checked when it is opened: 100 ms for 10 MB or so."""
-_NOTHING: Mapping[str, object] = {}
 T = TypeVar("T")
 
 
@@ -85,7 +86,7 @@ class SqliteFile:
         self.path = self._file.path
         self._busy_timeout_s = busy_timeout_s
         self._clock_ms = clock_ms
-        self._queries = load_queries(_DIALECT)
+        self._queries = load_queries(DIALECT)
         self._guard = threading.RLock()
         self._depth = 0
         self._is_fixed = False
@@ -133,33 +134,9 @@ class SqliteFile:
         connection, statement = self._open(), self._queries[query]
         if self._is_fixed:
             return connection.execute(statement, parameters)
-        cursor = self._patiently(connection, statement, parameters)
+        cursor = patiently(connection, statement, parameters, timeout_s=self._busy_timeout_s)
         self._is_fixed = True
         return cursor
-
-    def _patiently(
-        self,
-        connection: sqlite3.Connection,
-        statement: str,
-        parameters: Mapping[str, object] = _NOTHING,
-    ) -> sqlite3.Cursor:
-        """Carry out a statement, again and again while another process keeps the file locked.
-
-        SQLite's own pauses are not used: they last up to a tenth of a second, and many store
-        transactions come and go in that time.
-        """
-        pause_s, longest_s = _RETRY_S
-        until_s = None
-        while True:
-            try:
-                return connection.execute(statement, parameters)
-            except sqlite3.OperationalError as error:
-                now_s = time.monotonic()
-                until_s = until_s or now_s + self._busy_timeout_s
-                if not is_busy(error) or now_s > until_s:
-                    raise
-            time.sleep(random.uniform(0.5, 1.5) * pause_s)  # noqa: S311 - no secret
-            pause_s = min(pause_s * 1.2, longest_s)
 
     # -- store transactions ---------------------------------------------------------------------
 
@@ -192,7 +169,8 @@ class SqliteFile:
             if not reads:
                 self._file.require_there()
             # A writer holds the write lock from its start, so it is alone in any case.
-            self._patiently(connection, "BEGIN" if reads else "BEGIN IMMEDIATE")
+            begin = "BEGIN" if reads else "BEGIN IMMEDIATE"
+            patiently(connection, begin, timeout_s=self._busy_timeout_s)
             self._depth += 1
             self._is_fixed = not reads
             try:
@@ -287,12 +265,12 @@ class SqliteFile:
 
     def _require_readable(self, refusal: StoreNotWritableError) -> None:
         """Raise unless the store is whole, and nothing has to be written to it before a read."""
-        newest = load_migrations(_DIALECT)[-1][0]
+        newest = newest_version()
         with self._still():
             connection = self._open()
-            version = self._schema_version(connection)
-            self._require_known(version, newest)
-            self._require_whole(connection)
+            version = schema_version(connection, self._busy_timeout_s)
+            require_known(version, self.path)
+            require_whole(connection, self._file, self._busy_timeout_s)
         if version < newest:
             raise StoreNotWritableError(
                 f"{refusal.message}, and has to be brought to schema version {newest}",
@@ -330,7 +308,7 @@ class SqliteFile:
     def _make(self, path: str) -> None:
         """Write an empty store."""
         try:
-            self._connect(path).close()
+            connect(path, self.path, self._busy_timeout_s).close()
         except sqlite3.OperationalError as error:
             full = lacks_room(error, path)
             raise StorageError(
@@ -345,7 +323,7 @@ class SqliteFile:
         if refusal is not None:
             return refusal
         try:
-            connection = self._connect(self._file.real_path)
+            connection = connect(self._file.real_path, self.path, self._busy_timeout_s)
         except sqlite3.OperationalError as error:
             told = self._storage_error(error)
             if not isinstance(told, StoreNotWritableError):
@@ -353,65 +331,12 @@ class SqliteFile:
             return told
         try:
             self._file.remember()
-            self._require_whole(connection)
+            require_whole(connection, self._file, self._busy_timeout_s)
         except BaseException:
             connection.close()
             raise
         self._connection = connection
         return None
-
-    def _connect(self, path: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(path, timeout=0, isolation_level=None, check_same_thread=False)
-        try:
-            # Readers and the writer do not wait for each other.
-            self._patiently(connection, "PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute("PRAGMA foreign_keys = ON")
-            self._migrate(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _require_whole(self, connection: sqlite3.Connection) -> None:
-        """Raise if SQLite finds pages that do not fit together, or values that no row may have."""
-        if self._file.size > _LARGEST_CHECKED:
-            return
-        (found,) = self._patiently(connection, "PRAGMA quick_check(1)").fetchone()
-        if found != "ok":
-            raise damaged(self.path, f"SQLite finds {found}.")
-
-    def _migrate(self, connection: sqlite3.Connection) -> None:
-        migrations = load_migrations(_DIALECT)
-        newest = migrations[-1][0]
-        if self._schema_version(connection) == newest:
-            return
-        self._patiently(connection, "BEGIN IMMEDIATE")
-        try:
-            # Asked again: another process may have migrated while this one waited.
-            version = self._schema_version(connection)
-            self._require_known(version, newest)
-            for number, statements in migrations:
-                for statement in statements if number > version else ():
-                    connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {newest:d}")
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
-
-    def _require_known(self, version: int, newest: int) -> None:
-        if version > newest:
-            raise StorageError(
-                f"the transaction store {self.path} has schema version {version}",
-                detail=f"This release knows versions up to {newest}.",
-                hint="Use a newer release.",
-            )
-
-    def _schema_version(self, connection: sqlite3.Connection) -> int:
-        (version,) = self._patiently(connection, "PRAGMA user_version").fetchone()
-        return int(version)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -101,13 +101,17 @@ def _settled(path: str, until_s: float) -> _State:
     while time.monotonic() < until_s:
         state = _state(path)
         *_, changed_ns = state
-        coarse = not changed_ns % 1_000_000_000
-        grain_ns = _COARSE_GRAIN_NS if coarse else _GRAIN_NS
+        grain_ns = grain_of(changed_ns)
         age_ns = time.time_ns() - changed_ns
         if not 0 <= age_ns < grain_ns:
             return state
         time.sleep((grain_ns - age_ns) / 1e9)
     raise ChangedMeanwhileError(path)
+
+
+def grain_of(changed_ns: int) -> int:
+    """How long after a change at this time any further change has another time, in nanoseconds."""
+    return _GRAIN_NS if changed_ns % 1_000_000_000 else _COARSE_GRAIN_NS
 
 
 def _state(path: str) -> _State:

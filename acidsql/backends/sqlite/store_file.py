@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 
-from acidsql.backends.sqlite.still import connect_for_reading
+from acidsql.backends.sqlite.still import connect_for_reading, grain_of
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 
 _TABLES = frozenset(("TXNS", "NEXT_TXN_ID", "DBS", "TBLS"))
@@ -23,11 +23,6 @@ _SMALLEST = 512
 _OTHER_KIND = "It is a file of another kind."
 _MODE = 0o600
 """Only the owner may read the catalog and the names of users. Side files get the same mode."""
-_LONGEST_TICK_S = 3.0
-"""Two changes of a directory may leave the same time behind if less than this lies between them.
-
-The times of FAT have steps of two seconds, those of most file systems of ten milliseconds or less.
-"""
 Identity = tuple[int, int]
 Directory = tuple[int, int, int, int]
 """Device, inode, and the times of the last changes of entries and of attributes, in nanoseconds."""
@@ -111,7 +106,7 @@ class StoreFile:
             found = os.stat(os.path.dirname(self.real_path))
         except OSError:
             return None
-        if time.time() - found.st_mtime < _LONGEST_TICK_S:
+        if time.time_ns() - found.st_mtime_ns < grain_of(found.st_mtime_ns):
             return None
         return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns
 

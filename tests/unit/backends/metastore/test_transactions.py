@@ -206,6 +206,28 @@ def test_the_cleaner_is_told_what_is_read_where_it_wants_to_know(metastore: Open
     assert server.names.count("get_config_value") == 1
 
 
+def test_whether_the_cleaner_is_told_is_not_decided_by_a_failure(metastore: Open) -> None:
+    answers = iter([internal_error("overloaded"), "true"])
+    pinned = []
+
+    def setting(*_: object) -> str:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    _, store = metastore(
+        get_config_value=setting,
+        get_open_txns_req=lambda _: open_txns(9, [9]),
+        get_valid_write_ids=lambda _: write_ids(7, [5, 6], bytes([0b10])),
+        add_write_ids_to_min_history=lambda txn, ids: pinned.append((txn, ids)),
+    )
+    with pytest.raises(StorageError, match="overloaded"):
+        store.valid_txns(TxnId(9))
+    store.valid_write_ids([TABLE], store.valid_txns(TxnId(9)))
+    assert pinned == [(9, {"sales.orders": 5})]
+
+
 # -- the life of a transaction
 
 
