@@ -13,6 +13,7 @@ WORKERS ?= 2
 BY_FILE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Where no file makes what is dear for all of its tests, each process takes what is left.
 BY_TEST := -n $(WORKERS) --dist worksteal
+CLASSES := build/spark-classes.jsa
 UNITS := acidsql grammar_tests tests/unit
 
 # What the caller's shell says about other Pythons and Sparks must not reach ours.
@@ -50,8 +51,14 @@ demo: java .venv/.installed ## Change a small table step by step, and see what e
 demo-tpch: java .venv/.installed ## Load TPC-H lineitem, change 1 % of it, compare the answers with DuckDB's
 	$(BIN)/python examples/tpch.py
 
-test: java check ## Run the checks and every kind of test in its short form
+test: java .venv/.installed ## Run the checks and every kind of test in its short form
+	@$(MAKE) -j 2 check $(CLASSES)
 	$(PYTEST) $(BY_FILE)
+
+# The JVMs of all tests start in half of the time where it is there.
+$(CLASSES): tests/class_archive.py .venv/.installed
+	@mkdir -p $(@D)
+	$(BIN)/python -m tests.class_archive $@ 2>$@.log || { cat $@.log >&2; exit 1; }
 
 check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .

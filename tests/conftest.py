@@ -13,22 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import acidsql
+from tests.jvm import SPARK_CONF, with_archive
 
 if TYPE_CHECKING:
     from acidsql.session.session import Session
     from tests.postgres import Postgres
 
-SPARK_CONF = {
-    "spark.master": "local[2]",
-    "spark.driver.memory": "1g",
-    "spark.sql.shuffle.partitions": "2",
-}
-"""Small: the tests are about rows, not about their number."""
-
-# Each test process has a JVM, and many tests start one more: it runs for minutes at most, in which
-# the second compiler costs more than it wins. This reaches the JVMs of child processes, too.
-os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-
+# This reaches the JVMs of child processes, too.
+os.environ["SPARK_SUBMIT_OPTS"] = with_archive()
 
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4 << 30

@@ -12,6 +12,8 @@ PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload(
     [
         "pytest",
+        # pyarrow imports it with the first list that it converts.
+        "pandas",
         "acidsql.session.session",
         "acidsql.backends.sqlite.store",
         "acidsql.backends.postgres.store",

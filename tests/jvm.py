@@ -1,0 +1,30 @@
+"""How the JVMs of the tests are started: small ones, which live for minutes at most."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SPARK_CONF = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "1g",
+    "spark.sql.shuffle.partitions": "2",
+}
+"""Small: the tests are about rows, not about their number."""
+
+OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.ui.liveUpdate.period=0"
+"""In minutes, the second compiler costs more than it wins.
+
+Spark's status tracker tells of tasks at once. It may tell only with the next heartbeat otherwise,
+up to ten seconds later.
+"""
+
+ARCHIVE = Path(__file__).parents[1] / "build" / "spark-classes.jsa"
+"""What `tests.class_archive` writes, if it has."""
+
+
+def with_archive() -> str:
+    """The options, and the archive if there is one. A JVM that it does not fit says nothing."""
+    if not ARCHIVE.exists() or not ARCHIVE.stat().st_size:
+        return OPTIONS
+    silent = "-Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
+    return f'{OPTIONS} "-XX:SharedArchiveFile={ARCHIVE}" {silent}'
