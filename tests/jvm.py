@@ -11,8 +11,12 @@ SPARK_CONF = {
 }
 """Small: the tests are about rows, not about their number."""
 
-OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Dspark.ui.liveUpdate.period=0"
-"""In minutes, the second compiler costs more than it wins.
+OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
+    " -Dspark.ui.liveUpdate.period=0"
+)
+"""In minutes, Java's second compiler costs more than it wins. Without it, Java would leave the first
+one so little room for its code that it is soon full.
 
 Spark's status tracker tells of tasks at once. It may tell only with the next heartbeat otherwise,
 up to ten seconds later.

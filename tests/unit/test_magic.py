@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -71,6 +72,7 @@ def run(shell: InteractiveShell, cell: str) -> list[RichOutput]:
 def kernel(shell: InteractiveShell, monkeypatch: pytest.MonkeyPatch) -> Iterator[InteractiveShell]:
     """A shell that shows what it runs in a notebook; nothing is too short to be shown."""
     monkeypatch.setattr(magic, "PATIENCE_S", 0)
+    monkeypatch.setattr(magic, "REFRESH_S", 0.01)
     shell.kernel = object()
     magic.load(shell)
     yield shell
@@ -124,19 +126,31 @@ def test_a_line(shell, session):
     assert [html(output) for output in run(shell, "%acidsql a")] == ["<p>done</p>"]
 
 
-STATEMENT = """
-import time
-with relay.during("reading"):
-    time.sleep(1)
-"""
+class Seen:
+    """Tasks of a phase, which know how often the line that shows them was written."""
+
+    def __init__(self) -> None:
+        self._writings = 0
+        self._written = threading.Condition()
+
+    def tasks(self) -> tuple[int, int]:
+        with self._written:
+            self._writings += 1
+            self._written.notify_all()
+        return 0, 0
+
+    def wait_for(self, writings: int) -> None:
+        with self._written:
+            assert self._written.wait_for(lambda: self._writings >= writings, 30)
 
 
 def test_plain_cells_show_what_sessions_are_at(kernel):
     """Each in its own output."""
-    kernel.user_ns["relay"] = Relay()
     shown = set()
     for _ in range(2):
-        first, *changes = run(kernel, STATEMENT * 2)
+        kernel.user_ns.update(relay=Relay(), seen=[Seen(), Seen()])
+        cell = "for s in seen:\n    with relay.during('reading', s.tasks):\n        s.wait_for(2)"
+        first, *changes = run(kernel, cell)
         assert first.data["text/plain"] == "reading: 0 s"
         assert not first.update
         assert all(change.update for change in changes)
@@ -146,9 +160,11 @@ def test_plain_cells_show_what_sessions_are_at(kernel):
     assert len(shown) == 2
 
 
-def test_no_other_shell_shows_it(shell):
+def test_no_other_shell_shows_it(shell, monkeypatch):
+    monkeypatch.setattr(magic, "PATIENCE_S", 0)
+    magic.load(shell)
     shell.user_ns["relay"] = Relay()
-    assert run(shell, STATEMENT) == []
+    assert run(shell, "import time\nwith relay.during('reading'):\n    time.sleep(0.1)") == []
 
 
 def test_the_last_result_goes_into_a_variable_unread(shell, session):
