@@ -11,15 +11,16 @@ SPARK_CONF = {
 }
 """Small: the tests are about rows, not about their number."""
 
-OPTIONS = (
-    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC"
-    " -Dspark.ui.liveUpdate.period=0"
-)
-"""In minutes, Java's second compiler costs more than it wins. Without it, Java would leave the first
-one so little room for its code that it is soon full.
+COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC")
+"""In minutes, Java's second compiler costs more than it wins.
 
-Spark's status tracker tells of tasks at once. It may tell only with the next heartbeat otherwise,
-up to ten seconds later.
+The first compiler alone is given little room for its code, which Spark and Hive soon fill.
+"""
+
+OPTIONS = f"{' '.join(COMPILER)} -Dspark.ui.liveUpdate.period=0"
+"""Spark's status tracker tells of tasks at once.
+
+It may tell only with the next heartbeat otherwise, up to ten seconds later.
 """
 
 ARCHIVE = Path(__file__).parents[1] / "build" / "spark-classes.jsa"

@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.jvm import COMPILER
+
 RUNNER = Path(__file__).parent / "runner"
 SCHEMAS = {3: "hive-schema-3.1.0.derby.sql", 4: "hive-schema-4.0.0.derby.sql"}
 ENGINES = {3: "mr", 4: "tez"}
@@ -129,7 +131,7 @@ def _command(version: int, build: Path, home: Path, metastore_port: int | None) 
         "runner.txn.store": f"org.apache.hadoop.hive.metastore.txn.{TXN_STORES[version]}",
     }
     return [
-        "java", *opened, "-Xmx1g", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+        "java", *opened, "-Xmx1g", *COMPILER,
         *(f"-D{key}={value}" for key, value in properties.items()),
         "-cp", str(build / "boot"), "Runner", str(home),
         *([] if metastore_port is None else [str(metastore_port)]),
