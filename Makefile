@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit quick thorough thorough-stores thorough-soak thorough-hive interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn picture clean java
+.PHONY: help demo demo-tpch test check unit unit-half unit-other-half quick thorough thorough-stores thorough-soak thorough-hive interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn picture clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -66,8 +66,18 @@ check: .venv/.installed ## Format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Two processes, each with directories of its own: to deal out single tests takes longer than that.
+UNIT := $(PYTEST) --hypothesis-profile=unit -m "not postgres and not sqlite and not thorough"
+UNIT_HALF := tests/unit/backends tests/unit/background tests/unit/check tests/unit/layout tests/unit/orc tests/unit/txn
+
 unit: .venv/.installed ## Run the tests that need no Spark, no Java and no database
-	$(PYTEST) $(BY_TEST) --hypothesis-profile=unit -m "not postgres and not sqlite and not thorough" $(UNITS)
+	@$(MAKE) --no-print-directory -j 2 --output-sync unit-half unit-other-half
+
+unit-half:
+	$(UNIT) $(UNIT_HALF) acidsql
+
+unit-other-half:
+	$(UNIT) $(UNIT_HALF:%=--ignore=%) grammar_tests tests/unit
 
 quick: java .venv/.installed ## Run the unit tests, the stores on SQLite, and each .slt once
 	$(PYTEST) $(BY_TEST) -m "not postgres and not thorough" tests/logic $(UNITS)

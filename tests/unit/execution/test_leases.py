@@ -26,7 +26,7 @@ class Txn:
     def close(self):
         self.entered.set()
         if self._waits_for is not None:
-            self._waits_for.wait(0.2)
+            self._waits_for.wait(0.05)
         if self._fails is not None:
             raise self._fails
         self.closed = True

@@ -2,6 +2,7 @@ import io
 import struct
 import zlib
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,12 +26,15 @@ def orc_bytes(compression: str, table: pa.Table = TABLE) -> bytes:
     return stream.getvalue()
 
 
-FILES = {compression: orc_bytes(compression) for compression in CODECS}
+@cache
+def example(compression: str) -> bytes:
+    """A file of `TABLE`."""
+    return orc_bytes(compression)
 
 
 @pytest.mark.parametrize("compression", CODECS)
 def test_tail(compression: str) -> None:
-    tail = read_tail(io.BytesIO(FILES[compression]), "f")
+    tail = read_tail(io.BytesIO(example(compression)), "f")
     assert (tail.rows, len(tail.stripes), tail.stripes[0].rows) == (5000, 1, 5000)
     assert tail.compression == compression.replace("uncompressed", "none")
     assert tail.column_names == tuple(TABLE.schema.names)
@@ -41,7 +45,7 @@ def test_tail(compression: str) -> None:
 @pytest.mark.parametrize("compression", CODECS)
 def test_appended_metadata(tmp_path: Path, compression: str) -> None:
     path = str(tmp_path / "f")
-    Path(path).write_bytes(FILES[compression])
+    Path(path).write_bytes(example(compression))
     # Longer than a block of this file, so it takes several chunks.
     metadata = {"hive.acid.key.index": "1,536870912,9999;" * 6000, "empty": "", "é": "ü"}
     append_metadata(path, read_tail(path), metadata)
@@ -55,7 +59,7 @@ def test_appended_metadata(tmp_path: Path, compression: str) -> None:
 
 
 def test_part_of_a_file() -> None:
-    data = FILES["zlib"]
+    data = example("zlib")
     tail = read_tail(io.BytesIO(data + b"more to come"), "f", length=len(data))
     assert tail.rows == 5000
 
@@ -64,7 +68,7 @@ def test_files_that_are_not_orc(tmp_path: Path) -> None:
     with pytest.raises(MissingFileError, match="nowhere"):
         read_tail(str(tmp_path / "nowhere"))
     contents = [b"", b"O", b"ORC", b"PAR1" * 10, bytes(100), struct.pack(">q", -1) * 9]
-    for content in [*contents, zlib.compress(b"x"), FILES["zlib"][:-1], FILES["zlib"][900:]]:
+    for content in [*contents, zlib.compress(b"x"), example("zlib")[:-1], example("zlib")[900:]]:
         with pytest.raises(CorruptFileError, match='"some file"'):
             read_tail(io.BytesIO(content), "some file")
 
@@ -79,7 +83,7 @@ def test_is_acid_file() -> None:
 @settings(suppress_health_check=list(HealthCheck))
 @given(st.sampled_from(CODECS), st.data())
 def test_broken_files_are_reported_as_such(compression: str, data: st.DataObject) -> None:
-    content = bytearray(FILES[compression])
+    content = bytearray(example(compression))
     end = data.draw(st.integers(0, len(content)))
     if data.draw(st.booleans()):
         content = content[:end]

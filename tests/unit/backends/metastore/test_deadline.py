@@ -34,14 +34,20 @@ def seconds() -> Callable[[], float]:
 
 
 def trickle(connection: socket.socket, start: bytes = ENDLESS) -> None:
-    """One byte after the other, until the other side has gone."""
+    """One byte after the other, until the other side has gone.
+
+    They are so slow that no message is complete before the clock of `seconds` has run out.
+    """
     for byte in itertools.chain(start, itertools.repeat(0x41)):
         connection.sendall(bytes([byte]))
+        time.sleep(0.001)
 
 
 def connect_to(port: int, options: str, *more: int) -> MetastoreClient:
+    """A client whose calls may take as many seconds as the clock shows after 60 looks."""
     servers = ",".join(f"thrift://127.0.0.1:{p}" for p in (port, *more))
-    return MetastoreClient(Place.of(servers + options), "ann", lambda _: None, seconds())
+    url = servers + (f"{options}&" if options else "?") + "timeout=60"
+    return MetastoreClient(Place.of(url), "ann", lambda _: None, seconds())
 
 
 @pytest.mark.parametrize("options", ["", "?framed=true"])
@@ -94,9 +100,7 @@ def test_a_response_that_never_ends(start: bytes) -> None:
         with pytest.raises(LostAnswerError) as caught:
             client.call("get_all_databases")
         client.close()
-    # The clock goes by looks: in few of them a whole header may have come, which is too long.
-    too_long = "LineTooLong: got more than 65536 bytes when reading header line."
-    assert caught.value.detail in ("Nothing came in time.", too_long)
+    assert caught.value.detail == "Nothing came in time."
 
 
 def test_a_tls_server_that_never_ends(certificate: tuple[Path, Path]) -> None:
@@ -121,7 +125,7 @@ def test_all_servers_together_have_the_time_of_one_call() -> None:
         listening(trickle) as port,
     ):
         with pytest.raises(NoConnectionError, match="cannot connect"):
-            connect_to(port, "?timeout=30", server.port)
+            connect_to(port, "", server.port)
         assert server.ugis == []
 
 
@@ -139,7 +143,7 @@ def test_the_name_of_a_host_that_is_never_resolved(
     before = threading.active_count()
 
     def connect() -> None:
-        place = Place.of("thrift://slow.example,other.example?timeout=60&connect_timeout=0.2")
+        place = Place.of("thrift://slow.example,other.example?timeout=60&connect_timeout=0.05")
         with pytest.raises(NoConnectionError, match="cannot connect") as caught:
             MetastoreClient(place, "ann", lambda _: None)
         assert "the name slow.example was not resolved in time" in str(caught.value)
@@ -166,7 +170,7 @@ def test_a_name_that_is_lost_in_the_middle_of_a_life(
 
             def call() -> None:
                 with pytest.raises(NoConnectionError):
-                    client.call("get_all_databases", timeout_s=0.3)
+                    client.call("get_all_databases", timeout_s=0.1)
 
             assert took_s(call) < 5
         hanging.set()
@@ -191,12 +195,12 @@ def test_a_login_byte_by_byte(login: str, certificate: tuple[Path, Path]) -> Non
             time.sleep(0.02)
 
     def connect() -> None:
-        place = Place.of(f"thrift://127.0.0.1:{port}?{login}&connect_timeout=0.5")
+        place = Place.of(f"thrift://127.0.0.1:{port}?{login}&connect_timeout=0.12")
         with pytest.raises(StorageError):
             MetastoreClient(place, "ann", lambda _: None)
 
     with listening(serve) as port:
-        assert 0.4 < took_s(connect) < 5
+        assert 0.1 < took_s(connect) < 5
 
 
 def test_the_groups_of_a_user_that_nobody_tells(
@@ -204,7 +208,7 @@ def test_the_groups_of_a_user_that_nobody_tells(
 ) -> None:
     monkeypatch.setattr(pwd, "getpwnam", lambda _: hanging.wait(60))
     with FakeMetastore() as server, pytest.raises(NoConnectionError) as caught:
-        MetastoreClient(Place.of(f"{server.url}?timeout=0.3"), "ann", lambda _: None)
+        MetastoreClient(Place.of(f"{server.url}?timeout=0.1"), "ann", lambda _: None)
     assert caught.value.detail == "The groups of ann were not known in time."
 
 

@@ -247,7 +247,7 @@ def test_the_name_of_a_server_that_is_never_told(
 ) -> None:
     monkeypatch.setattr(socket, "getfqdn", lambda _: hanging.wait(60))
     with listening(server.serve) as port, pytest.raises(NoConnectionError) as caught:
-        client_of(f"{url(port)}&connect_timeout=0.3").__enter__()
+        client_of(f"{url(port)}&connect_timeout=0.1").__enter__()
     assert caught.value.detail == "Nothing came in time."
 
 
@@ -257,7 +257,7 @@ def test_a_ticket_that_never_comes(
     """A KDC that is not there is waited for by the library, long."""
     package.SecurityContext.step = lambda *_: hanging.wait(60)
     with listening(server.serve) as port, pytest.raises(StorageError, match="login to") as caught:
-        client_of(f"{url(port)}&connect_timeout=0.3").__enter__()
+        client_of(f"{url(port)}&connect_timeout=0.1").__enter__()
     assert caught.value.detail == "No ticket for it came in time."
 
 
