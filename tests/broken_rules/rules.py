@@ -128,6 +128,15 @@ RULES = [
         "::test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see",
     ),
     BrokenRule(
+        "The cleaner itself goes by compactions that no open transaction may miss.",
+        "It leaves that to the store",
+        "background/cleaner.py",
+        "min(txns.high_watermark, txns.min_open - 1, (compaction.next_txn_id or 0) - 1)",
+        "min(txns.high_watermark, (compaction.next_txn_id or 0) - 1)",
+        "unit/background/test_cleaner.py"
+        "::test_an_older_reader_keeps_what_it_reads_even_where_the_store_would_clean",
+    ),
+    BrokenRule(
         "What reaches above a compaction's highest write id makes nothing obsolete.",
         "Only what begins above it does not",
         "layout/obsolete.py",
@@ -249,6 +258,22 @@ RULES = [
         "self._next_statement_id = first + statement_count(plan)",
         "self._next_statement_id = first + 1",
         "unit/execution/test_write.py::test_each_leg_of_a_merge_takes_a_statement_id_of_its_block",
+    ),
+    BrokenRule(
+        "A block goes on after a failed statement only when the statement's files are gone.",
+        "It goes on in any case",
+        "execution/write.py",
+        "            _undo(plan, context, block, engine, error)\n",
+        "            pass\n",
+        "unit/execution/test_write.py::test_a_failed_statement_whose_files_stay_loses_its_block",
+    ),
+    BrokenRule(
+        "A transaction that waited in vain for a lock wins no conflict by it.",
+        "What its request may reach in partitions yet unknown stays recorded",
+        "txn/locks.py",
+        "c.partition in (asked.partition, None)",
+        "c.partition == asked.partition",
+        "unit/backends/test_store_locks.py::test_who_waited_in_vain_wins_no_conflict",
     ),
     BrokenRule(
         "What a transaction deleted of its own rows is out of its files when it commits.",

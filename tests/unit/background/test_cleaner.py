@@ -110,6 +110,23 @@ def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(
         assert {p.name for p in (warehouse / "t").iterdir()} == {base}
 
 
+def test_an_older_reader_keeps_what_it_reads_even_where_the_store_would_clean(
+    session, tmp_path, monkeypatch
+):
+    """Under Hive 4's names a directory says which transaction compacted it."""
+    store = session._store
+    session.execute(f"ALTER TABLE t SET TBLPROPERTIES ('{HIVE4_NAMES}' = 'true')")
+    before = {p.name for p in (tmp_path / "w" / "t").iterdir()}
+    reader = store.open_txn("bob", "host2")
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert store.ready_to_clean() == []
+    with monkeypatch.context() as patched:
+        patched.setattr(store, "ready_to_clean", store.show_compactions)
+        session.run_cleaner()
+    assert {p.name for p in (tmp_path / "w" / "t").iterdir()} > before
+    store.commit_txn(reader)
+
+
 @pytest.fixture
 def aborted(session, tmp_path):
     """A compaction is due for cleaning, and the store to forget an aborted write with its files."""

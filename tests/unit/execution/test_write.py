@@ -13,9 +13,15 @@ import pytest
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
-from acidsql.errors import LockTimeoutError, WriteConflictError
+from acidsql.errors import (
+    LockTimeoutError,
+    StorageError,
+    TxnAbortedError,
+    WriteConflictError,
+)
 from acidsql.model.ids import LockId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.own_path import OwnPath
 from acidsql.ports.catalog import Partition
 from acidsql.session.session import Session
 from acidsql.settings import Settings
@@ -216,6 +222,52 @@ def test_a_table_made_again_meanwhile_is_written_under_its_own_write_id(stage: S
     stage.store.check_lock = check_lock  # type: ignore[method-assign]
     stage.ann.execute("INSERT INTO t VALUES (2, 20)")
     assert stage.ann.execute("SELECT * FROM t").fetchall() == [(2, 20)]
+
+
+def test_a_failed_statement_whose_files_stay_loses_its_block(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are published when the store fails, and cannot be removed when the disk does."""
+
+    def fail(*_: object) -> None:
+        raise StorageError("no room")
+
+    stage.ann.execute("BEGIN")
+    with monkeypatch.context() as patched:
+        patched.setattr(stage.store, "add_dynamic_partitions", fail)
+        patched.setattr(LocalStorage, "remove", fail)
+        with pytest.raises(StorageError):
+            stage.ann.execute("INSERT INTO p PARTITION (d = 5) VALUES (2, 20)")
+    with pytest.raises(TxnAbortedError, match="was rolled back"):
+        stage.ann.execute("COMMIT")
+    assert stage.ann.execute("SELECT * FROM p").fetchall() == [(1, 10, "5")]
+
+
+def test_the_files_of_a_failed_statement_are_gone_before_its_block_goes_on(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At first they cannot be removed."""
+    failures = ["no room"]
+    remove = LocalStorage.remove
+
+    def fail(*_: object) -> None:
+        raise StorageError("no room")
+
+    def fail_once(storage: LocalStorage, path: OwnPath) -> None:
+        if failures:
+            raise StorageError(failures.pop())
+        remove(storage, path)
+
+    stage.ann.execute("BEGIN")
+    with monkeypatch.context() as patched:
+        patched.setattr(stage.store, "add_dynamic_partitions", fail)
+        patched.setattr(LocalStorage, "remove", fail_once)
+        with pytest.raises(StorageError):
+            stage.ann.execute("INSERT INTO p PARTITION (d = 5) VALUES (2, 20)")
+    stage.ann.execute("INSERT INTO p PARTITION (d = 5) VALUES (3, 30)")
+    stage.ann.execute("COMMIT")
+    assert failures == []
+    assert sorted(stage.ann.execute("SELECT * FROM p").fetchall()) == [(1, 10, "5"), (3, 30, "5")]
 
 
 def test_who_waited_in_vain_wins_over_nobody(stage: Stage) -> None:
