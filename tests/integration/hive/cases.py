@@ -15,9 +15,10 @@ A file holds cases. `[name]` begins one; a case has a database of its own. Each 
 
 In a statement {database} is the name of the database, {directory} its directory, {outside} one
 outside of every warehouse. A table that only
-one of them has is that one's affair. After every turn all other tables it names must have the same
-rows in acidsql and in Hive, vectorised and row by row, full-ACID ones under the same row ids;
-compactions and cleaning must change none. And CHECK TABLE must find nothing, whoever's turn it was.
+one of them has is that one's affair. All other tables must have the same rows in acidsql and in
+Hive, full-ACID ones under the same row ids: before the other one's turn, a compaction or cleaning,
+which must change none, by one of Hive's two readers in turn, and at the end of the case by both.
+`make thorough` compares after every turn by both. CHECK TABLE must find nothing after any turn.
 Indented lines go on with the turn. `| text` behind a turn is what it answers, one line per row; `!
 text` is a part of the error it ends with. `[name] hive 4` is a case for that version alone, and so
 is a turn that begins `hive 4>`. `#` begins a comment.

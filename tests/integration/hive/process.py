@@ -14,6 +14,11 @@ from tests.jvm import COMPILER
 RUNNER = Path(__file__).parent / "runner"
 SCHEMAS = {3: "hive-schema-3.1.0.derby.sql", 4: "hive-schema-4.0.0.derby.sql"}
 ENGINES = {3: "mr", 4: "tez"}
+LOCAL_FILES = {
+    "fs.file.impl": "LocalFiles",
+    "fs.AbstractFileSystem.file.impl": "LocalFiles$Context",
+}
+"""runner/LocalFiles.java, for every part of Hive."""
 TXN_STORES = {3: "CompactionTxnHandler", 4: "DerbyTxnHandler"}
 _OPENED = (
     "java.lang", "java.lang.invoke", "java.lang.ref", "java.lang.reflect", "java.io", "java.math",
@@ -47,7 +52,7 @@ class Hive:
         self.warehouse = home / "warehouse"
         self._log = home / "hive.log"
         (home / "conf").mkdir(parents=True)
-        (home / "conf" / "core-site.xml").write_text(_site(settings or {}))
+        (home / "conf" / "core-site.xml").write_text(_site(LOCAL_FILES | dict(settings or {})))
         with (home / "stderr.log").open("wb") as errors:
             self._process = subprocess.Popen(
                 _command(version, build / str(version), home, metastore_port),

@@ -7,6 +7,7 @@ Hive 4's compactions names one) and partitions. So both read every file under th
 
 from __future__ import annotations
 
+import itertools
 import shutil
 import time
 from collections.abc import Sequence
@@ -55,6 +56,7 @@ class Shared:
         self.store: Store = session._store
         self.misplaced_by_hive: set[TableName] = set()
         self._read: dict[tuple[TableName, str], list[Row]] = {}
+        self._in_turn = itertools.cycle(READERS)
         self._kept: list[_Kept] = []
         self._create_database()
         for run in (hive.run, session.execute):
@@ -179,17 +181,21 @@ class Shared:
         """The directory of a table."""
         return Path(self.store.table(TableName(self.database, name)).location)
 
-    def rows(self, name: str, *, vectorised: bool = True) -> list[Row]:
-        """The rows with their row ids, in row id order, if all readers agree on them.
+    def rows_in_turn(self, name: str) -> list[Row]:
+        """`rows` with one of Hive's readers, another one with each call."""
+        return self.rows(name, [next(self._in_turn)])
 
-        Without Hive's vectorised reader there is acidsql's of bare directories instead.
+    def rows_of_hive(self, name: str) -> list[Row]:
+        """`rows` for what Hive wrote, which it can read: with its cheaper reader.
+
+        In its place acidsql reads the bare directory, too.
         """
-        table = self.store.table(TableName(self.database, name))
-        readers = ["row by row"]
-        if vectorised:
-            readers.append("vectorised")
-        elif table.kind is TableKind.FULL_ACID:
-            readers.append("bare")
+        bare = ["bare"] if self.table(name).kind is TableKind.FULL_ACID else []
+        return self.rows(name, ["row by row", *bare])
+
+    def rows(self, name: str, readers: Sequence[str] = tuple(READERS)) -> list[Row]:
+        """The rows with their row ids, in row id order, if the readers agree with acidsql."""
+        table = self.table(name)
         with ThreadPoolExecutor(1) as pool:  # Spark reads while Hive does
             reading = pool.submit(self._rows_by, "acidsql", table)
             read = {reader: self._rows_by(reader, table) for reader in readers}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -24,13 +26,32 @@ CASES = [
 ]
 
 
+AT_LENGTH = "ACIDSQL_EACH_TURN" in os.environ
+"""As `make thorough` has it: every turn is compared, by all readers."""
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_case(case: Case, shared: Shared) -> None:
+    turns = [turn for turn in case.turns if turn.version in (None, shared.hive.version)]
+    taken: list[Turn] = []
     before: dict[str, list[Row]] = {}
-    for turn in case.turns:
-        if turn.version in (None, shared.hive.version):
-            take(turn, shared)
-            before = compared(turn, shared, before)
+    for turn, following in itertools.zip_longest(turns, turns[1:]):
+        take(turn, shared)
+        taken.append(turn)
+        if AT_LENGTH or following is None or not goes_on(turn, following):
+            before = compared(taken, shared, before, is_last=following is None)
+            taken.clear()
+
+
+def goes_on(turn: Turn, following: Turn) -> bool:
+    """Whether the same hand goes on writing: all of its turns are then compared at once."""
+    both = (turn, following)
+    return turn.who == following.who in {"acidsql", "hive"} and not any(map(compacts, both))
+
+
+def compacts(turn: Turn) -> bool:
+    """Whether a turn may change directories, but no rows."""
+    return turn.text == "clean" or " COMPACT " in turn.text
 
 
 def take(turn: Turn, shared: Shared) -> None:
@@ -67,19 +88,39 @@ def text(row: Any) -> str:
     return ", ".join(v if isinstance(v, str) else json.dumps(v, default=str) for v in values)
 
 
-def compared(turn: Turn, shared: Shared, before: dict[str, list[Row]]) -> dict[str, list[Row]]:
-    """The rows of every table, those the turn may have changed compared anew."""
+def compared(
+    taken: list[Turn], shared: Shared, before: dict[str, list[Row]], *, is_last: bool
+) -> dict[str, list[Row]]:
+    """The rows of every table, those that the turns may have changed compared anew.
+
+    At the end of a case all are.
+    """
+    turn = taken[-1]
     rows = dict(before)
     for table in shared.tables():
         name = table.name.table
-        named = turn.text == "clean" or re.search(rf"\b{name}\b", turn.text, re.IGNORECASE)
-        if turn.who in {"rows", "keep", "files", "copy"} or (name in rows and not named):
+        if not is_last and (
+            looks(turn) or (name in rows and not any(names(t, name) for t in taken))
+        ):
             continue
+        if AT_LENGTH or is_last:
+            read = shared.rows
+        else:
+            read = shared.rows_of_hive if turn.who == "hive" else shared.rows_in_turn
         try:
-            # What Hive wrote it can read: then one of its readers is enough to compare with.
-            rows[name] = shared.rows(name, vectorised=turn.who != "hive")
+            rows[name] = read(name)
         except AssertionError as error:
             raise AssertionError(f"{turn.place}: {error}") from error
-        if turn.text == "clean" or " COMPACT " in turn.text:
+        if compacts(turn):
             assert rows[name] == before[name], f"{turn.place}: changed the rows of {name}"
     return rows
+
+
+def looks(turn: Turn) -> bool:
+    """Whether a turn changes nothing."""
+    return turn.who in {"rows", "keep", "files", "copy"}
+
+
+def names(turn: Turn, table: str) -> bool:
+    """Whether a turn may have changed a table."""
+    return turn.text == "clean" or bool(re.search(rf"\b{table}\b", turn.text, re.IGNORECASE))

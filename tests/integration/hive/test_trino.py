@@ -82,5 +82,5 @@ def same(shared: Turns, trino: Trino, name: str) -> None:
     """Trino's rows are acidsql's, which are Hive's."""
     table = shared.store.table(TableName(shared.database, name))
     theirs = trino.run(f"SELECT id, v, n, d FROM {table.name}")
-    ours = sorted(row[3:] for row in shared.rows(name, vectorised=False))
+    ours = sorted(row[3:] for row in shared.rows_of_hive(name))
     assert sorted(shared.row(table, (), row) for row in theirs) == ours

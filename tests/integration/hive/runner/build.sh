@@ -9,4 +9,4 @@ mvn -q -B -P "hive$version" -Dout="$out" process-resources
 javac -d "$out/boot" Boot.java
 shopt -s nullglob
 javac -nowarn -Xlint:none -d "$out/classes" -cp "$out/lib/*" \
-  Runner.java Verbs.java Held.java Rows.java Metastore.java "hive$version"/*.java
+  Runner.java Verbs.java Held.java Rows.java Metastore.java LocalFiles.java "hive$version"/*.java
