@@ -1,4 +1,4 @@
-"""Transactions and write ids."""
+"""Transactions: their lives, and what their ends leave."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from acidsql.backends.memory.state import MemoryState
-from acidsql.model.ids import TxnId, WriteId
+from acidsql.backends.memory.write_ids import MemoryWriteIds, place_written
+from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
-from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.snapshot import ValidTxnList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
@@ -23,12 +23,11 @@ from acidsql.txn.entities import (
     WriteSetEntry,
     Written,
 )
-from acidsql.txn.state import TIMED_OUT, batch_size, require_reach, require_room, write_id_refused
-from acidsql.txn.write_ids import write_id_list
+from acidsql.txn.state import TIMED_OUT, batch_size, require_reach, require_room
 
 
-class MemoryTxns(MemoryState, ABC):
-    """The verbs of `TxnManager` about transactions and write ids."""
+class MemoryTxns(MemoryWriteIds, ABC):
+    """The verbs of `TxnManager` about transactions."""
 
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
@@ -98,7 +97,7 @@ class MemoryTxns(MemoryState, ABC):
         for component in self.components_of(txn.txn_id):
             del self.components[component]
             if txn.type is TxnType.DEFAULT and component.operation is not WriteOperation.COMPACT:
-                self.completed[component] = _place_written(component) in written
+                self.completed[component] = place_written(component) in written
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
         with self.guard:
@@ -172,8 +171,7 @@ class MemoryTxns(MemoryState, ABC):
                 t.txn_id for t in self.txns.values() if t.state is not TxnState.COMMITTED
             ]
             floor = min([*uncommitted, *self.min_history.values()], default=self.next_txn_id)
-            for write_ids in self.write_ids.values():
-                _trim_write_ids(write_ids, TxnId(floor))
+            self.trim_write_ids(TxnId(floor))
             self.completed = _latest(self.completed)
             self.trim_history(self.now_ms() - self.policy.retention_ms)
 
@@ -200,11 +198,6 @@ class MemoryTxns(MemoryState, ABC):
                 if ours and self._is_aborted(c.txn_id):
                     del self.components[c]
 
-    def committed_writes(self, table: TableName) -> frozenset[Written]:
-        with self.guard:
-            noted = (_place_written(c) for c, is_written in self.completed.items() if is_written)
-            return frozenset(w for w in noted if w is not None and w.table == table)
-
     def _trim_txns(self, oldest_ms: int) -> None:
         needed = {c.txn_id for c in self.components}
         for txn_id, txn in list(self.txns.items()):
@@ -212,88 +205,9 @@ class MemoryTxns(MemoryState, ABC):
             if ended and txn_id not in needed and txn.last_heartbeat_ms < oldest_ms:
                 del self.txns[txn_id]
 
-    # -- write ids ------------------------------------------------------------------------------
-
-    def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
-        with self.guard:
-            txn = self.require_open(txn_id)
-            if txn.type is TxnType.READ_ONLY:
-                raise write_id_refused(table)
-            mapped = self.write_ids.setdefault(table, {})
-            if txn_id not in mapped:
-                mapped[txn_id] = self.next_write_ids.get(table, WriteId(1))
-                self.next_write_ids[table] = WriteId(mapped[txn_id] + 1)
-            return mapped[txn_id]
-
-    def seed_write_id(self, table: TableName, highest: WriteId) -> None:
-        with self.guard:
-            known = self.next_write_ids.get(table, WriteId(1))
-            self.next_write_ids[table] = WriteId(max(known, highest + 1))
-
-    def seed_txn_id(self, highest: TxnId) -> None:
-        with self.guard:
-            self.next_txn_id = TxnId(max(self.next_txn_id, highest + 1))
-
-    def valid_write_ids(
-        self, tables: Sequence[TableName], txns: ValidTxnList
-    ) -> dict[TableName, ValidWriteIdList]:
-        with self.guard:
-            return {
-                table: write_id_list(
-                    table,
-                    txns,
-                    self.write_ids.get(table, {}),
-                    self.next_write_ids.get(table, WriteId(1)),
-                    [w.write_id for w in self.committed_writes(table) if w.partition is None],
-                )
-                for table in tables
-            }
-
-    def writer_of(self, table: TableName, write_id: WriteId) -> Txn | None:
-        with self.guard:
-            owners = (t for t, w in self.write_ids.get(table, {}).items() if w == write_id)
-            return next((self.txns.get(txn_id) for txn_id in owners), None)
-
-    def add_dynamic_partitions(
-        self,
-        txn_id: TxnId,
-        write_id: WriteId,
-        table: TableName,
-        partitions: Sequence[str],
-        operation: WriteOperation,
-    ) -> None:
-        require_reach(operation)
-        with self.guard:
-            self.require_open(txn_id)
-            place = (table.database, table.table)
-            for component in self.components_of(txn_id):
-                if (component.database, component.table, component.partition) == (*place, None):
-                    del self.components[component]
-            for partition in partitions:
-                reached = TxnComponent(txn_id, *place, partition, operation, write_id)
-                self.components[reached] = None
-
-
-def _place_written(c: TxnComponent) -> Written | None:
-    if c.write_id is None:
-        return None
-    return Written(c.write_id, TableName(c.database, c.table), c.partition)
-
 
 def _latest(completed: Mapping[TxnComponent, bool]) -> dict[TxnComponent, bool]:
     """The last write to each place, and the last one with a directory."""
     in_order = sorted(completed.items(), key=lambda item: item[0].write_id or 0)
     latest = {(c.database, c.table, c.partition, written): c for c, written in in_order}
     return {component: completed[component] for component in latest.values()}
-
-
-def _trim_write_ids(write_ids: dict[TxnId, WriteId], floor: TxnId) -> None:
-    """Forget mappings below every one that is still needed.
-
-    Write ids are not in the order of transactions. A committed id above a kept one stays, because
-    the high watermark of a snapshot is the greatest id that has a mapping.
-    """
-    needed = [w for t, w in write_ids.items() if t >= floor]
-    for txn_id, write_id in list(write_ids.items()):
-        if txn_id < floor and write_id < min(needed, default=write_id + 1):
-            del write_ids[txn_id]
