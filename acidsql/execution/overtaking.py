@@ -8,13 +8,12 @@ rows.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 
 from acidsql.errors import WriteConflictError
 from acidsql.layout.dir_names import parse_base
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
-from acidsql.model.snapshot import Range, ValidWriteIdList
+from acidsql.model.snapshot import Range
 from acidsql.model.table import TableKind
 from acidsql.plans.plan import WritePlan, replaces
 from acidsql.ports.engine import WriteContext
@@ -44,7 +43,7 @@ def overtaker(
         return None
     now = txns.valid_write_ids([plan.table], txns.valid_txns())[plan.table]
     if replaces(plan):
-        unseen = _unseen(now, snapshot.write_ids)
+        unseen = next(now.committed_since(snapshot.write_ids), None)
         return Overtaker(unseen) if unseen is not None else None
     above = WriteId(own + 1), WriteId(max(own + 1, now.high_watermark))
     if now.range_valid(*above) is Range.NONE:
@@ -55,12 +54,6 @@ def overtaker(
             if base is not None and base.write_id > own and now.is_valid(base.write_id):
                 return Overtaker(base.write_id, partition.name)
     return None
-
-
-def _unseen(now: ValidWriteIdList, seen: ValidWriteIdList) -> WriteId | None:
-    """The first write id committed now that the snapshot counts as open or does not reach."""
-    later = map(WriteId, range(seen.high_watermark + 1, now.high_watermark + 1))
-    return next(filter(now.is_valid, chain(sorted(seen.open), later)), None)
 
 
 def overtaken(

@@ -9,6 +9,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import chain
 
 from acidsql.model.ids import TxnId, WriteId
 
@@ -48,6 +49,14 @@ class ValidTxnList:
     def is_aborted(self, txn_id: TxnId) -> bool:
         """Whether the snapshot knows the transaction as aborted."""
         return txn_id in self.aborted
+
+    def committed_since(self, earlier: ValidTxnList) -> Iterator[TxnId]:
+        """The transactions that this snapshot sees and an earlier one could not yet; ascending.
+
+        >>> list(ValidTxnList.parse("8:7:7:5").committed_since(ValidTxnList.parse("5:2:2,5:3")))
+        [2, 6, 8]
+        """
+        return filter(self.is_valid, map(TxnId, _unsettled(earlier, self.high_watermark)))
 
     def __str__(self) -> str:
         return f"{self.high_watermark}:{self.min_open}:{_join(self.open)}:{_join(self.aborted)}"
@@ -102,6 +111,10 @@ class ValidWriteIdList:
             and write_id not in self.open
             and write_id not in self.aborted
         )
+
+    def committed_since(self, earlier: ValidWriteIdList) -> Iterator[WriteId]:
+        """The write ids that this snapshot sees and an earlier one could not yet; ascending."""
+        return filter(self.is_valid, map(WriteId, _unsettled(earlier, self.high_watermark)))
 
     def is_valid_base(self, write_id: WriteId) -> bool:
         """Whether a compacted base up to this id covers nothing that is open or too new.
@@ -184,6 +197,11 @@ class CompactorWriteIdList(ValidWriteIdList):
     def range_valid(self, low: WriteId, high: WriteId) -> Range:
         """ALL for a range that ends at or below the high watermark, else NONE."""
         return Range.ALL if high <= self.high_watermark else Range.NONE
+
+
+def _unsettled(earlier: ValidTxnList | ValidWriteIdList, mark: int) -> Iterator[int]:
+    """The ids up to ``mark`` that were open in a snapshot, or that it does not reach."""
+    return chain(sorted(earlier.open), range(earlier.high_watermark + 1, mark + 1))
 
 
 def _join(ids: frozenset[TxnId] | frozenset[WriteId]) -> str:

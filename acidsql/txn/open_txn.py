@@ -80,17 +80,10 @@ class OpenTxn:
         write ids. Then no other transaction came in between.
         """
         agent_info = agent_info or uuid.uuid4().hex
-        sent_on_open: tuple[Sequence[LockComponent], LockResponse] | None = None
-        if components:
-            request = user, host, type, tables, components, agent_info
-            opened = _open_locked(manager, request, heir_of)
-            granted = opened.response.state is LockState.ACQUIRED
-            self.granted_on_open = opened.in_one_step and granted
-            self._write_ids.update(opened.write_ids)
-            sent_on_open = components, opened.response
-            self.txn_id: TxnId = opened.txn_id
-        else:
-            self.txn_id = manager.open_txn(user, host, type)
+        request = user, host, type, tables, components, agent_info
+        sent_on_open = self._open(request, heir_of) if components else None
+        if sent_on_open is None:
+            self.txn_id: TxnId = manager.open_txn(user, host, type)
         self._locks = LockRequests(
             manager,
             self.txn_id,
@@ -103,6 +96,18 @@ class OpenTxn:
             sent_on_open=sent_on_open,
         )
         self._heartbeat = self._started_heartbeat(heartbeats)
+
+    def _open(
+        self, request: _Request, heir_of: OpenTxn | None
+    ) -> tuple[Sequence[LockComponent], LockResponse]:
+        """Open it in the step that asks for its locks. Which those are, and the answer."""
+        opened = _open_locked(self._manager, request, heir_of)
+        granted = opened.response.state is LockState.ACQUIRED
+        self.granted_on_open = opened.in_one_step and granted
+        self._write_ids.update(opened.write_ids)
+        self.txn_id = opened.txn_id
+        *_, components, _ = request
+        return components, opened.response
 
     def _started_heartbeat(self, heartbeats: Heartbeats) -> Heartbeat:
         try:

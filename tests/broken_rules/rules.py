@@ -70,9 +70,9 @@ RULES = [
     BrokenRule(
         "An overwrite hides no committed row that it has not seen.",
         "The newest write id is left out",
-        "execution/overtaking.py",
-        "range(seen.high_watermark + 1, now.high_watermark + 1)",
-        "range(seen.high_watermark + 1, now.high_watermark)",
+        "model/snapshot.py",
+        "range(earlier.high_watermark + 1, mark + 1)",
+        "range(earlier.high_watermark + 1, mark)",
         "unit/execution/test_write.py::test_who_would_hide_rows_of_a_later_write_id_is_told_so",
     ),
     BrokenRule(

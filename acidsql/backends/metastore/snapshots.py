@@ -47,9 +47,3 @@ def _bits(packed: bytes, count: int) -> list[bool]:
     [True, False, True, False]
     """
     return [i >> 3 < len(packed) and bool(packed[i >> 3] >> (i & 7) & 1) for i in range(count)]
-
-
-def has_new(before: ValidWriteIdList, after: ValidWriteIdList) -> bool:
-    """Whether a write id was committed between two snapshots of a table."""
-    later = range(before.high_watermark + 1, after.high_watermark + 1)
-    return any(after.is_valid(WriteId(w)) for w in (*before.open, *later))

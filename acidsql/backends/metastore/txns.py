@@ -16,7 +16,7 @@ from acidsql.backends.metastore.errors import (
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.operations import OPERATIONS
 from acidsql.backends.metastore.sense import given, meaning_of
-from acidsql.backends.metastore.snapshots import has_new, txn_list, write_id_list
+from acidsql.backends.metastore.snapshots import txn_list, write_id_list
 from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
@@ -231,11 +231,9 @@ class MetastoreTxns:
             self.valid_write_ids(list(tables), then),
             self.valid_write_ids(list(tables), now),
         )
-        if not any(has_new(before[table], after[table]) for table in tables):
+        if not any(any(after[table].committed_since(before[table])) for table in tables):
             return None
-        later = range(then.high_watermark + 1, now.high_watermark + 1)
-        ended = [TxnId(i) for i in (*then.open, *later) if i != txn_id and now.is_valid(TxnId(i))]
-        return max(ended, default=None)
+        return max((i for i in now.committed_since(then) if i != txn_id), default=None)
 
     def time_out_txns(self) -> list[TxnId]:
         """Does nothing: the metastore's housekeeper does it (AcidHouseKeeperService)."""

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from acidsql.backends.relational.connection import Row, reading, writing
 from acidsql.backends.relational.locks import RelationalLocks
-from acidsql.errors import TxnError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.components import TxnComponent
-from acidsql.txn.entities import Compaction, CompactionState, CompactionType, WriteOperation
+from acidsql.txn.entities import (
+    COMPACTED,
+    UNFINISHED,
+    Compaction,
+    CompactionState,
+    CompactionType,
+    WriteOperation,
+)
 from acidsql.txn.state import (
     compaction_is_scheduled,
     no_such_compaction,
+    recorded_txn,
     require_compaction,
     require_worker,
 )
@@ -86,12 +93,9 @@ class RelationalCompactions(RelationalLocks):
     @writing()
     def mark_compacted(self, compaction_id: CompactionId) -> None:
         entry = self._entry_to_change(compaction_id)
-        if entry.state in (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED):
+        if entry.state in COMPACTED:
             return
-        require_compaction(entry, CompactionState.WORKING)
-        if entry.txn_id is None:
-            raise TxnError(f"Compaction {compaction_id} has not recorded its transaction")
-        self.commit_txn(entry.txn_id)
+        self.commit_txn(recorded_txn(entry))
         # Locked to the end: a transaction that opens later sees the compacted files. The cleaner
         # waits for every transaction that opened before.
         next_txn_id = self._sql.value("next_txn_id_to_change")
@@ -108,7 +112,7 @@ class RelationalCompactions(RelationalLocks):
         entry = self._entry_to_change(compaction_id)
         if entry.state in (CompactionState.REFUSED, CompactionState.FAILED):
             return
-        require_compaction(entry, CompactionState.INITIATED, CompactionState.WORKING)
+        require_compaction(entry, *UNFINISHED)
         self._archive(compaction_id, state, reason)
 
     @reading()
