@@ -238,6 +238,27 @@ ENDED = (CompactionState.SUCCEEDED, CompactionState.FAILED, CompactionState.REFU
 
 
 @dataclass(frozen=True, slots=True)
+class ChangedPlace:
+    """A table without partitions, or a partition, that may need a compaction.
+
+    ``highest_write_id`` is that of its latest committed write, None if there is none. ``aborted``
+    counts the aborted transactions that wrote, or were going to write, there. The first of them
+    began at ``oldest_aborted_ms``, by the store's clock.
+    """
+
+    table: TableName
+    partition: str | None
+    highest_write_id: WriteId | None
+    aborted: int = 0
+    oldest_aborted_ms: int | None = None
+
+    @property
+    def label(self) -> str:
+        """The place, for log messages."""
+        return f"{self.table} {self.partition}" if self.partition else str(self.table)
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """One row of COMPACTION_QUEUE or COMPLETED_COMPACTIONS. Times are ms by the store's clock."""
 

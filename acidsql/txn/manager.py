@@ -17,6 +17,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
+    ChangedPlace,
     Compaction,
     CompactionType,
     Lock,
@@ -259,6 +260,15 @@ class TxnManager(Protocol):
         """Put a compaction into the queue. Not retryable: a repetition is refused.
 
         CompactionRefusedError if one of the same table or partition is initiated or working.
+        """
+        ...
+
+    def changed_places(self) -> list[ChangedPlace]:
+        """The places with committed writes that no cleaned compaction covers, or aborted writes.
+
+        Of several writes to a place only the latest counts. A partition that a writer has not named
+        yet is no place. Nothing from a Hive Metastore, whose own initiator looks for them (Hive
+        findPotentialCompactions). Read-only.
         """
         ...
 

@@ -293,6 +293,7 @@ class Stores(RuleBasedStateMachine):
             "show_compactions",
             "ready_to_clean",
             "aborted_writes",
+            "changed_places",
         ):
             self.both(verb)
         self.both("tables", "default")

@@ -12,6 +12,7 @@ from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import (
     COMPACTED,
     UNFINISHED,
+    ChangedPlace,
     Compaction,
     CompactionState,
     CompactionType,
@@ -58,6 +59,31 @@ class MemoryCompactions(MemoryLocks):
                 initiator_host=host,
             )
             return compaction_id
+
+    def changed_places(self) -> list[ChangedPlace]:
+        with self.guard:
+            highest: dict[tuple[str, str, str | None], WriteId | None] = {}
+            for c in self.completed:
+                place = (c.database, c.table, c.partition)
+                highest[place] = max(filter(None, (highest.get(place), c.write_id)), default=None)
+            aborted: dict[tuple[str, str, str | None], set[TxnId]] = {}
+            for c in self.components:
+                ended = self.txns[c.txn_id].state is TxnState.ABORTED
+                if ended and c.operation is not WriteOperation.COMPACT:
+                    aborted.setdefault((c.database, c.table, c.partition), set()).add(c.txn_id)
+            places = [
+                self._changed_place(place, highest.get(place), aborted.get(place, set()))
+                for place in {*highest, *aborted}
+            ]
+            return sorted(places, key=lambda place: place.label)
+
+    def _changed_place(
+        self, place: tuple[str, str, str | None], highest: WriteId | None, aborted: set[TxnId]
+    ) -> ChangedPlace:
+        database, table, partition = place
+        oldest_ms = min((self.txns[t].started_ms for t in aborted), default=None)
+        name = TableName(database, table)
+        return ChangedPlace(name, partition, highest, len(aborted), oldest_ms)
 
     def next_compaction(self, worker_id: str) -> Compaction | None:
         with self.guard:

@@ -20,6 +20,7 @@ from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import (
     COMPACTED,
     UNFINISHED,
+    ChangedPlace,
     Compaction,
     CompactionState,
     CompactionType,
@@ -151,6 +152,10 @@ class MetastoreCompactions(MetastoreLocks, ABC):
     def committed_writes(self, table: TableName) -> frozenset[Written]:
         """Empty: a metastore does not tell."""
         return frozenset()
+
+    def changed_places(self) -> list[ChangedPlace]:
+        """Empty: the metastore's own initiator asks for compactions."""
+        return []
 
     def aborted_writes(self) -> list[TxnComponent]:
         """Empty: the metastore's own cleaner removes the files of aborted writes."""

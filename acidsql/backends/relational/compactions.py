@@ -10,6 +10,7 @@ from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import (
     COMPACTED,
     UNFINISHED,
+    ChangedPlace,
     Compaction,
     CompactionState,
     CompactionType,
@@ -55,6 +56,11 @@ class RelationalCompactions(RelationalLocks):
             **place,
         )
         return compaction_id
+
+    @reading()
+    def changed_places(self) -> list[ChangedPlace]:
+        places = map(_changed_place, self._sql.rows("changed_places"))
+        return sorted(places, key=lambda place: place.label)
 
     @writing()
     def next_compaction(self, worker_id: str) -> Compaction | None:
@@ -160,6 +166,17 @@ class RelationalCompactions(RelationalLocks):
         if row is None:
             raise no_such_compaction(compaction_id)
         return _compaction(row)
+
+
+def _changed_place(row: Row) -> ChangedPlace:
+    database, table, partition, highest, aborted, oldest_aborted_ms = row
+    return ChangedPlace(
+        TableName(database, table),
+        partition,
+        None if highest is None else WriteId(highest),
+        int(aborted),
+        oldest_aborted_ms,
+    )
 
 
 def _compaction(row: Row) -> Compaction:

@@ -6,6 +6,7 @@ from acidsql.errors import CompactionRefusedError, TxnAbortedError, TxnError
 from acidsql.model.ids import CompactionId, WriteId
 from acidsql.model.names import TableName
 from acidsql.txn.entities import (
+    ChangedPlace,
     CompactionState,
     CompactionType,
     LockComponent,
@@ -286,3 +287,52 @@ def test_a_living_worker_keeps_its_entry(store, clock):
     assert state(store, compaction_id) is CompactionState.WORKING
     store.mark_compacted(compaction_id)
     assert ready(store) == [compaction_id]
+
+
+def write(store, partition=None, operation=WriteOperation.INSERT):
+    """A transaction that has its lock, and its write id."""
+    component = LockComponent(LockType.SHARED_READ, "default", "t", partition, operation)
+    opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], [component])
+    return opened.txn_id, opened.write_ids[T]
+
+
+def test_places_have_changed_until_a_compaction_is_cleaned(store, clock):
+    assert store.changed_places() == []
+    for partition in (None, "p=1", "p=1"):
+        txn, write_id = write(store, partition)
+        store.commit_txn(txn)
+    began_ms = clock.now_ms
+    first, _ = write(store, "p=1")
+    clock.pass_s(5)
+    second, _ = write(store, "p=2", WriteOperation.UPDATE)
+    assert store.changed_places() == [
+        ChangedPlace(T, None, WriteId(1)),
+        ChangedPlace(T, "p=1", WriteId(3)),
+    ]
+    store.abort_txns([first, second])
+    assert store.changed_places() == [
+        ChangedPlace(T, None, WriteId(1)),
+        ChangedPlace(T, "p=1", WriteId(3), 1, began_ms),
+        ChangedPlace(T, "p=2", None, 1, began_ms + 5000),
+    ]
+    store.forget_aborted(T, [first, second])
+    compaction_id, txn = start(store, highest=write_id, partition="p=1")
+    store.abort_txn(begin(store))
+    store.mark_compacted(compaction_id)
+    assert [place.partition for place in store.changed_places()] == [None, "p=1"]
+    store.mark_cleaned(compaction_id)
+    assert store.changed_places() == [ChangedPlace(T, None, WriteId(1))]
+
+
+def test_the_aborted_transactions_of_a_place_are_counted(store, clock):
+    """Not what each of them did there, nor compactions."""
+    began_ms = clock.now_ms
+    for _ in range(3):
+        txn, write_id = write(store)
+        store.add_dynamic_partitions(txn, write_id, T, ["p=1"], WriteOperation.INSERT)
+        store.add_dynamic_partitions(txn, write_id, T, ["p=1"], WriteOperation.DELETE)
+        store.abort_txn(txn)
+        clock.pass_s(1)
+    _, worker = start(store, partition="p=2")
+    store.abort_txn(worker)
+    assert store.changed_places() == [ChangedPlace(T, "p=1", None, 3, began_ms)]
