@@ -76,6 +76,7 @@ def connect(
         progress=progress,
         reflection=settings.allow_reflection,
         bounds=bounds,
+        thresholds=settings.thresholds,
     )
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acidsql.errors import ConfigError
 from acidsql.model.table import POSITIONAL_EVOLUTION
+from acidsql.txn.compaction_need import DELTA_COUNT, DELTA_SHARE, Thresholds
 from acidsql.txn.policy import TxnPolicy
 
 _UNITS = {
@@ -37,12 +38,18 @@ _TIMES = {
     "hive.count.open.txns.interval": "count_interval_s",
     "hive.timedout.txn.reaper.start": "reaper_start_s",
     "hive.timedout.txn.reaper.interval": "reaper_interval_s",
+    "hive.compactor.check.interval": "check_interval_s",
+    "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
 }
 _COUNTS = {
     "hive.max.open.txns": "max_open_txns",
     "hive.txn.max.open.batch": "max_open_batch",
     "hive.lock.numretries": "lock_retries",
     "hive.txn.heartbeat.threadpool.size": "heartbeat_threads",
+    DELTA_COUNT: "delta_count",
+    DELTA_SHARE: "delta_share",
+    "hive.compactor.abortedtxn.threshold": "aborted_threshold",
+    "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
 }
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
@@ -78,6 +85,13 @@ class Settings(BaseModel):
     lock_retries: int = Field(default=100, ge=0)
     lock_sleep_s: float = Field(default=60.0, gt=0)
     heartbeat_threads: int = Field(default=5, gt=0)
+    check_interval_s: float = Field(default=300.0, gt=0)
+    """Seconds from one run of the initiator to the next, in ``acidsql service``."""
+    delta_count: int = Field(default=10, ge=0)
+    delta_share: float = Field(default=0.1, ge=0)
+    aborted_threshold: int = Field(default=1000, ge=0)
+    aborted_threshold_s: float = 12 * 3600
+    failed_threshold: int = Field(default=2, ge=0)
     positional_evolution: bool = True
     xlock_iow: bool = True
     write_xlock: bool = True
@@ -136,6 +150,17 @@ class Settings(BaseModel):
             field = first["loc"][0]
             names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS}.items()}
             raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The settings that the initiator needs."""
+        return Thresholds(
+            delta_count=self.delta_count,
+            delta_share=self.delta_share,
+            aborted=self.aborted_threshold,
+            aborted_s=self.aborted_threshold_s,
+            failures=self.failed_threshold,
+        )
 
     @property
     def policy(self) -> TxnPolicy:

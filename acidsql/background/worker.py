@@ -9,13 +9,16 @@ from typing import Literal
 
 from acidsql.errors import AcidSqlError, TableNotFoundError
 from acidsql.execution.snapshots import partition_directory
+from acidsql.layout.acid_state import acid_state
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
+from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.catalog import Catalog
 from acidsql.ports.engine import Engine, TableSnapshot
+from acidsql.ports.storage import Storage, list_marked_files
 from acidsql.process.supervisor import Supervisor
 from acidsql.txn.entities import Compaction, CompactionState, CompactionType, TxnType
 from acidsql.txn.locks import lock_components
@@ -33,6 +36,7 @@ def run_worker(
     txns: TxnManager,
     catalog: Catalog,
     engine: Engine,
+    storage: Storage,
     supervisor: Supervisor,
     *,
     user: str,
@@ -48,7 +52,7 @@ def run_worker(
         open_txn = partial(
             OpenTxn, txns, user=user, host=host, type=TxnType.COMPACTION, policy=policy
         )
-        work = partial(_carry_out, compaction, open_txn, txns, catalog, engine)
+        work = partial(_carry_out, compaction, open_txn, txns, catalog, engine, storage)
         done += supervisor.attempt("worker", work, otherwise=0, about=compaction.label)
     return done
 
@@ -59,11 +63,12 @@ def _carry_out(
     txns: TxnManager,
     catalog: Catalog,
     engine: Engine,
+    storage: Storage,
 ) -> bool:
     txn = None
     try:
         txn = open_txn()
-        return _compact(compaction, txn, txns, catalog, engine)
+        return _compact(compaction, txn, txns, catalog, engine, storage)
     except BaseException as error:
         if txn is not None:
             txn.abort_after(error)
@@ -94,7 +99,12 @@ def _fail(
 
 
 def _compact(
-    compaction: Compaction, txn: OpenTxn, txns: TxnManager, catalog: Catalog, engine: Engine
+    compaction: Compaction,
+    txn: OpenTxn,
+    txns: TxnManager,
+    catalog: Catalog,
+    engine: Engine,
+    storage: Storage,
 ) -> bool:
     name = TableName(compaction.database, compaction.table)
     # While the worker writes, nobody may drop or rename the directory (as in Hive's Worker).
@@ -107,7 +117,8 @@ def _compact(
     highest = WriteId(max(0, snapshot.write_ids.high_watermark))
     # Recorded before anything is written, so that a crash is traceable (as in Hive's Worker).
     txns.compaction_started(compaction.compaction_id, txn.txn_id, highest)
-    if not engine.compact(_plan(compaction, name), snapshot, txn.valid_txns, txn.txn_id):
+    wrote = engine.compact(_plan(compaction, name), snapshot, txn.valid_txns, txn.txn_id)
+    if not wrote and not _has_obsolete(snapshot, txn.valid_txns, storage):
         txn.abort("nothing to compact")
         txns.mark_refused(compaction.compaction_id, NOT_ENOUGH)
         return False
@@ -115,6 +126,17 @@ def _compact(
     txns.mark_compacted(compaction.compaction_id)
     txn.commit()
     return True
+
+
+def _has_obsolete(snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage) -> bool:
+    """Whether there is nothing to compact, but something for the cleaner (Hive needsCleaning).
+
+    An overwrite leaves what it has replaced.
+    """
+    [directory] = snapshot.partitions
+    files, markers = list_marked_files(directory.location, storage)
+    kind = snapshot.table.kind
+    return bool(acid_state(files, snapshot.write_ids, txns, markers, kind).obsolete)
 
 
 def _plan(compaction: Compaction, name: TableName) -> CompactPlan:

@@ -1,4 +1,4 @@
-"""``acidsql service``: housekeeper, worker and cleaner, round after round."""
+"""``acidsql service``: housekeeper, initiator, worker and cleaner, round after round."""
 
 from __future__ import annotations
 
@@ -51,12 +51,14 @@ def service_command(
     properties: tuple[str, ...],
     interval_s: float,
 ) -> None:
-    """Carry out queued compactions, clean up after them, and abort timed-out transactions.
+    """Ask for compactions, carry them out, clean up after them, and abort timed-out transactions.
 
-    Runs until SIGINT or SIGTERM; the current round is finished first. Timed-out transactions are
-    aborted on a timetable of their own: hive.timedout.txn.reaper.start (100s) after the start, then
-    every hive.timedout.txn.reaper.interval (180s). A failure is printed on standard error, and the
-    work is tried again in its next round. With --once a failure gives exit status 3.
+    Runs until SIGINT or SIGTERM; the current round is finished first. What has been written is
+    looked at on a timetable of its own: at the start, then every hive.compactor.check.interval
+    (300s). Timed-out transactions are aborted on another one: hive.timedout.txn.reaper.start (100s)
+    after the start, then every hive.timedout.txn.reaper.interval (180s). A failure is printed on
+    standard error, and the work is tried again in its next round. With --once a failure gives exit
+    status 3.
     """
     config = config_of(properties)
     with connected(warehouse, metastore, config, must_exist=must_exist) as session:
@@ -66,10 +68,12 @@ def service_command(
             settings = Settings.of(warehouse, metastore=metastore, config=config)
             housekeeping = Timetable(settings.reaper_start_s, settings.reaper_interval_s)
             with stop_signals() as stop:
-                serve(session, stop, Timetable(0, interval_s), housekeeping)
+                checks = Timetable(0, settings.check_interval_s)
+                serve(session, stop, Timetable(0, interval_s), housekeeping, checks)
             return
         supervisor = Supervisor(report_failure)
         supervisor.attempt("housekeeper", session.run_housekeeper, None)
+        run_check(session, click.echo, supervisor)
         run_round(session, click.echo, supervisor)
         if supervisor.failures or session.failures:
             click.get_current_context().exit(FAILED_STATUS)
@@ -106,6 +110,7 @@ def serve(
     stop: Event,
     rounds: Timetable,
     housekeeping: Timetable,
+    checks: Timetable,
     clock: Callable[[], float] = time.monotonic,
 ) -> None:
     """Do the work that is due, until ``stop`` is set.
@@ -118,13 +123,21 @@ def serve(
         now_s = clock()
         if housekeeping.is_due(now_s):
             supervisor.attempt("housekeeper", session.run_housekeeper, None)
+        if checks.is_due(now_s):
+            run_check(session, click.echo, supervisor)
         if rounds.is_due(now_s):
             run_round(session, click.echo, supervisor)
-        due_s = min(rounds.next_s(now_s), housekeeping.next_s(now_s))
+        due_s = min(timetable.next_s(now_s) for timetable in (rounds, housekeeping, checks))
         stop.wait(max(0.0, due_s - clock()))
     if failures := Counter(supervisor.failures) + Counter(session.failures):
         counts = ", ".join(f"{name} {count}" for name, count in sorted(failures.items()))
         click.echo(f"acidsql: failures since the start: {counts}", err=True)
+
+
+def run_check(session: Session, report: Callable[[str], object], supervisor: Supervisor) -> None:
+    """One round of the initiator, with a line if it asked for compactions."""
+    if asked := supervisor.attempt("initiator", session.run_initiator, otherwise=0):
+        report(f"initiator: {count_text(asked, 'compaction')} asked for")
 
 
 def run_round(session: Session, report: Callable[[str], object], supervisor: Supervisor) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from acidsql.background.aborted_writes import forget_aborted_writes
 from acidsql.background.cleaner import run_cleaner
 from acidsql.background.housekeeper import run_housekeeper
+from acidsql.background.initiator import Initiator
 from acidsql.background.scope import BackgroundScope
 from acidsql.background.worker import run_worker
 from acidsql.check.table import run_check
@@ -67,6 +68,7 @@ from acidsql.statements import (
     Update,
     Use,
 )
+from acidsql.txn.compaction_need import DEFAULT_THRESHOLDS, Thresholds
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
@@ -93,6 +95,7 @@ class Session:
         progress: Relay | None = None,
         reflection: bool = False,
         bounds: Bounds = UNBOUNDED,
+        thresholds: Thresholds = DEFAULT_THRESHOLDS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         """``progress`` receives the phases of the engine's work."""
@@ -115,6 +118,7 @@ class Session:
         self._supervisor = heartbeats.supervisor
         self._leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
+        self._initiator = Initiator(thresholds, host)
         self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
@@ -257,11 +261,19 @@ class Session:
         """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
 
+    def run_initiator(self) -> int:
+        """Ask for the compactions that Hive's thresholds call for. Returns how many were asked for.
+
+        None over a Hive Metastore, which has an initiator of its own.
+        """
+        self._check_open()
+        return self._initiator.run(self._background())
+
     def run_worker(self) -> int:
         """Carry out the queued compactions. Returns how many were carried out."""
         self._check_open()
         return run_worker(
-            self._store, self._store, self._engine, self._supervisor,
+            self._store, self._store, self._engine, self._storage, self._supervisor,
             user=self._user, host=self._host, policy=self._policy,
         )  # fmt: skip
 
@@ -272,11 +284,14 @@ class Session:
         """
         self._check_open()
         self._leases.settle()
-        scope = BackgroundScope(
-            self._store, self._store, self._storage, self._open_txn, self._supervisor
-        )
+        scope = self._background()
         forget_aborted_writes(scope)
         return run_cleaner(scope)
+
+    def _background(self) -> BackgroundScope:
+        return BackgroundScope(
+            self._store, self._store, self._storage, self._open_txn, self._supervisor
+        )
 
     def run_housekeeper(self) -> list[int]:
         """Abort transactions without a heartbeat and trim the transaction tables.

@@ -243,14 +243,14 @@ class ChangedPlace:
 
     ``highest_write_id`` is that of its latest committed write, None if there is none. ``aborted``
     counts the aborted transactions that wrote, or were going to write, there. The first of them
-    began at ``oldest_aborted_ms``, by the store's clock.
+    began ``aborted_age_ms`` ago, by the store's clock.
     """
 
     table: TableName
     partition: str | None
     highest_write_id: WriteId | None
     aborted: int = 0
-    oldest_aborted_ms: int | None = None
+    aborted_age_ms: int = 0
 
     @property
     def label(self) -> str:

@@ -44,6 +44,7 @@ READS: list[Callable[[SqliteStore], object]] = [
     lambda store: store.writer_of(T, 1),
     lambda store: store.latest_txn_in_conflict(4),
     lambda store: store.aborted_writes(),
+    lambda store: store.changed_places(),
     lambda store: store.databases(),
     lambda store: store.database("default"),
     lambda store: store.tables("default"),

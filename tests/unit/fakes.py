@@ -48,6 +48,7 @@ class FakeSession:
 
     answers: Mapping[str, FakeResult | Callable[[], FakeResult]] = field(default_factory=dict)
     executed: list[tuple[str, Any, int, int]] = field(default_factory=list)
+    needed: int = 0
     compactions: int = 0
     cleanable: int = 0
     rounds: int = 0
@@ -83,6 +84,10 @@ class FakeSession:
 
     def run_housekeeper(self) -> None:
         self.rounds += 1
+
+    def run_initiator(self) -> int:
+        asked, self.needed = self.needed, 0
+        return asked
 
     def run_worker(self) -> int:
         done, self.compactions = self.compactions, 0

@@ -9,6 +9,7 @@ import pytest
 import acidsql
 from acidsql.errors import ConfigError
 from acidsql.settings import KNOWN, Settings, duration_s
+from acidsql.txn.compaction_need import Thresholds
 from acidsql.txn.policy import TxnPolicy
 
 CHANGED: dict[str, tuple[str, str, object]] = {
@@ -17,6 +18,12 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.count.open.txns.interval": ("7", "count_interval_s", 7.0),
     "hive.timedout.txn.reaper.start": ("1500ms", "reaper_start_s", 1.5),
     "hive.timedout.txn.reaper.interval": ("1h", "reaper_interval_s", 3600.0),
+    "hive.compactor.check.interval": ("1min", "check_interval_s", 60.0),
+    "hive.compactor.delta.num.threshold": ("15", "delta_count", 15),
+    "hive.compactor.delta.pct.threshold": ("0.16", "delta_share", 0.16),
+    "hive.compactor.abortedtxn.threshold": ("17", "aborted_threshold", 17),
+    "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
+    "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
     "hive.max.open.txns": ("11", "max_open_txns", 11),
     "hive.txn.max.open.batch": ("12", "max_open_batch", 12),
     "hive.lock.numretries": ("13", "lock_retries", 13),
@@ -43,6 +50,7 @@ POLICY = {
 def test_every_property_is_here() -> None:
     assert set(CHANGED) == KNOWN
     assert Settings.of("w").policy == TxnPolicy()
+    assert Settings.of("w").thresholds == Thresholds()
 
 
 @pytest.mark.parametrize("key", CHANGED)
@@ -64,6 +72,9 @@ def test_a_session_goes_by_them(tmp_path: Path) -> None:
         assert session._policy == session._store.policy == session._open_txn.policy == policy
         assert session._open_txn.heartbeats._size == 14
         assert not session._engine._by_position
+        assert session._initiator.thresholds == Thresholds(
+            delta_count=15, delta_share=0.16, aborted=17, aborted_s=64800.0, failures=19
+        )
 
 
 @pytest.mark.parametrize(

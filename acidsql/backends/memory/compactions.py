@@ -81,9 +81,9 @@ class MemoryCompactions(MemoryLocks):
         self, place: tuple[str, str, str | None], highest: WriteId | None, aborted: set[TxnId]
     ) -> ChangedPlace:
         database, table, partition = place
-        oldest_ms = min((self.txns[t].started_ms for t in aborted), default=None)
+        age_ms = max((self.now_ms() - self.txns[t].started_ms for t in aborted), default=0)
         name = TableName(database, table)
-        return ChangedPlace(name, partition, highest, len(aborted), oldest_ms)
+        return ChangedPlace(name, partition, highest, len(aborted), age_ms)
 
     def next_compaction(self, worker_id: str) -> Compaction | None:
         with self.guard:

@@ -59,7 +59,8 @@ class RelationalCompactions(RelationalLocks):
 
     @reading()
     def changed_places(self) -> list[ChangedPlace]:
-        places = map(_changed_place, self._sql.rows("changed_places"))
+        now_ms = self._sql.value("now_ms")
+        places = [_changed_place(row, now_ms) for row in self._sql.rows("changed_places")]
         return sorted(places, key=lambda place: place.label)
 
     @writing()
@@ -168,14 +169,14 @@ class RelationalCompactions(RelationalLocks):
         return _compaction(row)
 
 
-def _changed_place(row: Row) -> ChangedPlace:
-    database, table, partition, highest, aborted, oldest_aborted_ms = row
+def _changed_place(row: Row, now_ms: int) -> ChangedPlace:
+    database, table, partition, highest, aborted, oldest_ms = row
     return ChangedPlace(
         TableName(database, table),
         partition,
         None if highest is None else WriteId(highest),
         int(aborted),
-        oldest_aborted_ms,
+        0 if oldest_ms is None else now_ms - oldest_ms,
     )
 
 

@@ -90,6 +90,7 @@ SAME = [
     Call("mark_cleaned", (1,), ("mark_compacted", 1)),
     Call("show_compactions"),
     Call("aborted_writes"),
+    Call("changed_places"),
     Call("committed_writes", (T,)),
     Call("forget_aborted", (T, [1]), ("abort_txn", 1, "why")),
 ]

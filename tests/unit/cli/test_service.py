@@ -14,11 +14,15 @@ from tests.unit.fakes import FakeSession
 
 
 def test_once_tells_what_was_done(acidsql, connection):
+    connection.session.needed = 2
     connection.session.compactions = 2
     connection.session.cleanable = 1
     done = acidsql("service", "--once", "--warehouse", "w", "--metastore", "memory:")
     assert done.exit_code == 0
-    assert done.stdout == "worker: 2 compactions carried out\ncleaner: 1 compaction cleaned\n"
+    assert done.stdout == (
+        "initiator: 2 compactions asked for\n"
+        "worker: 2 compactions carried out\ncleaner: 1 compaction cleaned\n"
+    )
     assert connection.session.rounds == 1
     assert connection.session.closed
     assert connection.calls[0][:1] == ("w",)
@@ -72,6 +76,9 @@ class Noting(FakeSession):
     def run_housekeeper(self) -> None:
         self.note("housekeeper")
 
+    def run_initiator(self) -> int:
+        return self.note("initiator")
+
     def run_worker(self) -> int:
         return self.note("worker")
 
@@ -82,16 +89,17 @@ class Noting(FakeSession):
 def test_rounds_and_housekeeping_have_times_of_their_own():
     stop = StopAt(12)
     session = Noting(stop)
-    serve(session, stop, Timetable(0, 5), Timetable(3, 4), lambda: stop.now_s)
+    serve(session, stop, Timetable(0, 5), Timetable(3, 4), Timetable(0, 6), lambda: stop.now_s)
     assert session.done == [
-        (0, "worker"), (0, "cleaner"), (3, "housekeeper"), (5, "worker"), (5, "cleaner"),
-        (7, "housekeeper"), (10, "worker"), (10, "cleaner"), (11, "housekeeper"),
+        (0, "initiator"), (0, "worker"), (0, "cleaner"), (3, "housekeeper"), (5, "worker"),
+        (5, "cleaner"), (6, "initiator"), (7, "housekeeper"), (10, "worker"), (10, "cleaner"),
+        (11, "housekeeper"),
     ]  # fmt: skip
 
 
 def test_rounds_go_on_after_an_error(capsys: pytest.CaptureFixture[str]):
     session, stop = Failing(), StopAt(10)
-    serve(session, stop, Timetable(0, 5), Timetable(0, 5), lambda: stop.now_s)
+    serve(session, stop, Timetable(0, 5), Timetable(0, 5), Timetable(0, 5), lambda: stop.now_s)
     assert session.rounds == 2
     assert capsys.readouterr().err == (
         "acidsql: error: disk full\n" * 2 + "acidsql: failures since the start: worker 2\n"
@@ -110,7 +118,7 @@ def test_rounds_go_on_whatever_is_raised(error: BaseException, capsys: pytest.Ca
     session, stop = Failing(cleanable=1), StopAt(10)
     session.error = error
     session.failures = {"heartbeat": 1}
-    serve(session, stop, Timetable(0, 5), Timetable(0, 5), lambda: stop.now_s)
+    serve(session, stop, Timetable(0, 5), Timetable(0, 5), Timetable(0, 5), lambda: stop.now_s)
     told = capsys.readouterr()
     assert told.out == "cleaner: 1 compaction cleaned\n"
     assert told.err.count("acidsql: error: the worker failed\n") == 2
@@ -132,21 +140,23 @@ def test_a_compaction_that_failed_is_status_3(acidsql, connection):
     assert acidsql("service", "--once").exit_code == 3
 
 
-def test_the_reapers_times_are_hives_properties(acidsql, connection, monkeypatch):
+def test_the_times_are_hives_properties(acidsql, connection, monkeypatch):
     seen = []
     monkeypatch.setattr("acidsql.cli.service.serve", lambda *args: seen.append(args))
     times = ("start=1min", "interval=90s")
     options = [o for t in times for o in ("-D", f"hive.timedout.txn.reaper.{t}")]
+    options += ["-D", "hive.compactor.check.interval=70s"]
     assert acidsql("service", *options, "--interval", "2").exit_code == 0
     assert acidsql("service").exit_code == 0
     found = []
-    for _, _, rounds, housekeeping in seen:
-        for timetable in (rounds, housekeeping):
+    for _, _, rounds, housekeeping, checks in seen:
+        for timetable in (rounds, housekeeping, checks):
             found.append([s for s in range(400) if timetable.is_due(s)][:2])
-    assert found == [[0, 2], [60, 150], [0, 5], [100, 280]]
+    assert found == [[0, 2], [60, 150], [0, 70], [0, 5], [100, 280], [0, 300]]
     assert connection.calls[0][1]["config"] == {
         "hive.timedout.txn.reaper.start": "1min",
         "hive.timedout.txn.reaper.interval": "90s",
+        "hive.compactor.check.interval": "70s",
     }
 
 

@@ -1,0 +1,156 @@
+"""The initiator: asks for the compactions that tables and partitions need (Hive Initiator)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from acidsql.background.scope import BackgroundScope
+from acidsql.errors import CompactionRefusedError, MissingFileError
+from acidsql.execution.snapshots import partition_directory
+from acidsql.layout.acid_state import AcidState, SelectedDir, acid_state
+from acidsql.layout.dir_names import BaseDir, parse_directory
+from acidsql.model.ids import WriteId
+from acidsql.model.names import PartitionName, TableName
+from acidsql.model.table import Table, TableKind
+from acidsql.ports.engine import PartitionLocation
+from acidsql.ports.storage import list_marked_files
+from acidsql.txn.compaction_need import (
+    Need,
+    Sizes,
+    Thresholds,
+    need_by_aborted,
+    need_by_sizes,
+)
+from acidsql.txn.entities import UNFINISHED, ChangedPlace, Compaction, CompactionState
+
+_log = logging.getLogger(__name__)
+
+INITIATOR = "acidsql-initiator"
+"""What SHOW COMPACTIONS names as the initiator of its entries."""
+NO_AUTO_COMPACTION = "no_auto_compaction"
+_NEVER = WriteId(-1)
+"""No place has this as its highest write id."""
+_Key = tuple[TableName, str | None]
+
+
+class Initiator:
+    """Looks, round after round, at what has changed since the last compaction.
+
+    A place that needs nothing is looked at again when it has a later write, so a round costs as
+    much as has been written since the one before.
+    """
+
+    def __init__(self, thresholds: Thresholds, host: str) -> None:
+        self.thresholds = thresholds
+        self._host = host
+        self._settled: dict[_Key, WriteId | None] = {}
+        self._asked: dict[_Key, WriteId | None] = {}
+
+    def run(self, scope: BackgroundScope) -> int:
+        """One round. Returns how many compactions it has asked for.
+
+        A place whose look fails in any way is looked at again in the next round.
+        """
+        changed = scope.txns.changed_places()
+        here = {(place.table, place.partition) for place in changed}
+        for remembered in (self._settled, self._asked):
+            for key in remembered.keys() - here:
+                del remembered[key]
+        entries = scope.txns.show_compactions() if changed else []
+        asked = 0
+        for place in changed:
+            look = partial(self._look, place, entries, scope)
+            asked += scope.supervisor.attempt("initiator", look, otherwise=0, about=place.label)
+        return asked
+
+    def _look(
+        self, place: ChangedPlace, entries: Sequence[Compaction], scope: BackgroundScope
+    ) -> int:
+        key = place.table, place.partition
+        if not place.aborted and self._settled.get(key, _NEVER) == place.highest_write_id:
+            return 0
+        of_place = [e for e in entries if _place(e) == key]
+        if any(e.state in UNFINISHED for e in of_place):
+            return 0
+        given_up = self._has_failed(of_place) or self._is_refused(place, of_place)
+        need = None if given_up else self._need(place, scope)
+        if need is None:
+            self._settled[key] = place.highest_write_id
+            return 0
+        try:
+            scope.txns.compact(place.table, place.partition, need.type, INITIATOR, self._host)
+        except CompactionRefusedError:
+            # Another initiator, or a user, was faster.
+            return 0
+        self._asked[key] = place.highest_write_id
+        extra = {"place": place.label, "type": need.type.name.lower(), "reason": need.reason}
+        _log.info("asked for a compaction of %s: %s", place.label, need.reason, extra=extra)
+        return 1
+
+    def _has_failed(self, newest_first: Sequence[Compaction]) -> bool:
+        """Whether the last compactions have failed, as many in a row as the threshold says."""
+        not_tried = (CompactionState.DID_NOT_INITIATE, CompactionState.REFUSED)
+        ended = [e.state for e in newest_first if e.state not in not_tried]
+        last = ended[: self.thresholds.failures]
+        return len(last) == self.thresholds.failures and set(last) == {CompactionState.FAILED}
+
+    def _is_refused(self, place: ChangedPlace, newest_first: Sequence[Compaction]) -> bool:
+        """Whether a worker found nothing to do for the last request, and nothing came since."""
+        asked = self._asked.get((place.table, place.partition), _NEVER) == place.highest_write_id
+        return asked and [e.state for e in newest_first[:1]] == [CompactionState.REFUSED]
+
+    def _need(self, place: ChangedPlace, scope: BackgroundScope) -> Need | None:
+        table = scope.catalog.find_table(place.table)
+        if table is None or table.kind is TableKind.PLAIN or not is_automatic(table):
+            return None
+        if place.partition is None and table.partition_columns:
+            # The partitions of a dynamic write that were never named.
+            return None
+        thresholds = self.thresholds.of_table(table.parameters)
+        need = need_by_aborted(place.aborted, place.aborted_age_ms / 1000, thresholds)
+        if need is not None:
+            return need
+        name = PartitionName.parse(place.partition) if place.partition else None
+        directory = partition_directory(scope.catalog, table, name)
+        if directory is None:
+            return None
+        return need_by_sizes(_sizes(table, directory, scope), thresholds)
+
+
+def _place(entry: Compaction) -> _Key:
+    return TableName(entry.database, entry.table), entry.partition
+
+
+def is_automatic(table: Table) -> bool:
+    """Whether the initiator may ask for compactions of the table: not with no_auto_compaction."""
+    texts = {key.lower(): value for key, value in table.parameters.items()}
+    return texts.get(NO_AUTO_COMPACTION, "").lower() != "true"
+
+
+def _sizes(table: Table, directory: PartitionLocation, scope: BackgroundScope) -> Sizes:
+    txns = scope.txns.valid_txns()
+    write_ids = scope.txns.valid_write_ids([table.name], txns)[table.name].for_compactor()
+    if scope.storage.is_missing(directory.location):
+        raise MissingFileError(f"the directory {directory.location} of {table.name} does not exist")
+    files, markers = list_marked_files(directory.location, scope.storage)
+    return sizes_of(acid_state(files, write_ids, txns, markers, table.kind), table.kind)
+
+
+def sizes_of(state: AcidState, kind: TableKind) -> Sizes:
+    """What a compactor's snapshot of one directory holds."""
+    deltas = (*state.deltas, *state.delete_deltas)
+    base = _bytes(() if state.base is None else (state.base,))
+    is_raw = bool(state.originals) or any(d.raw for d in deltas)
+    return Sizes(
+        base_bytes=base + sum(f.size for f in state.originals),
+        delta_bytes=_bytes(deltas),
+        deltas=len(deltas),
+        has_obsolete_base=any(isinstance(parse_directory(p), BaseDir) for p in state.obsolete),
+        has_raw=is_raw and kind is TableKind.FULL_ACID,
+    )
+
+
+def _bytes(directories: Sequence[SelectedDir]) -> int:
+    return sum(file.size for directory in directories for file in directory.files)

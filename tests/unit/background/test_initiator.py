@@ -1,0 +1,195 @@
+"""When the initiator asks for a compaction, and what becomes of it in worker and cleaner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.memory import MemoryStore
+from acidsql.session.session import Session
+from acidsql.txn.compaction_need import Thresholds
+from acidsql.txn.heartbeats import Heartbeats
+from acidsql.txn.policy import TxnPolicy
+from tests.python_engine import PythonEngine
+from tests.unit.backends.conftest import Clock
+
+ACID = "'transactional' = 'true'"
+KINDS = [ACID, f"{ACID}, 'transactional_properties' = 'insert_only'"]
+FEW = Thresholds(delta_count=2)
+
+
+class Engine(PythonEngine):
+    """Compacting fails while ``fails`` is set."""
+
+    fails = False
+
+    def compact(self, plan, snapshot, txns, txn_id):
+        if self.fails:
+            raise OSError("no space")
+        return super().compact(plan, snapshot, txns, txn_id)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine(LocalStorage(), None, {})
+
+
+@pytest.fixture
+def session(tmp_path: Path, engine: Engine, clock: Clock) -> Iterator[Session]:
+    warehouse = str(tmp_path / "w")
+    with Session(
+        store=MemoryStore(clock, TxnPolicy(), warehouse), engine=engine, storage=LocalStorage(),
+        policy=TxnPolicy(), warehouse=warehouse, user="ann", host="host1", thresholds=FEW,
+        heartbeats=Heartbeats(1),
+    ) as session:  # fmt: skip
+        yield session
+
+
+def insert(session: Session, count: int, table: str = "t") -> None:
+    for number in range(count):
+        session.execute(f"INSERT INTO {table} VALUES ({number})")
+
+
+def asked(session: Session) -> list[tuple[str, str | None, str]]:
+    """The requests that wait for a worker."""
+    entries = reversed(session._store.show_compactions())
+    return [(e.table, e.partition, e.type.name) for e in entries if e.state.name == "INITIATED"]
+
+
+def names(tmp_path: Path, table: str = "t") -> set[str]:
+    return {p.name for p in (tmp_path / "w" / table).iterdir()}
+
+
+@pytest.mark.parametrize("properties", KINDS)
+def test_many_deltas(session: Session, tmp_path: Path, properties: str) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({properties})")
+    insert(session, 2)
+    assert session.run_initiator() == 0
+    insert(session, 1)
+    assert session.run_initiator() == 1
+    assert asked(session) == [("t", None, "MAJOR")]
+    [entry] = session._store.show_compactions()
+    assert (entry.initiator, entry.initiator_host) == ("acidsql-initiator", "host1")
+    assert session.run_initiator() == 0
+    assert (session.run_worker(), session.run_cleaner()) == (1, 1)
+    assert names(tmp_path) == {"base_0000003"}
+    assert session.run_initiator() == 0
+    assert session.failures == {}
+
+
+def test_small_deltas_beside_a_base_are_put_together(session: Session, tmp_path: Path) -> None:
+    session.execute(
+        f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID},"
+        " 'compactorthreshold.hive.compactor.delta.pct.threshold' = '100')"
+    )
+    insert(session, 2)
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    insert(session, 3)
+    assert session.run_initiator() == 1
+    assert asked(session) == [("t", None, "MINOR")]
+    assert (session.run_worker(), session.run_cleaner()) == (1, 2)
+    assert names(tmp_path) == {"base_0000002", "delta_0000003_0000005"}
+
+
+def test_a_base_that_was_overwritten_goes(session: Session, tmp_path: Path) -> None:
+    """There is nothing to compact, only to clean."""
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    for number in range(2):
+        session.execute(f"INSERT OVERWRITE TABLE t VALUES ({number})")
+    assert names(tmp_path) == {"base_0000001", "base_0000002"}
+    assert session.run_initiator() == 1
+    assert (session.run_worker(), session.run_cleaner()) == (1, 1)
+    assert names(tmp_path) == {"base_0000002"}
+    assert session.run_initiator() == 0
+
+
+def test_each_partition_by_itself(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (p int) TBLPROPERTIES ({ACID})")
+    for number in range(3):
+        session.execute(f"INSERT INTO t PARTITION (p = 1) VALUES ({number})")
+    session.execute("INSERT INTO t PARTITION (p = 2) VALUES (1)")
+    assert session.run_initiator() == 1
+    assert asked(session) == [("t", "p=1", "MAJOR")]
+
+
+@pytest.mark.parametrize("name", ["no_auto_compaction", "NO_AUTO_COMPACTION"])
+def test_a_table_may_ask_to_be_left_alone(session: Session, name: str) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID}, '{name}' = 'TRUE')")
+    insert(session, 5)
+    assert session.run_initiator() == 0
+
+
+def test_after_two_failures_in_a_row_it_asks_no_more(session: Session, engine: Engine) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 3)
+    engine.fails = True
+    for _ in range(2):
+        assert session.run_initiator() == 1
+        assert session.run_worker() == 0
+    insert(session, 1)
+    assert session.run_initiator() == 0
+    engine.fails = False
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert session.run_cleaner() == 1
+    insert(session, 3)
+    assert session.run_initiator() == 1
+
+
+def test_what_a_worker_refused_is_asked_for_again_after_a_write(
+    session: Session, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 3)
+    assert session.run_initiator() == 1
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "compact", lambda *_: False)
+        assert session.run_worker() == 0
+    assert session.run_initiator() == 0
+    insert(session, 1)
+    assert session.run_initiator() == 1
+
+
+def test_aborted_transactions(session: Session, clock: Clock) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 1)
+    session.execute("BEGIN")
+    insert(session, 1)
+    session.execute("ROLLBACK")
+    assert session.run_initiator() == 0
+    clock.pass_s(12 * 3600 + 1)
+    assert session.run_initiator() == 1
+    assert asked(session) == [("t", None, "MINOR")]
+
+
+def test_one_bad_table_keeps_no_other_waiting(session: Session, tmp_path: Path) -> None:
+    for table in ("bad", "missing", "t"):
+        session.execute(f"CREATE TABLE {table} (k int) TBLPROPERTIES ({ACID})")
+        insert(session, 3, table)
+    session.execute(
+        "ALTER TABLE bad SET TBLPROPERTIES"
+        " ('compactorthreshold.hive.compactor.delta.num.threshold' = 'few')"
+    )
+    (tmp_path / "w" / "missing").rename(tmp_path / "elsewhere")
+    assert session.run_initiator() == 1
+    assert asked(session) == [("t", None, "MAJOR")]
+    assert session.failures == {"initiator": 2}
+
+
+def test_a_table_that_is_gone_is_forgotten(session: Session) -> None:
+    for _ in range(2):
+        session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+        insert(session, 2)
+        assert session.run_initiator() == 0
+        session.execute("DROP TABLE t")
+        assert session.run_initiator() == 0
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 3)
+    assert session.run_initiator() == 1
