@@ -20,7 +20,7 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
  * snapshot [TABLE]               the valid txn list of now, and the table's valid write id list
  * partition TABLE NAME           adds a partition by its name, without a write id
  * advance TXN                    commits empty transactions until ids have reached TXN
- * worker, cleaner                one round of the compactor's threads
+ * initiator, worker, cleaner     one round of the compactor's threads
  * housekeeper SECONDS            aborts what had no heartbeat for so long
  * count                          counts the open transactions, for hive.max.open.txns
  * hold NAME STATEMENT            runs it in a session of its own up to where it has its locks
@@ -60,6 +60,9 @@ class Verbs {
         while (client.getValidTxns().getHighWatermark() < Long.parseLong(words[1])) {
           client.commitTxn(client.openTxn("runner"));
         }
+        return Collections.emptyList();
+      case "initiator":
+        oneRound("Initiator");
         return Collections.emptyList();
       case "worker":
         oneRound("Worker");
