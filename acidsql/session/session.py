@@ -305,8 +305,8 @@ class Session:
     def failures(self) -> Mapping[str, int]:
         """How often work in the background has failed since the session began.
 
-        Keys are the names of the work: ``heartbeat``, ``lease``, ``worker``, ``cleaner``. Each
-        failure was logged; ``log`` counts the failures that could not be logged.
+        Keys are the names of the work: ``heartbeat``, ``lease``, ``initiator``, ``worker``,
+        ``cleaner``. Each failure was logged; ``log`` counts the failures that could not be logged.
         """
         return self._supervisor.failures
 
