@@ -185,23 +185,23 @@ class _Merge:
     def _write_distributed(self, once: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
         acting = once.where(f"{LEG} >= 0")
         ids = [PARTITION, *CHANGED_ROW_ID]
-        keys = [f"any_value({_KEY}{i}) as {_KEY}{i}" for i in range(len(self.plan.keys))]
-        several = (
-            acting.groupBy(*ids)
-            .agg(*_expressions(["count(*) as hits", f"max({LEG}) as last", *keys]))
-            .where("hits > 1")
-        )
-        deletes = [i for i, leg in enumerate(self.legs) if not leg.is_update]
-        ambiguous = several.where(f"last not in ({', '.join(map(str, deletes)) or '-1'})")
         if self.updates:
-            sample = to_arrow(ambiguous.limit(_SAMPLES))
-            if sample.num_rows:
-                raise _ambiguous(sample, sample.column("hits").to_pylist(), self.plan, None)
+            self._refuse_ambiguous(acting, ids)
         acting = acting.dropDuplicates(ids)
         wanted = [*ids, LEG, *([c.name for c in self.table.columns] if self.updates else [])]
         return write_changed_rows(
             acting.select(*map(quote, wanted)), scan, self.target, self.legs, width
         )
+
+    def _refuse_ambiguous(self, acting: DataFrame, ids: Sequence[str]) -> None:
+        """CardinalityError if one of several matches of a row updates it, as in `acting_once`."""
+        updates = ", ".join(str(i) for i, leg in enumerate(self.legs) if leg.is_update)
+        keys = [f"any_value({_KEY}{i}) as {_KEY}{i}" for i in range(len(self.plan.keys))]
+        wanted = ["count(*) as hits", f"bool_or({LEG} in ({updates})) as updated", *keys]
+        matches = acting.groupBy(*ids).agg(*_expressions(wanted))
+        sample = to_arrow(matches.where("hits > 1 and updated").limit(_SAMPLES))
+        if sample.num_rows:
+            raise _ambiguous(sample, sample.column("hits").to_pylist(), self.plan, None)
 
     # -- texts -------------------------------------------------------------------------------------
 
