@@ -37,6 +37,7 @@ CASES = {
         [INSERT, INSERT, INSERT],
         [None, None, "MAJOR"],
     ),
+    "a partition": ((COUNT,), [INSERT, INSERT, INSERT], [None, None, "MAJOR"]),
     "not automatic": ((COUNT, "'no_auto_compaction' = 'true'"), [INSERT] * 4, [None] * 4),
 }
 
@@ -44,7 +45,6 @@ ONLY_4 = {"overwritten"}
 """Hive 3 leaves a base that was overwritten until other writes ask for a compaction."""
 
 
-@pytest.mark.parametrize("partitioned", [False, True], ids=["whole", "partition"])
 @pytest.mark.parametrize(
     ("case", "versions"), [(c, (4,) if c in ONLY_4 else (3, 4)) for c in CASES], ids=CASES
 )
@@ -54,10 +54,10 @@ def test_both_ask_for_the_same(
     database: str,
     case: str,
     versions: tuple[int, ...],
-    partitioned: bool,
 ) -> None:
     assert hive.version in versions
     properties, statements, expected = CASES[case]
+    partitioned = case == "a partition"
     name = TableName("default", database)
     by = " PARTITIONED BY (p int)" if partitioned else ""
     table = f"{name} PARTITION (p = 1)" if partitioned else str(name)
@@ -75,7 +75,8 @@ def test_both_ask_for_the_same(
         assert initiated(hive, name) == need, (asked, statement)
         asked.append(need)
         if need is not None:
-            hive.run("!worker")
+            while initiated(hive, name):  # others may be before it
+                hive.run("!worker")
             # Hive leaves transactions of the last second open to doubt.
             time.sleep(1.2)
             hive.run("!cleaner")
