@@ -266,7 +266,11 @@ threading.Thread(target=watch).start()
     ("statement", "told"),
     [
         (f"%%acidsql\n{SORTED}", ["interrupted"]),
-        (f"session = acidsql.connect(warehouse)\nsession.execute('{SORTED}').fetchall()", None),
+        pytest.param(
+            f"session = acidsql.connect(warehouse)\nsession.execute('{SORTED}').fetchall()",
+            None,
+            marks=pytest.mark.thorough,
+        ),
     ],
     ids=["magic", "session"],
 )
