@@ -34,14 +34,13 @@ from acidsql.model.ids import NO_TXN, BucketId, TxnId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.orc.merge import (
-    MergeInput,
-    MergeOutput,
     merge_major,
     merge_minor_deletes,
     merge_minor_inserts,
     merge_others_deletes,
     write_no_events,
 )
+from acidsql.orc.merge_rows import MergeInput, MergeOutput
 from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
