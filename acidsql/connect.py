@@ -64,6 +64,7 @@ def connect(
             spark,
             settings.spark,
             by_position=settings.positional_evolution,
+            cluster_bytes=settings.cluster_bytes,
             progress=progress,
         ),
         storage=storage,

@@ -50,6 +50,7 @@ _COUNTS = {
     DELTA_SHARE: "delta_share",
     "hive.compactor.abortedtxn.threshold": "aborted_threshold",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
+    "acidsql.compactor.cluster.bytes": "cluster_bytes",
 }
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
@@ -92,6 +93,8 @@ class Settings(BaseModel):
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
     failed_threshold: int = Field(default=2, ge=0)
+    cluster_bytes: int = Field(default=128 << 20, ge=0)
+    """How many bytes a compaction must merge to run on Spark, where Spark is a cluster."""
     positional_evolution: bool = True
     xlock_iow: bool = True
     write_xlock: bool = True
