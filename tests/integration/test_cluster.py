@@ -17,9 +17,9 @@ import pytest
 
 import acidsql
 from acidsql.backends.filesystems import storage_for
-from acidsql.engines.local.bucket_merge import BucketMerge, in_threads
+from acidsql.engines.local.bucket_merge import BucketMerge, as_threads
 from acidsql.engines.selection import SelectedFile
-from acidsql.engines.spark.compact import in_tasks
+from acidsql.engines.spark.compact import as_tasks
 from acidsql.model.ids import BucketId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidWriteIdList
@@ -78,9 +78,9 @@ def test_tasks_write_the_same_files_as_threads(
     changes(session)
     storage = storage_for(str(warehouse))
     by_threads = merges(warehouse, warehouse / "by_threads")
-    assert list(in_threads(storage)(by_threads)) == [True] * 4
+    assert list(as_threads(storage)(by_threads)) == [True] * 4
     by_tasks = merges(warehouse, warehouse / "by_tasks")
-    assert list(in_tasks(spark, storage)(by_tasks)) == [True] * 4
+    assert list(as_tasks(spark, storage)(by_tasks)) == [True] * 4
     written = contents(warehouse / "by_tasks")
     assert sorted(written) == [f"bucket_0000{bucket}" for bucket in range(4)]
     assert written == contents(warehouse / "by_threads")
@@ -94,11 +94,11 @@ def test_a_bucket_without_events_and_a_file_that_is_gone(
     first, second, *_ = merges(warehouse, warehouse / "deletes")
     nothing = replace(first, kind="deletes", deletes=())
     deletes = replace(second, kind="deletes")
-    assert list(in_tasks(spark, storage)([nothing, deletes])) == [False, True]
+    assert list(as_tasks(spark, storage)([nothing, deletes])) == [False, True]
     assert sorted(contents(warehouse / "deletes")) == ["bucket_00001"]
     gone = replace(first, inserts=(replace(first.inserts[0], path=f"{warehouse}/t/gone"),))
     with pytest.raises(acidsql.AcidSqlError, match=r"gone.*does not exist"):
-        in_tasks(spark, storage)([gone, second])
+        as_tasks(spark, storage)([gone, second])
 
 
 @pytest.mark.thorough

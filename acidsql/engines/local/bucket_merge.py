@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +22,7 @@ from acidsql.orc.merge import (
 from acidsql.orc.merge_rows import MergeInput, MergeOutput
 from acidsql.orc.writer import WrittenFile
 from acidsql.ports.storage import Storage, local_draft
+from acidsql.process.threads import in_threads
 
 MergeKind = Literal["major", "inserts", "deletes", "others' deletes", "nothing"]
 """What is written: a base, a delta, a delete delta, the same when a transaction's own rows are
@@ -96,12 +95,11 @@ Run = Callable[[Sequence[BucketMerge]], Sequence[bool]]
 """Carries merges out, each under its own name. Whether each has written its file."""
 
 
-def in_threads(storage: Storage) -> Run:
+def as_threads(storage: Storage) -> Run:
     """Carries merges out in this process, one in a thread, as many at once as there are CPUs."""
 
     def run(merges: Sequence[BucketMerge]) -> Sequence[bool]:
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(lambda merge: merge.run(storage, merge.name), merges))
+        return in_threads(lambda merge: merge.run(storage, merge.name), merges, None)
 
     return run
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acidsql.engines.local.attempt import Attempt
-from acidsql.engines.local.bucket_merge import BucketMerge, MergeKind, Run, in_threads
+from acidsql.engines.local.bucket_merge import BucketMerge, MergeKind, Run, as_threads
 from acidsql.engines.local.compact_rows import COMPACTED, compact_rows
 from acidsql.engines.selection import (
     SelectedFile,
@@ -134,7 +134,7 @@ class Compaction:
         self.by_position = by_position
         self.deletes = delete_files(0, partition, state)
         self.attempt = attempt
-        self.run = run or in_threads(storage)
+        self.run = run or as_threads(storage)
 
     def major(self) -> None:
         """Merge everything into a base, without the deleted rows."""
@@ -159,8 +159,8 @@ class Compaction:
     def fold(self) -> None:
         """Merge as `minor` does, but without deletes of rows of the same write id.
 
-        Nobody else reads these directories yet. Both new ones are made, even without events:
-        readers must find them in the place of the old ones.
+        No other transaction reads these directories yet. Both new directories are made, even
+        without events, because readers must find them in the place of the old ones.
         """
         made = self._deltas("others' deletes")
         self._write([replace(directory, needed=True) for directory in made])
@@ -228,7 +228,7 @@ class Compaction:
         self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
         if not directory.compacted:
             return [*names, VERSION_FILE]
-        # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
+        # By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
         self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
         return [*names, VERSION_FILE, METADATA_FILE]
 

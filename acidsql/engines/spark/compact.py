@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from acidsql.engines.local.bucket_merge import BucketMerge, Run, in_threads
+from acidsql.engines.local.bucket_merge import BucketMerge, Run, as_threads
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.job import map_in_arrow
 from acidsql.engines.spark.own_jobs import own_jobs
@@ -34,15 +34,15 @@ def where_it_pays(
     def run(merges: Sequence[BucketMerge]) -> Sequence[bool]:
         is_large = len(merges) > 1 and sum(m.bytes for m in merges) >= least_bytes
         if not is_large or not spark.is_cluster:
-            return in_threads(storage)(merges)
+            return as_threads(storage)(merges)
         session = spark.get()
         with own_jobs(session, "compacting", progress):
-            return in_tasks(session, storage)(merges)
+            return as_tasks(session, storage)(merges)
 
     return run
 
 
-def in_tasks(spark: SparkSession, storage: Storage) -> Run:
+def as_tasks(spark: SparkSession, storage: Storage) -> Run:
     """Runs each merge in a Spark task.
 
     A task may run twice, and the late one must not touch what the other has written. So each
