@@ -45,8 +45,8 @@ def open_rebalance(
     operation = WriteOperation.UPDATE
     place = compaction.database, compaction.table, compaction.partition
     locks = [LockComponent(LockType.EXCL_WRITE, *place, operation)]
-    busy, waited_s = "", 0.0
-    for pause_s in lock_waits(policy):
+    pauses, waited_s = lock_waits(policy), 0.0
+    while True:
         txn = open_txn(type=TxnType.REBALANCE_COMPACTION, tables=(name,), components=locks)
         try:
             txn.lock(locks)
@@ -58,15 +58,15 @@ def open_rebalance(
         except BaseException as error:
             txn.abort_after(error)
             raise
-        if waited_s >= PATIENCE_S:
-            break
+        pause_s = next(pauses, None)
+        if pause_s is None or waited_s >= PATIENCE_S:
+            raise LockTimeoutError(
+                f"the rebalance could not begin in time: {busy}",
+                hint="SHOW TRANSACTIONS lists the open transactions.",
+            )
         sleep(pause_s)
         waited_s += pause_s
         txns.time_out_txns()
-    raise LockTimeoutError(
-        f"the rebalance could not begin in time: {busy}",
-        hint="SHOW TRANSACTIONS lists the open transactions.",
-    )
 
 
 def rows_below(write_ids: ValidWriteIdList, own: WriteId) -> ValidWriteIdList:
