@@ -65,6 +65,20 @@ def test_a_reader_that_began_before_reads_the_old_files(place):
     assert place.session.execute("SHOW COMPACTIONS").fetchall()[0][-1] == " --- "
 
 
+def test_a_cleaning_waits_for_who_began_beside_an_older_reader(place):
+    place.session.execute("INSERT INTO t VALUES (1, 'a')")
+    with Place(place.root) as older, Place(place.root) as younger:
+        older.session.execute("BEGIN")
+        place.rebalance()
+        younger.session.execute("BEGIN")
+        older.session.execute("COMMIT")
+        assert place.session.run_cleaner() == 0
+        waits = place.session.execute("SHOW COMPACTIONS").fetchall()[0][-1]
+        assert waits.endswith(" s, which began beside an older one")
+        younger.session.execute("COMMIT")
+    assert place.session.run_cleaner() == 1
+
+
 @pytest.mark.parametrize("change", ["update", "delete"])
 def test_a_change_on_a_snapshot_from_before_is_refused(place, change):
     """Its row ids may be those of other rows by now, or of none."""
