@@ -83,9 +83,9 @@ def rows_below(write_ids: ValidWriteIdList, own: WriteId) -> ValidWriteIdList:
 def _require_alone(txn: OpenTxn, name: TableName, txns: TxnManager) -> None:
     """BusyError if a lower write id is open, or is committed but not seen, or if rows changed."""
     own = txn.write_id(name)
-    if not txn.still_has(name, own):
-        raise BusyError("the table was dropped and made again")
     if not txn.granted_on_open:
+        if not txn.still_has(name, own):
+            raise BusyError("the table was dropped and made again")
         winner = txns.latest_txn_in_conflict(txn.txn_id)
         if winner is not None:
             raise BusyError(f"transaction {winner.txn_id} has changed rows meanwhile")
