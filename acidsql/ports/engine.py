@@ -201,6 +201,21 @@ class Engine(Protocol):
         """
         ...
 
+    def rebalance(
+        self,
+        plan: CompactPlan,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        txn_id: TxnId,
+        write_id: WriteId,
+    ) -> None:
+        """Write all rows that a compactor's snapshot selects into a base of ``write_id``.
+
+        They get new row ids. Nobody may change rows meanwhile, and every write id below
+        ``write_id`` must have ended.
+        """
+        ...
+
     def discard(self, paths: Sequence[OwnPath]) -> None:
         """Remove the files of an aborted write. Never raises."""
         ...

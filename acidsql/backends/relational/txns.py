@@ -114,7 +114,7 @@ class RelationalTxns(RelationalWriteIds):
         # numbered and compared one after the other, and a transaction that opens later begins after
         # this commit.
         self._sql.run("next_txn_id_of_change", txn_id=txn_id)
-        self._sql.run("commit_unrivalled", txn_id=txn_id, writing=TxnType.DEFAULT.value)
+        self._sql.run("commit_unrivalled", txn_id=txn_id, compaction=TxnType.COMPACTION.value)
         self._complete(txn_id, written)
         return self._sql.ask("txn_state", txn_id=txn_id)
 
@@ -129,7 +129,7 @@ class RelationalTxns(RelationalWriteIds):
         txn = maybe_txn(row)
         if txn is not None and txn.state is TxnState.COMMITTED:
             return None
-        is_writing = require_txn(txn_id, row).type is TxnType.DEFAULT
+        is_writing = require_txn(txn_id, row).type is not TxnType.COMPACTION
         found = map(component_of, components.rows())
         changes = [c for c in found if is_writing and c.operation in CHANGES]
         commit_id = TxnId(next_txn_id.value() - 1) if changes else txn_id
@@ -147,9 +147,9 @@ class RelationalTxns(RelationalWriteIds):
 
     def _complete(self, txn_id: TxnId, written: Sequence[Written]) -> None:
         """Record what a transaction has written, if it is committed by now."""
-        writing = TxnType.DEFAULT.value
-        self._sql.run("insert_write_set", txn_id=txn_id, writing=writing)
-        self._sql.run("complete_components", txn_id=txn_id, writing=writing)
+        compaction = TxnType.COMPACTION.value
+        self._sql.run("insert_write_set", txn_id=txn_id, compaction=compaction)
+        self._sql.run("complete_components", txn_id=txn_id, compaction=compaction)
         for w in written:
             place = {"database": w.table.database, "table": w.table.table, "write_id": w.write_id}
             if w.partition is None:

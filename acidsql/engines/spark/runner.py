@@ -14,6 +14,7 @@ from acidsql.engines.local.compact import compact
 from acidsql.engines.local.fold import fold
 from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.local.load import load
+from acidsql.engines.local.rebalance import rebalance
 from acidsql.engines.output import (
     OutputFile,
     Target,
@@ -231,6 +232,18 @@ class SparkEngine:
         return compact(
             plan, snapshot, txns, self._storage, txn_id, by_position=by_position, run=run
         )
+
+    @only_ours()
+    def rebalance(
+        self,
+        plan: CompactPlan,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        txn_id: TxnId,
+        write_id: WriteId,
+    ) -> None:
+        by_position = self._by_position
+        rebalance(plan, snapshot, txns, self._storage, txn_id, write_id, by_position=by_position)
 
     def discard(self, paths: Sequence[OwnPath]) -> None:
         discard(paths, self._storage)
