@@ -44,6 +44,7 @@ from acidsql.ports.store import Store
 from acidsql.process.forks import Home
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.explain import explain
+from acidsql.session.insert import insert_of_rows
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
@@ -156,6 +157,51 @@ class Session:
                 error.line, error.column = place_of_name(sql, parts, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column
+        result.elapsed_s = time.perf_counter() - started_s
+        return result
+
+    def insert(
+        self,
+        table: str,
+        data: Any,
+        *,
+        partition: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+        retries: int = 0,
+    ) -> Result:
+        """Insert rows of this process into a table, as one INSERT. Spark is not needed.
+
+        ``data`` is a frame of pandas or polars, an Arrow table, record batch, reader or other
+        object that gives an Arrow stream, a list of dicts, or a dict of columns. Its columns are
+        those of the table by name, in any case. A column of the table that it lacks becomes NULL,
+        one that the table lacks is an error. ``partition`` gives partition columns one value for
+        all rows. A reader is read batch by batch, so it may have more rows than memory.
+
+        ``overwrite`` replaces rows as INSERT OVERWRITE does. ``retries`` is that of `execute`; a
+        reader can be read once only, so there it must be 0.
+
+        Values are converted as INSERT converts them, but where that would lose something: a value
+        that does not fit its column is an InvalidValueError that names column and row, and nothing
+        is written. Raises AcidSqlError.
+        """
+        self._check_open()
+        require_text(table, "the name of a table")
+        require_count(retries, "retries")
+        started_s = time.perf_counter()
+        source = self._engine.row_source(data)
+        if retries and source.is_stream:
+            raise ConfigError(
+                "a stream of rows cannot be inserted again after a conflict",
+                detail="It can be read once only.",
+                hint="Leave out retries, or pass a table.",
+            )
+        name = TableName.parse(table, self._names.database)
+        statement, arguments = insert_of_rows(name, source, partition or {}, overwrite=overwrite)
+        try:
+            result = self._run_with_retries(statement, arguments, retries)
+        except SqlError as error:
+            error.line = error.column = None  # there is no text
+            raise
         result.elapsed_s = time.perf_counter() - started_s
         return result
 
