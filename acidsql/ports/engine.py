@@ -253,6 +253,10 @@ class Engine(Protocol):
         """Whether the engine itself has a temporary view of this name. May start Spark."""
         ...
 
+    def beside(self, spark: Any) -> Engine:
+        """An engine over the same storage, with a Spark and registered names of its own."""
+        ...
+
     def close(self) -> None:
         """Stop what the engine itself started. Idempotent."""
         ...

@@ -98,8 +98,13 @@ class Session:
         bounds: Bounds = UNBOUNDED,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
         sleep: Callable[[float], None] = time.sleep,
+        borrows_store: bool = False,
     ) -> None:
-        """``progress`` receives the phases of the engine's work."""
+        """``progress`` receives the phases of the engine's work.
+
+        ``borrows_store`` says that the store belongs to another session, which closes it.
+        """
+        self._thresholds, self._borrows_store = thresholds, borrows_store
         self._sleep = sleep
         self._store = store
         self._engine = engine
@@ -107,6 +112,7 @@ class Session:
         self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
+        self._heartbeats = heartbeats
         self._is_new, self._bounds = is_new, bounds
         self._reflection = reflection
         self._names = SessionNames(store, engine)
@@ -303,6 +309,23 @@ class Session:
         require_text(name, "the name of a frame")
         self._engine.register(name, frame)
 
+    def beside(self, spark: Any = None) -> Session:
+        """A session on the same store, with a transaction and registered names of its own.
+
+        It is for work beside that of this session, for example in a callback of Spark: statements
+        there do not meet a transaction that is open here. ``spark`` is the SparkSession that it
+        uses. Close it before this session, which keeps the store.
+        """
+        self._check_open()
+        session = Session(
+            store=self._store, engine=self._engine.beside(spark), storage=self._storage,
+            policy=self._policy, warehouse=self._warehouse, user=self._user, host=self._host,
+            heartbeats=self._heartbeats, reflection=self._reflection, bounds=self._bounds,
+            thresholds=self._thresholds, sleep=self._sleep, borrows_store=True,
+        )  # fmt: skip
+        session._names.database = self._names.database
+        return session
+
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
         """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
@@ -369,7 +392,8 @@ class Session:
             self._leases.close()
         finally:
             self._engine.close()
-            self._store.close()
+            if not self._borrows_store:
+                self._store.close()
 
     def __enter__(self) -> Session:
         return self

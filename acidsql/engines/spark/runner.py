@@ -94,6 +94,11 @@ class SparkEngine:
         self._filters = KeptFilters()
         self._spark = SparkHolder(spark, conf, self._filters.clear, progress)
 
+    def beside(self, spark: SparkSession | None) -> SparkEngine:
+        return type(self)(
+            self._storage, spark, {}, by_position=self._by_position, progress=self._progress
+        )
+
     # -- reading -----------------------------------------------------------------------------------
 
     @only_ours()
