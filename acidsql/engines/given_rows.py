@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ _HINT = (
     " of columns."
 )
 _PYTHON = (list, tuple)
+_READ: weakref.WeakSet[pa.RecordBatchReader] = weakref.WeakSet()
+"""The readers that were read: they are at their end, and look empty."""
 
 Values = Array | list[Any]
 """A column: an Arrow array, chunked or not, or values of Python."""
@@ -113,13 +116,46 @@ def given_rows(data: Any) -> RowSource:
 
 def _of_stream(data: Any) -> ArrowRows:
     """The rows of an object with an Arrow stream; one that knows its length is read anew."""
+    if isinstance(data, pa.RecordBatchReader):
+        return _of_reader(data)
     if isinstance(data, pa.Table):
-        return ArrowRows(_names(data.schema.names), False, data.to_reader)
-    if not isinstance(data, pa.RecordBatchReader) and hasattr(data, "__len__"):
-        names = _names(pa.RecordBatchReader.from_stream(data).schema.names)
-        return ArrowRows(names, False, lambda: pa.RecordBatchReader.from_stream(data))
-    reader = pa.RecordBatchReader.from_stream(data)
-    return ArrowRows(_names(reader.schema.names), True, lambda: reader)
+        return ArrowRows(_column_names(data.schema), False, data.to_reader)
+    first = pa.RecordBatchReader.from_stream(data)
+    ahead = [first]
+
+    def again() -> pa.RecordBatchReader:
+        # Some objects compute their rows for each stream.
+        return ahead.pop() if ahead else pa.RecordBatchReader.from_stream(data)
+
+    return ArrowRows(_column_names(first.schema), not hasattr(data, "__len__"), again)
+
+
+def _of_reader(reader: pa.RecordBatchReader) -> ArrowRows:
+    """The rows of a reader. AnalysisError for one that an earlier INSERT has read.
+
+    It would look like one of no rows.
+    """
+    if reader in _READ:
+        raise AnalysisError(
+            "this reader was read by an earlier insert, so its rows are gone",
+            hint="Make a new reader, or pass a table.",
+        )
+
+    def once() -> pa.RecordBatchReader:
+        _READ.add(reader)
+        return reader
+
+    return ArrowRows(_column_names(reader.schema), True, once)
+
+
+def _column_names(schema: pa.Schema) -> tuple[str, ...]:
+    if not schema.names:
+        raise _without_columns()
+    return _names(schema.names)
+
+
+def _without_columns() -> AnalysisError:
+    return AnalysisError("the rows have no columns", hint=_HINT)
 
 
 def _of_pandas(frame: Any) -> ColumnRows:
@@ -159,6 +195,8 @@ def _of_dicts(rows: Sequence[Any]) -> ColumnRows:
                 hint='Write each row as {"column": value, …}.',
             )
     names = _names(list(dict.fromkeys(name for row in rows for name in row)))
+    if len(rows) and not names:
+        raise _without_columns()
     return ColumnRows({name: [row.get(name) for row in rows] for name in names}, len(rows))
 
 

@@ -97,6 +97,32 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
     assert len(asked) <= 2
 
 
+def test_a_reader_that_was_read_is_not_taken_for_an_empty_one() -> None:
+    reader = TABLE.to_reader()
+    given_rows(reader)  # a look at it reads nothing
+    assert read(reader) == ROWS
+    with pytest.raises(AnalysisError, match="read by an earlier insert"):
+        given_rows(reader)
+
+
+def test_a_stream_is_begun_once_for_each_reading() -> None:
+    class Counted(Stream):
+        begun = 0
+
+        def __len__(self) -> int:
+            return 3
+
+        def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+            self.begun += 1
+            return super().__arrow_c_stream__(requested_schema)
+
+    counted = Counted()
+    source = given_rows(counted)
+    for number in (1, 2):
+        assert sum(batch.num_rows for batch in source.batches(COLUMNS)) == 3
+        assert counted.begun == number
+
+
 def test_a_stream_that_fails() -> None:
     def batches() -> Any:
         yield pa.record_batch({"k": [1]})
@@ -116,6 +142,8 @@ def test_a_stream_that_fails() -> None:
         ({"k": "abc"}, 'column "k" is a value of type str'),
         ({"k": [1], "v": []}, "different numbers of values"),
         ({1: [1]}, "a column is called 1"),
+        ([{}, {}], "the rows have no columns"),
+        (pa.table({}), "the rows have no columns"),
         ({"k": [1], "K": [1]}, 'the column "K" twice'),
         (pa.table([[1], [2]], names=["k", "k"]), 'the column "k" twice'),
         (pd.DataFrame([[1]]), "a column is called 0"),
