@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from acidsql.errors import AnalysisError
+
 COLUMNS = (
     "k int, b boolean, i8 tinyint, i16 smallint, i64 bigint, f float, g double, s string,"
     " c char(3), v varchar(3), y binary, d date, t timestamp, n decimal(38,10),"
@@ -77,3 +79,9 @@ def test_the_rows_are_changed_like_any_others(session: Any) -> None:
     session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
     rows = session.execute("SELECT k, v FROM t ORDER BY k").fetchall()
     assert rows == [(1, "a"), (2, "x"), (4, None)]
+
+
+def test_a_frame_of_spark_is_refused(session: Any, spark: Any) -> None:
+    session.execute("CREATE TABLE t (k int) TBLPROPERTIES ('transactional' = 'true')")
+    with pytest.raises(AnalysisError, match="a DataFrame of Spark"):
+        session.insert("t", spark.range(3))

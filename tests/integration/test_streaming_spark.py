@@ -91,18 +91,21 @@ def test_a_query_of_spark(table: Any, spark: Any, tmp_path: Path) -> None:
     source = Source(spark, tmp_path / "source")
     for number in range(3):
         source.add({"k": number, "v": "a"}, {"k": number, "v": "b"})
-    threads = []
+    threads, counts = [], []
     write = streaming.sink(table, "t", query="q")
 
     def without_op(batch: Any, batch_id: int) -> None:
         threads.append(threading.current_thread())
-        assert batch.sparkSession is not spark
+        assert not batch.sparkSession._jsparkSession.equals(spark._jsparkSession), "a clone"
+        table.register("batch", batch)  # in the session of the caller, too
+        counts.extend(table.execute("SELECT count(*) FROM batch").fetchall())
         write(batch.drop("op"), batch_id)
 
     source.run(without_op)
     expected = [(k, v) for k in range(3) for v in "ab"]
     assert rows(table) == expected
     assert threading.main_thread() not in threads
+    assert counts == [(2,)] * 3
     source.forget_last_commit()
     source.add({"k": 3, "v": "c"})
     write = streaming.sink(table, "t", query="q")  # that of a new process
