@@ -23,6 +23,7 @@
     │   ├── NoSuchTxnError, NoSuchLockError, TooManyOpenTxnsError, TxnAbortedError
     │   │   └── WriteConflictError, DeadlockError
     │   ├── LockTimeoutError
+    │   ├── StreamingQueryError
     │   └── CommitStateUnknownError
     ├── CompactionRefusedError
     ├── ConfigError                   a setting, URL or option is at fault
@@ -230,6 +231,10 @@ class DeadlockError(TxnAbortedError):
 
 class LockTimeoutError(TxnError):
     """A lock was not granted in time; ``detail`` says which transaction holds it."""
+
+
+class StreamingQueryError(TxnError):
+    """The mark of a streaming query is gone, or another stream uses the query's name."""
 
 
 class CommitStateUnknownError(TxnError):

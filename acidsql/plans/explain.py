@@ -11,7 +11,7 @@ from acidsql.model.table import TableKind
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan
@@ -81,6 +81,8 @@ def _scan(source: TableSource) -> str:
 def _insert_lines(plan: InsertPlan) -> list[str]:
     if isinstance(plan.rows, LiteralRows):
         rows = f"values: {len(plan.rows.rows)} rows, in this process"
+    elif isinstance(plan.rows, GivenRows):
+        rows = "rows: those that the caller gives, in this process"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
     written = _written(plan)

@@ -45,6 +45,7 @@ from acidsql.ports.store import Store
 from acidsql.process.forks import Home
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.explain import explain
+from acidsql.session.insert import insert_of_rows
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
@@ -99,8 +100,13 @@ class Session:
         bounds: Bounds = UNBOUNDED,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
         sleep: Callable[[float], None] = time.sleep,
+        borrows_store: bool = False,
     ) -> None:
-        """``progress`` receives the phases of the engine's work."""
+        """``progress`` receives the phases of the engine's work.
+
+        ``borrows_store`` says that the store belongs to another session, which closes it.
+        """
+        self._thresholds, self._borrows_store = thresholds, borrows_store
         self._sleep = sleep
         self._store = store
         self._engine = engine
@@ -108,6 +114,7 @@ class Session:
         self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
+        self._heartbeats = heartbeats
         self._is_new, self._bounds = is_new, bounds
         self._reflection = reflection
         self._names = SessionNames(store, engine)
@@ -158,6 +165,51 @@ class Session:
                 error.line, error.column = place_of_name(sql, parts, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column
+        result.elapsed_s = time.perf_counter() - started_s
+        return result
+
+    def insert(
+        self,
+        table: str,
+        data: Any,
+        *,
+        partition: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+        retries: int = 0,
+    ) -> Result:
+        """Insert rows of this process into a table, as one INSERT. Spark is not needed.
+
+        ``data`` is a frame of pandas or polars, an Arrow table, record batch, reader or other
+        object that gives an Arrow stream, a list of dicts, or a dict of columns. Its columns are
+        those of the table by name, in any case. A column of the table that it lacks becomes NULL,
+        one that the table lacks is an error. ``partition`` gives partition columns one value for
+        all rows. A reader is read batch by batch, so it may have more rows than memory.
+
+        ``overwrite`` replaces rows as INSERT OVERWRITE does. ``retries`` is that of `execute`; a
+        reader can be read once only, so there it must be 0.
+
+        Values are converted as INSERT converts them, but where that would lose something: a value
+        that does not fit its column is an InvalidValueError that names column and row, and nothing
+        is written. Raises AcidSqlError.
+        """
+        self._check_open()
+        require_text(table, "the name of a table")
+        require_count(retries, "retries")
+        started_s = time.perf_counter()
+        source = self._engine.row_source(data)
+        if retries and source.is_stream:
+            raise ConfigError(
+                "a stream of rows cannot be inserted again after a conflict",
+                detail="It can be read once only.",
+                hint="Leave out retries, or pass a table.",
+            )
+        name = TableName.parse(table, self._names.database)
+        statement, arguments = insert_of_rows(name, source, partition or {}, overwrite=overwrite)
+        try:
+            result = self._run_with_retries(statement, arguments, retries)
+        except SqlError as error:
+            error.line = error.column = None  # there is no text
+            raise
         result.elapsed_s = time.perf_counter() - started_s
         return result
 
@@ -259,6 +311,23 @@ class Session:
         require_text(name, "the name of a frame")
         self._engine.register(name, frame)
 
+    def beside(self, spark: Any = None) -> Session:
+        """A session on the same store, with a transaction and registered names of its own.
+
+        It is for work beside that of this session, for example in a callback of Spark: statements
+        there do not meet a transaction that is open here. ``spark`` is the SparkSession that it
+        uses. Close it before this session, which keeps the store.
+        """
+        self._check_open()
+        session = Session(
+            store=self._store, engine=self._engine.beside(spark), storage=self._storage,
+            policy=self._policy, warehouse=self._warehouse, user=self._user, host=self._host,
+            heartbeats=self._heartbeats, reflection=self._reflection, bounds=self._bounds,
+            thresholds=self._thresholds, sleep=self._sleep, borrows_store=True,
+        )  # fmt: skip
+        session._names.database = self._names.database
+        return session
+
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
         """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
@@ -330,7 +399,8 @@ class Session:
             self._leases.close()
         finally:
             self._engine.close()
-            self._store.close()
+            if not self._borrows_store:
+                self._store.close()
 
     def __enter__(self) -> Session:
         return self

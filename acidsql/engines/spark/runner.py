@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import assert_never
 
 from acidsql.engines.cleanup import discard_write, undo_write
+from acidsql.engines.given_rows import given_rows
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.fold import fold
 from acidsql.engines.local.insert import insert_literals
+from acidsql.engines.local.insert_given import insert_given
 from acidsql.engines.local.load import load
 from acidsql.engines.local.rebalance import rebalance
 from acidsql.engines.output import (
@@ -48,7 +50,7 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan, replaces, statement_count
@@ -59,6 +61,7 @@ from acidsql.ports.engine import (
     JobResult,
     PartitionLocation,
     ReadContext,
+    RowSource,
     TableSnapshot,
     Touched,
     WriteContext,
@@ -95,6 +98,11 @@ class SparkEngine:
         self._frames: dict[str, DataFrame] = {}
         self._filters = KeptFilters()
         self._spark = SparkHolder(spark, conf, self._filters.clear, progress)
+
+    def beside(self, spark: SparkSession | None) -> SparkEngine:
+        return type(self)(
+            self._storage, spark, {}, by_position=self._by_position, progress=self._progress
+        )
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -199,6 +207,8 @@ class SparkEngine:
     def _insert(self, plan: InsertPlan, context: WriteContext, target: Target) -> list[OutputFile]:
         if isinstance(plan.rows, LiteralRows):
             return insert_literals(plan, plan.rows, target, context)
+        if isinstance(plan.rows, GivenRows):
+            return insert_given(plan, plan.rows, target, context)
         with self._job(context.read, "writing") as job:
             return run_insert(plan, plan.rows, job, target, context.statement_id)
 
@@ -255,6 +265,9 @@ class SparkEngine:
 
     def register(self, name: str, frame: Any) -> None:
         self._frames[name.lower()] = registered_frame(name, frame, self._spark.get)
+
+    def row_source(self, data: Any) -> RowSource:
+        return given_rows(data)
 
     def frame_names(self) -> frozenset[str]:
         return frozenset(self._frames)
