@@ -88,7 +88,11 @@ class EventWriter:
         compression: str = "snappy",
         *,
         stripe_bytes: int | None = None,
+        after: RowId | None = None,
     ) -> None:
+        """``after`` is the row id below all that will be written: that of the last row of the file
+        to which this one will be appended.
+        """
         codec = CODECS.get(compression.lower())
         if codec is None:
             raise ConfigError(
@@ -99,7 +103,7 @@ class EventWriter:
         self.written: WrittenFile | None = None
         self._columns = tuple(columns)
         self._schema = event_schema(columns)
-        self._track = KeyTrack()
+        self._track = KeyTrack(last=after)
         self._inserts = self._deletes = 0
         self._open: Any = None
         try:
@@ -158,6 +162,11 @@ class EventWriter:
         self._deletes += deletes
         keys = [events.column(n).cast(self._schema.field(n).type) for n in KEY_COLUMNS]
         self._write([*keys, self._event_rows(events.column(ROW), operations, deletes)])
+
+    @property
+    def last(self) -> RowId | None:
+        """The row id of the last event written."""
+        return self._track.last
 
     def close(self) -> WrittenFile:
         """Finish the file and give its size and counts. If that fails the file is removed."""

@@ -260,7 +260,9 @@ class MetastoreTxns:
         with self._ended_explained(*txn_ids):
             answer = self._client.call("allocate_table_write_ids", request)
         allocated = {m.txnId: m.writeId for m in answer.txnToWriteIds}
-        return [WriteId(given(allocated.get(t), f"a write id for transaction {t}")) for t in txn_ids]
+        return [
+            WriteId(given(allocated.get(t), f"a write id for transaction {t}")) for t in txn_ids
+        ]
 
     @contextmanager
     def _ended_explained(self, *txn_ids: TxnId) -> Iterator[None]:
