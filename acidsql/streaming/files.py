@@ -90,6 +90,7 @@ class BatchFiles:
         rows.
         """
         self._target = to
+        self._forget_dropped(names, to)
         part = _Part(self, to)
         try:
             stored = rows.select([c.name for c in self._table.columns])
@@ -100,6 +101,14 @@ class BatchFiles:
             raise
         if self._table.partition_columns:
             self._add_partitions(names, to)
+
+    def _forget_dropped(self, names: Sequence[str], to: Target) -> None:
+        """Forget the files of partitions that were dropped since an earlier transaction."""
+        dropped = set(names) - set(to.locations)
+        for key, file in list(self._files.items()):
+            is_earlier = file.last is not None and file.last.write_id != to.write_id
+            if self.grows and key[0] in dropped and is_earlier:
+                del self._files[key]
 
     def _add_partitions(self, names: Sequence[str], to: Target) -> None:
         new = [name for name in names if name not in to.locations]
