@@ -84,7 +84,7 @@ def values_converted(
             converted = None if value is None else convert(value, column.type)
             if isinstance(converted, str):
                 converted.encode()
-        except (ValueError, OverflowError) as error:
+        except (ValueError, ArithmeticError) as error:
             faults[at], converted = str(error), None
         found.append(converted)
     try:

@@ -144,7 +144,7 @@ def to_decimal(number: Decimal, kind: DecimalType) -> Decimal:
         raise too_large from None
     if not rounded.is_finite():
         raise ValueError("it is not a number")
-    if abs(rounded) >= limit:
+    if rounded.copy_abs() >= limit:  # abs() would round to 28 digits
         raise too_large
     return rounded
 
@@ -306,7 +306,12 @@ def from_python(value: Any, kind: ColumnType) -> Any:
 
 def _whole(value: Any, bits: int) -> int:
     _refuse_bool(value)
-    whole = int(value) if isinstance(value, float | Decimal) and value == value // 1 else value
+    is_whole = (
+        value.is_integer()
+        if isinstance(value, float)
+        else isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
+    )
+    whole = int(value) if is_whole else value
     if not isinstance(whole, int) and not hasattr(whole, "__index__"):
         raise ValueError("it is not a whole number")
     return in_range(int(whole), bits)

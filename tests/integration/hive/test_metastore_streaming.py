@@ -11,6 +11,7 @@ import acidsql
 from acidsql.streaming import StreamingConnection, StrictDelimitedInputWriter
 from tests.integration.hive.one_metastore import OneMetastore, compacting
 from tests.integration.hive.process import Hive
+from tests.integration.hive.shared import Row
 
 pytestmark = pytest.mark.hive
 
@@ -46,6 +47,12 @@ def stream(connection: StreamingConnection, text: str, *, commits: bool = True) 
     connection.commit_transaction() if commits else connection.abort_transaction()
 
 
+def same(both: OneMetastore, count: int) -> list[Row]:
+    """The rows as they are now, which a stream may have changed since the last turn."""
+    both.forget_rows()
+    return both.same("t", count)
+
+
 def directories(both: OneMetastore) -> set[str]:
     return {p.name for p in both.location("t").rglob("*delta_*")}
 
@@ -53,37 +60,37 @@ def directories(both: OneMetastore) -> set[str]:
 @pytest.mark.parametrize("buckets", ["", "CLUSTERED BY (id) INTO 2 BUCKETS"], ids=["", "bucketed"])
 def test_hive_reads_an_open_batch_and_a_closed_one(both: OneMetastore, buckets: str) -> None:
     both.theirs(f"CREATE TABLE t (id int, v string) {buckets} {ACID}")
-    both.theirs("INSERT INTO t VALUES (100, 'before')")
+    both.acidsql("INSERT INTO t VALUES (100, 'before')")
     with streaming(both, 4) as connection:
         stream(connection, "1,one\n2,two\n3,three")
-        both.same("t", 4)
+        same(both, 4)
         stream(connection, "4,four\n5,five", commits=False)
-        both.same("t", 4)
+        same(both, 4)
         connection.begin_transaction()
         connection.write("6,six\n7,seven")
         connection.flush()
-        both.same("t", 4)
+        same(both, 4)
         connection.write("8,eight")
         connection.commit_transaction()
-        open_rows = both.same("t", 7)
+        open_rows = same(both, 7)
         both.theirs("UPDATE t SET v = 'upd' WHERE id = 6")
         both.acidsql("DELETE FROM t WHERE id = 1")
-        assert len(both.same("t", 6)) == 6
-    closed_rows = both.same("t", 6)
+        assert len(same(both, 6)) == 6
+    closed_rows = same(both, 6)
     assert {row[:3] for row in closed_rows} - {row[:3] for row in open_rows} != set()
     assert not list(both.location("t").rglob("*_flush_length"))
     with compacting(both.hive):
         both.session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
-    assert both.same("t", 6) == closed_rows
+    assert same(both, 6) == closed_rows
 
 
 def test_partitions_come_with_the_stream(both: OneMetastore) -> None:
     both.theirs(f"CREATE TABLE t (id int, v string) PARTITIONED BY (k int, d string) {ACID}")
     with streaming(both, 2) as connection:
         stream(connection, "1,one,1,a\n2,two,2,b\n3,three,1,a")
-        both.same("t", 3)
+        same(both, 3)
         stream(connection, "4,four,3,\\N\n5,five,1,a")
-    both.same("t", 5)
+    same(both, 5)
     assert [row["partition"] for row in both.theirs("SHOW PARTITIONS t")] == [
         "k=1/d=a", "k=2/d=b", "k=3/d=__HIVE_DEFAULT_PARTITION__",
     ]  # fmt: skip
@@ -94,7 +101,7 @@ def test_single_transactions_have_deltas_like_those_of_inserts(both: OneMetastor
     with streaming(both, 1) as connection:
         for key in range(3):
             stream(connection, f"{key},v", commits=key != 1)
-    both.same("t", 2)
+    same(both, 2)
     assert directories(both) == {f"delta_000000{n}_000000{n}_0000" for n in (1, 3)}
 
 
@@ -105,7 +112,7 @@ def test_an_overwrite_by_hive_makes_the_stream_take_a_new_batch(both: OneMetasto
         both.theirs("INSERT OVERWRITE TABLE t SELECT 9, 'new'")
         stream(connection, "2,two")
         assert connection.connection_stats.batches_opened == 2
-        both.same("t", 2)
+        same(both, 2)
 
 
 def test_hive_compacts_around_an_open_batch(both: OneMetastore) -> None:
@@ -115,13 +122,13 @@ def test_hive_compacts_around_an_open_batch(both: OneMetastore) -> None:
     with streaming(both, 3) as connection:
         stream(connection, "3,c")
         stream(connection, "4,d", commits=False)
-        rows = both.same("t", 3)
+        rows = same(both, 3)
         both.theirs("ALTER TABLE t COMPACT 'major'")
         both.hive.run("!worker")
         both.hive.run("!cleaner")
-        assert both.same("t", 3) == rows
+        assert same(both, 3) == rows
         stream(connection, "5,e")
-    rows = both.same("t", 4)
+    rows = same(both, 4)
     both.theirs("ALTER TABLE t COMPACT 'major'")
     both.hive.run("!worker")
-    assert both.same("t", 4) == rows
+    assert same(both, 4) == rows

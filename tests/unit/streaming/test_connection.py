@@ -57,7 +57,9 @@ def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]
         yield session
 
 
-def connected(session: Session, size: int = 1, table: str = "t", **more: Any) -> StreamingConnection:
+def connected(
+    session: Session, size: int = 1, table: str = "t", **more: Any
+) -> StreamingConnection:
     builder = StreamingConnection.builder().table(table).transaction_batch_size(size)
     for name, value in more.items():
         builder = getattr(builder, name)(value)
@@ -219,7 +221,9 @@ def test_the_last_fields_of_records_are_their_partition(session: Session) -> Non
     writer = StrictDelimitedInputWriter()
     with connected(session, 3, "p", record_writer=writer) as connection:
         connection.begin_transaction()
-        connection.write("1,a,2026-01-01,x/y\n2,b,2026-01-02,\\N\n3,c,2026-01-01,x/y\n4,d,2026-01-02,")
+        connection.write(
+            "1,a,2026-01-01,x/y\n2,b,2026-01-02,\\N\n3,c,2026-01-01,x/y\n4,d,2026-01-02,"
+        )
         connection.flush()
         found = [str(p.name) for p in session._store.partitions(TableName("default", "p"))]
         assert found == ["d=2026-01-01/k=x%2Fy", "d=2026-01-02/k=__HIVE_DEFAULT_PARTITION__"]
@@ -241,9 +245,7 @@ def test_the_last_fields_of_records_are_their_partition(session: Session) -> Non
 
 def test_static_values_name_one_partition(session: Session) -> None:
     partitioned(session)
-    with connected(
-        session, 2, "p", static_partition_values=[date(2026, 1, 1), "x"]
-    ) as connection:
+    with connected(session, 2, "p", static_partition_values=[date(2026, 1, 1), "x"]) as connection:
         connection.begin_transaction()
         connection.write({"id": 1, "v": "a"})
         connection.commit_transaction()

@@ -59,7 +59,11 @@ def open_ids(store: MemoryStore) -> list[int]:
 
 def test_the_transactions_of_a_batch_come_one_after_the_other(store: MemoryStore) -> None:
     batch = opened(store)
-    assert (list(batch.txn_ids), list(batch.write_ids), batch.remaining) == ([1, 2, 3], [1, 2, 3], 3)
+    assert (list(batch.txn_ids), list(batch.write_ids), batch.remaining) == (
+        [1, 2, 3],
+        [1, 2, 3],
+        3,
+    )
     batch.begin(LOCKS)
     assert (batch.is_begun, batch.txn_id, batch.write_id) == (True, 1, 1)
     batch.commit(store.commit_txn)
