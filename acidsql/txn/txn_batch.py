@@ -123,8 +123,7 @@ class TxnBatch:
 
         It is not if the table was dropped and made again.
         """
-        [write_id] = self._manager.allocate_write_ids([self.txn_id], self._table)
-        return write_id == self.write_id
+        return self._manager.allocate_write_id(self.txn_id, self._table) == self.write_id
 
     def check(self) -> None:
         """Raise what the last heartbeat found: that a transaction has been ended by others."""
