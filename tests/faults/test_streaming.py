@@ -167,5 +167,5 @@ def look_after(world: World, table: str, committed: list[int], notes: list[str])
             session.run_cleaner()
             assert rows() == found
         if table == "t":
-            left = [p for p in Path(world.warehouse).rglob(f"*{FLUSH_LENGTH_SUFFIX}")]
+            left = list(Path(world.warehouse).rglob(f"*{FLUSH_LENGTH_SUFFIX}"))
             assert left == []

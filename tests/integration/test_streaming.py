@@ -56,7 +56,7 @@ def test_an_open_batch_through_its_life(session: Session) -> None:
         assert rows(session, "SELECT id FROM t WHERE id BETWEEN 3 AND 5") == [(3,), (5,)]
         assert before.count() == 4
         ids = rows(session, "SELECT row__id, id FROM t WHERE id IN (1, 5)")
-        assert [(tuple(i)[0], tuple(i)[2]) for i, _ in ids] == [(2, 0), (4, 0)]
+        assert [(key[0], key[2]) for key, _ in ids] == [(2, 0), (4, 0)]
         session.execute("UPDATE t SET v = 'upd' WHERE id IN (1, 5, 100)")
         session.execute("DELETE FROM t WHERE id = 2")
         session.execute(

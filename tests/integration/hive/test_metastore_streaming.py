@@ -1,4 +1,4 @@
-"""Rows are streamed through a Hive Metastore: Hive reads them while the batch is open, and after."""
+"""Rows are streamed through a Hive Metastore; Hive reads them in an open batch and a closed one."""
 
 from __future__ import annotations
 

@@ -353,10 +353,16 @@ def test_closing_aborts_what_has_not_ended(session: Session) -> None:
 
 
 def test_an_error_in_the_with_block_aborts(session: Session) -> None:
-    with pytest.raises(ZeroDivisionError), connected(session, 2) as connection:
-        connection.begin_transaction()
-        connection.write({"id": 1, "v": "a"})
-        raise ZeroDivisionError
+    connection = connected(session, 2)
+
+    def fail() -> None:
+        with connection:
+            connection.begin_transaction()
+            connection.write({"id": 1, "v": "a"})
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert rows(session) == []
     assert TxnState.OPEN not in states(session)
 

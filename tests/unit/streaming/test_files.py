@@ -1,4 +1,4 @@
-"""acidsql/streaming/files.py: what readers make of its files, also of damaged and half-written ones."""
+"""acidsql/streaming/files.py: what readers make of its files, damaged and half-written or not."""
 
 from __future__ import annotations
 

@@ -22,12 +22,14 @@ HOUR = dt.timezone(dt.timedelta(hours=1))
         ("int", "-5.", -5), ("bigint", "-9223372036854775808", -(2**63)),
         ("float", "1e3", 1000.0), ("double", " .5d ", 0.5), ("double", "-Infinity", -float("inf")),
         ("double", "1e999", float("inf")),
-        ("decimal(5,2)", "1.005", Decimal("1.01")), ("decimal(5,2)", "-999.994", Decimal("-999.99")),
+        ("decimal(5,2)", "1.005", Decimal("1.01")),
+        ("decimal(5,2)", "-999.994", Decimal("-999.99")),
         ("decimal(38,0)", "9" * 38, Decimal("9" * 38)), ("decimal(5,2)", "1e2", Decimal("100.00")),
         ("boolean", "TRUE", True), ("boolean", "false", False),
         ("string", "", ""), ("string", " a ", " a "), ("char(3)", "ab", "ab"),
         ("binary", "aGk=", b"hi"), ("binary", "ä!", "ä!".encode()),
-        ("date", "2026-1-2", dt.date(2026, 1, 2)), ("date", "2026-01-02 03:04", dt.date(2026, 1, 2)),
+        ("date", "2026-1-2", dt.date(2026, 1, 2)),
+        ("date", "2026-01-02 03:04", dt.date(2026, 1, 2)),
         ("timestamp", "2026-01-02", dt.datetime(2026, 1, 2)),
         ("timestamp", "2026-01-02 03:04:05.6", dt.datetime(2026, 1, 2, 3, 4, 5, 600_000)),
         ("timestamp", "2026-01-02T03:04:05.123456000", dt.datetime(2026, 1, 2, 3, 4, 5, 123_456)),
@@ -58,14 +60,15 @@ def test_text(kind: str, text: str, value: Any) -> None:
     ],
 )  # fmt: skip
 def test_text_that_does_not_fit(kind: str, text: str) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\w"):
         from_text(text, parse_type(kind))
 
 
 @pytest.mark.parametrize(
     ("kind", "value", "found"),
     [
-        ("int", 5, 5), ("int", "5", 5), ("int", JsonNumber("5.9"), 5), ("int", JsonNumber("1e3"), 1000),
+        ("int", 5, 5), ("int", "5", 5),
+        ("int", JsonNumber("5.9"), 5), ("int", JsonNumber("1e3"), 1000),
         ("double", 5, 5.0), ("double", JsonNumber("0.1"), 0.1), ("boolean", True, True),
         ("decimal(20,10)", JsonNumber("0.1234567891"), Decimal("0.1234567891")),
         ("string", 5, "5"), ("string", JsonNumber("1.50"), "1.50"), ("string", True, "true"),
@@ -87,7 +90,7 @@ def test_json(kind: str, value: Any, found: Any) -> None:
     ],
 )  # fmt: skip
 def test_json_that_does_not_fit(kind: str, value: Any) -> None:
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"\w"):
         from_json(value, parse_type(kind))
 
 
@@ -95,7 +98,8 @@ def test_json_that_does_not_fit(kind: str, value: Any) -> None:
     ("kind", "value", "found"),
     [
         ("int", 5, 5), ("int", 5.0, 5), ("double", 5, 5.0), ("float", Decimal("0.5"), 0.5),
-        ("decimal(3,1)", 5, Decimal("5.0")), ("string", "a", "a"), ("binary", bytearray(b"a"), b"a"),
+        ("decimal(3,1)", 5, Decimal("5.0")),
+        ("string", "a", "a"), ("binary", bytearray(b"a"), b"a"),
         ("date", dt.date(2026, 1, 2), dt.date(2026, 1, 2)),
         ("array<double>", [1, None], [1.0, None]), ("map<string,int>", {"a": 1}, [("a", 1)]),
         ("struct<a:int,b:int>", {"B": 1}, {"a": None, "b": 1}),
@@ -118,5 +122,5 @@ def test_python(kind: str, value: Any, found: Any) -> None:
     ],
 )  # fmt: skip
 def test_python_that_does_not_fit(kind: str, value: Any) -> None:
-    with pytest.raises((ValueError, OverflowError), match="."):
+    with pytest.raises((ValueError, OverflowError), match=r"\w"):
         from_python(value, parse_type(kind))
