@@ -34,8 +34,9 @@ from acidsql.model.predicate import membership
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.ports.engine import PartitionLocation, ReadContext, TableSnapshot, WriteContext
+from acidsql.process.forks import Home
 from acidsql.streaming.files import BatchFiles
-from acidsql.streaming.partitions import partition_codes
+from acidsql.streaming.partitions import partition_codes, rows_without_partition
 from acidsql.streaming.writers import RecordWriter
 from acidsql.txn.cleanup import error_line
 from acidsql.txn.entities import Reached, WriteOperation, Written
@@ -112,6 +113,7 @@ class StreamingConnection:
         self._stats = ConnectionStats()
         self._closed = False
         self._failure: BaseException | None = None
+        self._home = Home("streaming connection", self)
         table = options.table
         require_streamable(table, options, scope)
         self._static = options.static_partition
@@ -177,6 +179,7 @@ class StreamingConnection:
         StreamingStateError if a transaction is begun already, or the connection is closed.
         StreamingError if the table was altered or dropped since the connection was made.
         """
+        self._home.require()
         if self._closed:
             raise self._closed_error(
                 "Cannot begin next transaction on a closed streaming connection"
@@ -196,6 +199,10 @@ class StreamingConnection:
         """
         self._current()
         encoded = self._options.record_writer.encode(records, self._columns)
+        if self._is_dynamic:
+            last = self._columns[-1].name
+            faults = rows_without_partition(encoded.rows, self._options.table)
+            encoded = encoded.without(faults, last)
 
         def add() -> None:
             rows = encoded.rows
@@ -231,8 +238,11 @@ class StreamingConnection:
         self._guarded(self._abort)
 
     def close(self) -> None:
-        """Abort what has not ended, and release the connection. Idempotent."""
-        if self._closed:
+        """Abort what has not ended, and release the connection. Idempotent.
+
+        Does nothing in a forked child: the transactions belong to the parent.
+        """
+        if self._closed or not self._home.is_here:
             return
         self._closed = True
         try:
@@ -256,6 +266,7 @@ class StreamingConnection:
 
     def _current(self) -> TxnBatch:
         """The batch whose current transaction is begun."""
+        self._home.require()
         if self._closed:
             raise self._closed_error("Streaming connection is closed already.")
         if self._batch is None:

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from acidsql.engines.output import TABLE_ITSELF
-from acidsql.errors import StreamingConnectionError
+from acidsql.engines.output import TABLE_ITSELF, partition_name
+from acidsql.errors import AnalysisError, StreamingConnectionError
 from acidsql.model.names import PartitionName
+from acidsql.model.naming import refuse_partition
 from acidsql.model.table import Column, Table
 from acidsql.model.types import CharType, ColumnType
 from acidsql.model.value_text import decimal_text, float_text, timestamp_text
@@ -83,6 +84,21 @@ def partition_codes(
         for v in distinct
     ]
     return np.asarray(known, np.int64)[codes.reshape(-1)], list(found)
+
+
+def rows_without_partition(rows: pa.Table, table: Table) -> dict[int, str]:
+    """The rows whose partition cannot have a name, with the reason, by their positions."""
+    codes, names = partition_codes(rows, table, None)
+    faults: dict[int, str] = {}
+    for code, text in enumerate(names):
+        name = partition_name(text)
+        try:
+            if name is not None:
+                refuse_partition(name)
+        except AnalysisError as error:
+            reason = (error.detail or error.message).rstrip(".")
+            faults.update(dict.fromkeys(np.flatnonzero(codes == code).tolist(), reason))
+    return faults
 
 
 def value_text(value: Any, kind: ColumnType) -> str:

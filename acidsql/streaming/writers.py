@@ -6,7 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,20 @@ class Encoded:
     rejected: Sequence[Rejected] = ()
     nulled: int = 0
     dropped: int = 0
+
+    def without(self, rows: Mapping[int, str], column: str) -> Encoded:
+        """The same, with the rows at these positions rejected for what is in a column."""
+        if not rows:
+            return self
+        gone = {number for number, _, _ in self.rejected}
+        numbers = [
+            n for n in range(1, self.rows.num_rows + len(gone) + 1) if n not in gone
+        ]  # of the records that became rows
+        kept = np.ones(self.rows.num_rows, np.bool_)
+        kept[list(rows)] = False
+        more = [(numbers[at], column, reason) for at, reason in rows.items()]
+        rejected = sorted([*self.rejected, *more], key=lambda r: r[0])
+        return replace(self, rows=self.rows.filter(pa.array(kept)), rejected=rejected)
 
     def require_all(self) -> None:
         """SerializationError if a record was rejected."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import date
@@ -243,6 +245,24 @@ def test_the_last_fields_of_records_are_their_partition(session: Session) -> Non
     assert rows(session, "p") == expected
 
 
+def test_a_record_whose_partition_can_have_no_name_is_rejected(session: Session) -> None:
+    session.execute(f"CREATE TABLE q (id int) PARTITIONED BY (k string) {ACID}")
+    with connected(session, 2, "q") as connection:
+        connection.begin_transaction()
+        with pytest.raises(SerializationError) as caught:
+            connection.write(
+                [
+                    {"id": 1, "k": "a"},
+                    {"id": "x", "k": "a"},
+                    {"id": 3, "k": "b" * 800},
+                    {"id": 4, "k": "c"},
+                ]
+            )
+        assert [(n, c) for n, c, _ in caught.value.rejected] == [(2, "id"), (3, "k")]
+        connection.commit_transaction()
+    assert rows(session, "q") == [(1, "a"), (4, "c")]
+
+
 def test_static_values_name_one_partition(session: Session) -> None:
     partitioned(session)
     with connected(session, 2, "p", static_partition_values=[date(2026, 1, 1), "x"]) as connection:
@@ -365,6 +385,38 @@ def test_an_error_in_the_with_block_aborts(session: Session) -> None:
         fail()
     assert rows(session) == []
     assert TxnState.OPEN not in states(session)
+
+
+FORKS = """
+import os, sys, warnings, acidsql
+from acidsql.streaming import StreamingConnection
+warnings.simplefilter("ignore")  # newer Pythons warn of a fork beside threads
+builder = StreamingConnection.builder().table("t").transaction_batch_size(2)
+connection = builder.connect(warehouse=sys.argv[1])
+connection.begin_transaction()
+connection.write({"id": 1, "v": "a"})
+connection.flush()
+if os.fork() == 0:
+    connection.close()
+    for call in (connection.commit_transaction, connection.begin_transaction):
+        try:
+            call()
+        except acidsql.ForkError:
+            print("ForkError", flush=True)
+    os._exit(0)
+os.wait()
+connection.commit_transaction()
+connection.close()
+"""
+
+
+def test_a_forked_child_ends_nothing_of_its_parent(tmp_path: Path) -> None:
+    with acidsql.connect(tmp_path / "w") as session:
+        session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+        command = [sys.executable, "-c", FORKS, str(tmp_path / "w")]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert (done.stdout, done.stderr) == ("ForkError\nForkError\n", "")
+        assert rows(session) == [(1, "a")]
 
 
 def test_a_lock_is_not_waited_for(session: Session) -> None:
