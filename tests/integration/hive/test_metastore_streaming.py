@@ -132,3 +132,33 @@ def test_hive_compacts_around_an_open_batch(both: OneMetastore) -> None:
     both.theirs("ALTER TABLE t COMPACT 'major'")
     both.hive.run("!worker")
     assert same(both, 4) == rows
+
+
+@pytest.mark.parametrize("versions", [[3]], ids=[""])
+@pytest.mark.parametrize("size", [1, 4])
+@pytest.mark.parametrize("buckets", ["", "CLUSTERED BY (id) INTO 2 BUCKETS"], ids=["", "bucketed"])
+def test_a_stream_of_hive_and_one_of_ours_leave_the_same(
+    both: OneMetastore, buckets: str, size: int, versions: list[int]
+) -> None:
+    transactions = [
+        ("commit", "1,one|2,two|3,three"),
+        ("abort", "4,four|5,five"),
+        ("commit", "6,six|7,\\N|8,eight"),
+    ]
+    columns = f"(id int, v string) {buckets} {ACID}"
+    both.theirs(f"CREATE TABLE t {columns}")
+    words = " ".join(f"{end} {records}" for end, records in transactions)
+    both.hive.run(f"!stream {both.database}.t {size} {words}")
+    rows, names = same(both, 6), directories(both)
+    both.theirs("DROP TABLE t")
+    both.theirs(f"CREATE TABLE t {columns}")
+    with streaming(both, size) as connection:
+        for end, records in transactions:
+            stream(connection, records.replace("|", "\n"), commits=end == "commit")
+    assert same(both, 6) == rows
+    kept = directories(both)
+    # Hive leaves the directory of an aborted transaction to its cleaner.
+    assert kept <= names
+    both.acidsql("UPDATE t SET v = 'upd' WHERE id > 2")
+    both.hive.run(f"!stream {both.database}.t {size} commit 9,nine abort 10,ten")
+    same(both, 7)
