@@ -52,9 +52,12 @@ class AppendedFile:
     _keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def begin(cls, source: BinaryIO, path: str) -> AppendedFile:
-        """The file that so far is just this part. CorruptFileError if it is not an ACID file."""
-        part = _Part.read(source, path)
+    def begin(cls, source: BinaryIO, path: str, tail: FileTail | None = None) -> AppendedFile:
+        """The file that so far is just this part. CorruptFileError if it is not an ACID file.
+
+        ``tail`` saves reading the tail of the part.
+        """
+        part = _Part.read(source, path, tail)
         return cls(
             part.tail.length,
             part.tail,
@@ -64,12 +67,13 @@ class AppendedFile:
             dict(part.tail.metadata),
         )
 
-    def append(self, source: BinaryIO, path: str) -> bytes:
+    def append(self, source: BinaryIO, path: str, tail: FileTail | None = None) -> bytes:
         """The bytes to be added to the file: the stripes of a part and a footer for all stripes.
 
-        Row ids must go on rising from part to part. CorruptFileError if the part does not fit.
+        ``tail`` saves reading the tail of the part. Row ids must go on rising from part to part.
+        CorruptFileError if the part does not fit.
         """
-        part = _Part.read(source, path)
+        part = _Part.read(source, path, tail)
         if _schema(part.tail) != _schema(self._tail):
             raise CorruptFileError(
                 f'file "{path}" cannot be appended', detail="Its schema or codec is another."
@@ -119,8 +123,8 @@ class _Part:
     statistics: list[bytes]
 
     @classmethod
-    def read(cls, source: BinaryIO, path: str) -> _Part:
-        tail = read_tail(source, path)
+    def read(cls, source: BinaryIO, path: str, tail: FileTail | None) -> _Part:
+        tail = tail or read_tail(source, path)
         if not tail.is_acid or ACID_VERSION not in tail.metadata:
             raise CorruptFileError(f'file "{path}" is not an ACID file')
         length = tail.footer_start - tail.content_length

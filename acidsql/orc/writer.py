@@ -26,6 +26,7 @@ from acidsql.orc.footer import (
     KEY_INDEX,
     NANOSECONDS,
     STATS,
+    FileTail,
     append_metadata,
 )
 from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
@@ -101,6 +102,8 @@ class EventWriter:
             )
         self.path = path
         self.written: WrittenFile | None = None
+        self.tail: FileTail | None = None
+        """What the end of the finished file says."""
         self._columns = tuple(columns)
         self._schema = event_schema(columns)
         self._track = KeyTrack(last=after)
@@ -175,15 +178,16 @@ class EventWriter:
         try:
             tail = self._open.finish()
             assert tail.rows == self._inserts + self._deletes == self._track.rows
-            append_metadata(self.path, tail, self._metadata([s.rows for s in tail.stripes]))
-            size = os.path.getsize(self.path)
+            metadata = self._metadata([s.rows for s in tail.stripes])
+            self.tail = append_metadata(self.path, tail, metadata)
         except BaseException as error:
             self.discard()
             if isinstance(error, (OSError, pa.ArrowException)):
                 fact = f'file "{self.path}" cannot be finished'
                 raise StorageError(fact, detail=str(error)) from error
             raise
-        self.written = WrittenFile(self.path, self._inserts, self._deletes, len(tail.stripes), size)
+        size, stripes = self.tail.length, len(tail.stripes)
+        self.written = WrittenFile(self.path, self._inserts, self._deletes, stripes, size)
         return self.written
 
     def discard(self) -> None:

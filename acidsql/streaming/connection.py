@@ -29,8 +29,10 @@ from acidsql.execution.snapshots import table_directories
 from acidsql.execution.stream_scope import StreamScope
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
+from acidsql.model.ids import NO_TXN, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import membership
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.ports.engine import PartitionLocation, ReadContext, TableSnapshot, WriteContext
@@ -366,16 +368,20 @@ class StreamingConnection:
         return [place for place in places if place.name in wanted]
 
     def _snapshot(self, places: Sequence[PartitionLocation]) -> TableSnapshot:
-        store = self._scope.store
-        write_ids = store.valid_write_ids([self.table], store.valid_txns())[self.table]
+        """The places to write to. The rows of nobody are read, so it sees no write id.
+
+        Only an object store has to know whether a write was ever committed.
+        """
+        store, write_ids = self._scope.store, ValidWriteIdList(str(self.table), WriteId(0))
+        if not self._scope.storage.has_directories:
+            write_ids = store.valid_write_ids([self.table], store.valid_txns())[self.table]
         return TableSnapshot(self._options.table, tuple(places), write_ids)
 
     def _overtaker(self, batch: TxnBatch, places: Sequence[PartitionLocation]) -> Any:
         """A later write whose base would hide the current transaction's rows, or None."""
-        snapshot, store = self._snapshot(places), self._scope.store
-        read = ReadContext(store.valid_txns(), {self.table: snapshot})
+        read = ReadContext(ValidTxnList(NO_TXN), {self.table: self._snapshot(places)})
         context = WriteContext(read, batch.write_id)
-        return overtaker(self._plan, context, store, self._scope.storage)
+        return overtaker(self._plan, context, self._scope.store, self._scope.storage)
 
     def _flush(self) -> None:
         pending, (batch, files) = self._pending, self._open()

@@ -164,15 +164,15 @@ class BatchFiles:
             return to.directory_written(partition, _STATEMENT, is_delete=False)
         return f"{to.directory(partition)}/{DeltaDir(self._first, self._last).name}"
 
-    def add(self, key: Key, draft: str, attempt: str, last: RowId | None, to: Target) -> None:
-        """Add a finished part to the file of a bucket. The part is a local file, gone afterwards.
+    def add(self, key: Key, part: EventWriter, attempt: str, to: Target) -> None:
+        """Add a finished part to the file of a bucket. The part's file is gone afterwards.
 
         ``attempt`` is a hidden name for a file that is not there yet.
         """
-        file = self._files.get(key)
+        file, draft, last = self._files.get(key), part.path, part.last
         if file is None:
             with open(draft, "rb") as source:
-                appended = AppendedFile.begin(source, draft)
+                appended = AppendedFile.begin(source, draft, part.tail)
             partition, bucket = key
             name = BucketFile(BucketId(bucket)).name
             file = _File(
@@ -184,7 +184,7 @@ class BatchFiles:
             return
         with open(draft, "rb") as source:
             size, file.is_whole = file.appended.length, False
-            data = file.appended.append(source, draft)
+            data = file.appended.append(source, draft, part.tail)
         os.remove(draft)
         self._grow(file, data, size)
         file.last, file.is_whole = last, True
@@ -263,8 +263,8 @@ class _Part:
 
     def _finish(self, key: Key) -> None:
         writer, attempt = self._open.pop(key)
-        written = writer.close()
-        self._files.add(key, written.path, attempt, writer.last, self._to)
+        writer.close()
+        self._files.add(key, writer, attempt, self._to)
 
 
 def _output(file: _File) -> OutputFile:

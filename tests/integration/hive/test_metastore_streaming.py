@@ -156,9 +156,8 @@ def test_a_stream_of_hive_and_one_of_ours_leave_the_same(
         for end, records in transactions:
             stream(connection, records.replace("|", "\n"), commits=end == "commit")
     assert same(both, 6) == rows
-    kept = directories(both)
-    # Hive leaves the directory of an aborted transaction to its cleaner.
-    assert kept <= names
+    if size > 1:
+        assert directories(both) == names
     both.acidsql("UPDATE t SET v = 'upd' WHERE id > 2")
     both.hive.run(f"!stream {both.database}.t {size} commit 9,nine abort 10,ten")
     same(both, 7)
