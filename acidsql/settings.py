@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -39,6 +40,9 @@ _TIMES = {
     "hive.timedout.txn.reaper.start": "reaper_start_s",
     "hive.timedout.txn.reaper.interval": "reaper_interval_s",
     "hive.compactor.check.interval": "check_interval_s",
+    "hive.compactor.cleaner.run.interval": "clean_interval_s",
+    "hive.compactor.worker.timeout": "worker_timeout_s",
+    "acidsql.service.lease": "service_lease_s",
     "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
 }
 _COUNTS = {
@@ -60,7 +64,8 @@ _FLAGS = {
     "acidsql.missing.directory.is.empty": "missing_is_empty",
 }
 _ROOTS = "acidsql.allowed.roots"
-KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS) | {_ROOTS}
+_WORDED = {"acidsql.service": "service"}
+KNOWN = frozenset({**_TIMES, **_COUNTS, **_FLAGS, **_WORDED}) | {_ROOTS}
 """The properties that acidsql knows: some of Hive's, and its own, which begin with "acidsql."."""
 
 
@@ -87,6 +92,16 @@ class Settings(BaseModel):
     heartbeat_threads: int = Field(default=5, gt=0)
     check_interval_s: float = Field(default=300.0, gt=0)
     """Seconds from one run of the initiator to the next, in ``acidsql service``."""
+    clean_interval_s: float = Field(default=5.0, gt=0)
+    """Seconds from one run of the cleaner to the next, in ``acidsql service``."""
+    worker_timeout_s: float = Field(default=86_400.0, gt=0)
+    """How long a compaction may take before its service counts as unwell, and, without a heartbeat,
+    before another worker takes it.
+    """
+    service_lease_s: float = Field(default=30.0, gt=0)
+    """How long a service that has died keeps others from its work, beyond its next round."""
+    service: Literal["inline", "off"] = "off"
+    """Whether a session compacts and cleans up in the background, after its commits."""
     delta_count: int = Field(default=10, ge=0)
     delta_share: float = Field(default=0.1, ge=0)
     aborted_threshold: int = Field(default=1000, ge=0)
@@ -129,6 +144,8 @@ class Settings(BaseModel):
                 values[_COUNTS[key]] = value
             elif key in _FLAGS:
                 values[_FLAGS[key]] = value
+            elif key in _WORDED:
+                values[_WORDED[key]] = str(value).strip().lower()
             elif key == _ROOTS:
                 values["allowed_roots"] = _roots(str(value))
             else:
@@ -148,7 +165,7 @@ class Settings(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             field = first["loc"][0]
-            names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS}.items()}
+            names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS, **_WORDED}.items()}
             raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
 
     @property

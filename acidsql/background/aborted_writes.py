@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from acidsql.background.events import Action, Event
 from acidsql.background.scope import BackgroundScope
 from acidsql.execution.snapshots import table_directories
 from acidsql.layout.dir_names import DeltaDir, is_hidden, parse_compaction_attempt
@@ -49,6 +50,8 @@ def _forget(name: TableName, scope: BackgroundScope) -> int:
         gone = {c.txn_id for c in written} - kept
         if gone:
             scope.txns.forget_aborted(name, sorted(gone))
+            count = f"{len(gone)} aborted transactions"
+            scope.told(Event(Action.FORGOTTEN, str(name), reason=count))
     return 1 if gone else 0
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
+from acidsql.background.events import Action, Event
 from acidsql.background.scope import BackgroundScope
 from acidsql.execution.snapshots import partition_directory
 from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
@@ -33,37 +34,55 @@ def run_cleaner(scope: BackgroundScope) -> int:
 
 def _clean(compaction: Compaction, scope: BackgroundScope) -> int:
     name = TableName(compaction.database, compaction.table)
+    started_s = scope.clock()
     with scope.kept_in_place(name) as txn:
         # Asked again: the table may have been renamed or dropped before our lock was granted.
         if txn is None or compaction not in scope.txns.ready_to_clean():
             return 0
-        if not _remove_due(compaction, name, scope):
+        removed = _remove_due(compaction, name, scope)
+        if removed is None:
             return 0
         # mark_cleaned makes a Hive Metastore forget the aborted writes of the place. None of their
         # files may be left then, so our lock must still hold.
         txn.require_open()
         scope.txns.mark_cleaned(compaction.compaction_id)
+    event = Event.of(
+        Action.CLEANED,
+        compaction,
+        directories=removed.directories,
+        bytes=removed.bytes,
+        seconds=scope.clock() - started_s,
+    )
+    scope.told(event)
     return 1
 
 
-def _remove_due(compaction: Compaction, name: TableName, scope: BackgroundScope) -> bool:
-    """Remove the obsolete directories; False if the directory is missing, so nothing is known."""
+@dataclass(frozen=True, slots=True)
+class _Removed:
+    """How many directories and original files were removed, and the bytes of their files."""
+
+    directories: int = 0
+    bytes: int = 0
+
+
+def _remove_due(compaction: Compaction, name: TableName, scope: BackgroundScope) -> _Removed | None:
+    """Remove the obsolete directories; None if the directory is missing, so nothing is known."""
     table = scope.catalog.find_table(name)
     if table is None:
-        return True
+        return _Removed()
     valid_txns = scope.txns.valid_txns()
     write_ids = _covered_write_ids(scope.txns.valid_write_ids([name], valid_txns)[name], compaction)
     directory = partition_directory(scope.catalog, table, compaction.partition_name)
     if directory is None:
-        return True
+        return _Removed()
     if not scope.storage.exists(directory.location):
         # A missing directory may come back with its files, as when a disk is mounted again.
-        return False
+        return None
     settled = _settled_txns(valid_txns, compaction)
     minor = compaction.type is CompactionType.MINOR
-    _remove_obsolete(directory.location, write_ids, settled, scope.storage, minor=minor)
+    removed = _remove_obsolete(directory.location, write_ids, settled, scope.storage, minor=minor)
     _remove_unfinished(directory.location, valid_txns, scope.storage)
-    return True
+    return removed
 
 
 def _remove_obsolete(
@@ -73,11 +92,16 @@ def _remove_obsolete(
     storage: Storage,
     *,
     minor: bool,
-) -> None:
+) -> _Removed:
     files, markers = list_marked_files(location, storage)
     directories = storage.list_directories(location)
-    for path in obsolete(files, write_ids, txns, markers, directories=directories, minor=minor):
+    doomed = obsolete(files, write_ids, txns, markers, directories=directories, minor=minor)
+    for path in doomed:
         storage.remove(OwnPath(location, path))
+    gone = set(doomed)
+    return _Removed(
+        len(doomed), sum(f.size for f in files if gone & {f.path, f.path.partition("/")[0]})
+    )
 
 
 def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from functools import partial
 
+from acidsql.background.events import Action, Event, type_word
 from acidsql.background.scope import BackgroundScope
 from acidsql.errors import CompactionRefusedError, MissingFileError
 from acidsql.execution.snapshots import partition_directory
@@ -24,8 +24,6 @@ from acidsql.txn.compaction_need import (
     need_by_sizes,
 )
 from acidsql.txn.entities import UNFINISHED, ChangedPlace, Compaction, CompactionState
-
-_log = logging.getLogger(__name__)
 
 INITIATOR = "acidsql-initiator"
 """What SHOW COMPACTIONS names as the initiator of its entries."""
@@ -85,8 +83,9 @@ class Initiator:
             # Another initiator, or a user, was faster.
             return 0
         self._asked[key] = place.highest_write_id
-        extra = {"place": place.label, "type": need.type.name.lower(), "reason": need.reason}
-        _log.info("asked for a compaction of %s: %s", place.label, need.reason, extra=extra)
+        kind = type_word(need.type)
+        event = Event(Action.ASKED, str(place.table), place.partition, kind, reason=need.reason)
+        scope.told(event)
         return 1
 
     def _has_failed(self, newest_first: Sequence[Compaction]) -> bool:

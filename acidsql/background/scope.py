@@ -1,11 +1,13 @@
-"""What cleaning works on: ports, transactions, and a supervisor for failures."""
+"""What work in the background works on: ports, transactions, a supervisor for failures."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from acidsql.background.events import Event, Tell, log_event
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.ports.catalog import Catalog
@@ -19,13 +21,22 @@ from acidsql.txn.transaction import OpenTxn, TxnOpener, transaction
 
 @dataclass(frozen=True, slots=True)
 class BackgroundScope:
-    """The ports, a way to open transactions, and the supervisor that failures are reported to."""
+    """The ports, a way to open transactions, and the supervisor that failures are reported to.
+
+    What was done is told to ``tell``. ``clock`` is in seconds.
+    """
 
     txns: TxnManager
     catalog: Catalog
     storage: Storage
     open_txn: TxnOpener
     supervisor: Supervisor
+    tell: Tell = log_event
+    clock: Callable[[], float] = time.monotonic
+
+    def told(self, event: Event) -> None:
+        """Tell an event. That telling fails does not undo what was done: it is only counted."""
+        self.supervisor.attempt("log", lambda: self.tell(event), None)
 
     @contextmanager
     def kept_in_place(self, table: TableName) -> Iterator[OpenTxn | None]:

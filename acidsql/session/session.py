@@ -10,12 +10,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
-from acidsql.background.aborted_writes import forget_aborted_writes
-from acidsql.background.cleaner import run_cleaner
-from acidsql.background.housekeeper import run_housekeeper
 from acidsql.background.initiator import Initiator
+from acidsql.background.rounds import Rounds
 from acidsql.background.scope import BackgroundScope
-from acidsql.background.worker import run_worker
 from acidsql.check.table import run_check
 from acidsql.definitions import define
 from acidsql.definitions.abort_transactions import abort_transactions
@@ -42,6 +39,9 @@ from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.process.forks import Home
+from acidsql.service.inline import InlineService
+from acidsql.service.service import Service
+from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.explain import explain
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
@@ -96,9 +96,14 @@ class Session:
         reflection: bool = False,
         bounds: Bounds = UNBOUNDED,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
+        times: ServiceTimes | None = None,
+        inline: bool = False,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``progress`` receives the phases of the engine's work."""
+        """``progress`` receives the phases of the engine's work.
+
+        With ``inline`` the session compacts and cleans up in the background, after its commits.
+        """
         self._sleep = sleep
         self._store = store
         self._engine = engine
@@ -118,11 +123,18 @@ class Session:
         self._supervisor = heartbeats.supervisor
         self._leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
-        self._initiator = Initiator(thresholds, host)
+        # Nobody watches what is done in the background, so it has no progress.
+        quiet = TxnOpener(store, user, host, policy, heartbeats)
+        self._rounds = Rounds(
+            BackgroundScope(store, store, storage, quiet, self._supervisor),
+            engine, Initiator(thresholds, host), host, self._leases.settle,
+        )  # fmt: skip
+        self._heartbeats, self._times = heartbeats, times or ServiceTimes()
+        self._inline = InlineService(self._rounds, heartbeats, self._times) if inline else None
         self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
-        weakref.finalize(self, _close_later, self._transactions, self._leases)
+        weakref.finalize(self, _close_later, self._transactions, self._leases, self._inline)
 
     @property
     def new_warehouse(self) -> str | None:
@@ -155,6 +167,8 @@ class Session:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
                 error.line, error.column = place_of_name(sql, parts, line, column)
             raise
+        if result.write_ids and result.kind != "rollback" and not self.in_transaction:
+            self._has_committed()
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s
         return result
@@ -183,6 +197,8 @@ class Session:
             yield self
             self._home.require()
             self._transactions.commit_if(begun)
+            if begun.write_ids:
+                self._has_committed()
         except BaseException:
             if self._home.is_here:
                 self._transactions.rollback_if(begun)
@@ -267,15 +283,12 @@ class Session:
         None over a Hive Metastore, which has an initiator of its own.
         """
         self._check_open()
-        return self._initiator.run(self._background())
+        return self._rounds.initiate()
 
     def run_worker(self) -> int:
         """Carry out the queued compactions. Returns how many were carried out."""
         self._check_open()
-        return run_worker(
-            self._store, self._store, self._engine, self._storage, self._supervisor,
-            user=self._user, host=self._host, policy=self._policy,
-        )  # fmt: skip
+        return self._rounds.work()
 
     def run_cleaner(self) -> int:
         """Remove directories that no open reader can need any more.
@@ -283,15 +296,7 @@ class Session:
         Returns how many compactions were cleaned up after.
         """
         self._check_open()
-        self._leases.settle()
-        scope = self._background()
-        forget_aborted_writes(scope)
-        return run_cleaner(scope)
-
-    def _background(self) -> BackgroundScope:
-        return BackgroundScope(
-            self._store, self._store, self._storage, self._open_txn, self._supervisor
-        )
+        return self._rounds.clean()
 
     def run_housekeeper(self) -> list[int]:
         """Abort transactions without a heartbeat and trim the transaction tables.
@@ -299,14 +304,34 @@ class Session:
         Returns the ids of the aborted transactions.
         """
         self._check_open()
-        return list(map(int, run_housekeeper(self._store)))
+        return list(map(int, self._rounds.keep_house()))
+
+    def service(self, *, workers: int = 1, times: ServiceTimes | None = None) -> Service:
+        """Initiator, workers, cleaner and housekeeper, each in a thread, for a ``with`` block.
+
+        The block must end before the session is closed.
+        """
+        self._check_open()
+        require_count(workers, "workers", 1)
+        times = times or self._times
+        return Service(self._rounds, self._heartbeats, times, workers=workers)
+
+    @property
+    def service_times(self) -> ServiceTimes:
+        """When the parts of `service` are due."""
+        return self._times
+
+    def _has_committed(self) -> None:
+        if self._inline is not None:
+            self._inline.committed()
 
     @property
     def failures(self) -> Mapping[str, int]:
         """How often work in the background has failed since the session began.
 
         Keys are the names of the work: ``heartbeat``, ``lease``, ``initiator``, ``worker``,
-        ``cleaner``. Each failure was logged; ``log`` counts the failures that could not be logged.
+        ``cleaner``, ``housekeeper``. Each failure was logged; ``log`` counts the failures that
+        could not be logged.
         """
         return self._supervisor.failures
 
@@ -319,6 +344,8 @@ class Session:
             return
         self._closed = True
         try:
+            if self._inline is not None:
+                self._inline.close()
             self._transactions.close()
             self._leases.close()
         finally:
@@ -413,7 +440,11 @@ class Session:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
 
 
-def _close_later(transactions: TransactionControl, leases: Leases) -> None:
+def _close_later(
+    transactions: TransactionControl, leases: Leases, inline: InlineService | None
+) -> None:
     """Give the closing of a session that nobody closed to the thread of its leases."""
+    if inline is not None:
+        inline.stop()
     leases.soon(transactions.close)
     leases.soon(leases.close)

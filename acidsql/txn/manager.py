@@ -340,6 +340,22 @@ class TxnManager(Protocol):
         """The entries of queue and history, newest first. Read-only."""
         ...
 
+    # -- mutexes --------------------------------------------------------------------------------
+
+    def take_mutex(self, name: str, owner: str, lease_s: float) -> bool:
+        """Take or renew a named mutex for ``lease_s`` seconds of the store's clock. Idempotent.
+
+        False if another owner has it and its lease has not ended. Owners that die are survived:
+        their leases end. A mutex saves work that would be done twice. Nothing may rely on it: a
+        process can be stopped for longer than its lease (Hive AUX_TABLE). Always True over a Hive
+        Metastore, which has no such verb.
+        """
+        ...
+
+    def release_mutex(self, name: str, owner: str) -> None:
+        """Give a mutex back, if the owner still has it. Idempotent."""
+        ...
+
     def close(self) -> None:
         """Release the connection to the store. Idempotent."""
         ...

@@ -237,6 +237,18 @@ class Stores(RuleBasedStateMachine):
     def pass_time(self, seconds):
         self.now_ms += seconds * 1000
 
+    @rule(
+        name=st.sampled_from(["Cleaner", "Initiator"]),
+        owner=st.sampled_from(["one", "two"]),
+        lease_s=st.sampled_from([0.5, 5, 20]),
+    )
+    def take_mutex(self, name, owner, lease_s):
+        self.both("take_mutex", name, owner, lease_s)
+
+    @rule(name=st.sampled_from(["Cleaner", "Initiator"]), owner=st.sampled_from(["one", "two"]))
+    def release_mutex(self, name, owner):
+        self.both("release_mutex", name, owner)
+
     @rule(verb=st.sampled_from(["time_out_txns", "resolve_deadlocks", "trim"]))
     def keep_house(self, verb):
         self.both(verb)

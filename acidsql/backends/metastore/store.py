@@ -95,5 +95,12 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
             txn.lock([lock])
             yield
 
+    def take_mutex(self, name: str, owner: str, lease_s: float) -> bool:
+        """Always True: Thrift has no such verb. The metastore's services have their own."""
+        return True
+
+    def release_mutex(self, name: str, owner: str) -> None:
+        """Does nothing."""
+
     def close(self) -> None:
         self._client.close()

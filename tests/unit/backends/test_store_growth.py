@@ -192,12 +192,12 @@ def grow(store, clock, count, directory, *, rounds, each):
         # Some of it has to wait for transactions that time out first.
         for _ in range(2):
             clock.pass_s(11)
-            run_housekeeper(store)
+            run_housekeeper(scope)
             run_cleaner(scope)
             clock.pass_s(11)
             forget_aborted_writes(scope)
         clock.pass_s(11)
-        run_housekeeper(store)
+        run_housekeeper(scope)
         found.append(count(store))
     assert supervisor.failures == {}
     return found, store.valid_txns().high_watermark

@@ -93,6 +93,9 @@ SAME = [
     Call("changed_places"),
     Call("committed_writes", (T,)),
     Call("forget_aborted", (T, [1]), ("abort_txn", 1, "why")),
+    Call("take_mutex", ("Cleaner", "one", 30)),
+    Call("take_mutex", ("Cleaner", "two", 30), ("take_mutex", "Cleaner", "one", 30)),
+    Call("release_mutex", ("Cleaner", "one"), ("take_mutex", "Cleaner", "one", 30)),
 ]
 """Idempotent and read-only verbs: the answer is the same, and the store as it was."""
 
