@@ -53,6 +53,7 @@ _COUNTS = {
     DELTA_COUNT: "delta_count",
     DELTA_SHARE: "delta_share",
     "hive.compactor.abortedtxn.threshold": "aborted_threshold",
+    "hive.compactor.max.num.delta": "max_num_delta",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
 }
 _FLAGS = {
@@ -106,6 +107,8 @@ class Settings(BaseModel):
     delta_share: float = Field(default=0.1, ge=0)
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
+    max_num_delta: int = Field(default=500, gt=1)
+    """How many deltas one compaction reads at most."""
     failed_threshold: int = Field(default=2, ge=0)
     positional_evolution: bool = True
     xlock_iow: bool = True

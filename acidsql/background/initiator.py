@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from acidsql.background.events import Action, Event, type_word
@@ -102,12 +102,15 @@ class Initiator:
 
     def _need(self, place: ChangedPlace, scope: BackgroundScope) -> Need | None:
         table = scope.catalog.find_table(place.table)
-        if table is None or table.kind is TableKind.PLAIN or not is_automatic(table):
+        if table is None or table.kind is TableKind.PLAIN:
+            return None
+        of_database = scope.catalog.database(table.name.database).parameters
+        if not is_automatic(table.parameters, of_database):
             return None
         if place.partition is None and table.partition_columns:
             # The partitions of a dynamic write that were never named.
             return None
-        thresholds = self.thresholds.of_table(table.parameters)
+        thresholds = self.thresholds.of_table({**of_database, **table.parameters})
         need = need_by_aborted(place.aborted, place.aborted_age_ms / 1000, thresholds)
         if need is not None:
             return need
@@ -122,10 +125,21 @@ def _place(entry: Compaction) -> _Key:
     return TableName(entry.database, entry.table), entry.partition
 
 
-def is_automatic(table: Table) -> bool:
-    """Whether the initiator may ask for compactions of the table: not with no_auto_compaction."""
-    texts = {key.lower(): value for key, value in table.parameters.items()}
-    return texts.get(NO_AUTO_COMPACTION, "").lower() != "true"
+def is_automatic(of_table: Mapping[str, str], of_database: Mapping[str, str]) -> bool:
+    """Whether the initiator may ask for compactions of the table: not with no_auto_compaction.
+
+    If the database has the property, that of the table does not count (Hive isNoAutoCompactSet).
+
+    >>> is_automatic({"NO_AUTO_COMPACTION": "true"}, {}), is_automatic({}, {})
+    (False, True)
+    >>> is_automatic({"no_auto_compaction": "true"}, {"no_auto_compaction": "false"})
+    True
+    """
+    for parameters in (of_database, of_table):
+        texts = {key.lower(): value for key, value in parameters.items()}
+        if (text := texts.get(NO_AUTO_COMPACTION)) is not None:
+            return text.lower() != "true"
+    return True
 
 
 def _sizes(table: Table, directory: PartitionLocation, scope: BackgroundScope) -> Sizes:

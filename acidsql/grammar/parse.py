@@ -10,6 +10,7 @@ from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
     DATABASE_WORDS,
+    parse_alter_database,
     parse_create_database,
     parse_drop_database,
     parse_use,
@@ -113,6 +114,8 @@ def _statement(cursor: Cursor) -> Statement:
         return parse_drop_database(cursor)
     if word == "DROP" and second == "TABLE":
         return parse_drop_table(cursor)
+    if word == "ALTER" and second in DATABASE_WORDS:
+        return parse_alter_database(cursor)
     if word == "ALTER" and second == "TABLE":
         return parse_alter_table(cursor)
     return _PARSERS.get(word, refuse)(cursor)

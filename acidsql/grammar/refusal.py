@@ -62,7 +62,7 @@ def refuse(cursor: Cursor) -> NoReturn:
         hint = "DROP TABLE and DROP DATABASE are supported."
         cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
     if first.word == "ALTER":
-        hint = "ALTER TABLE is supported."
+        hint = "ALTER TABLE and ALTER DATABASE are supported."
         cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
     if not first.word:
         cursor.unexpected("expected a statement")

@@ -18,7 +18,12 @@ from acidsql.statements.create_table import (
     CreateTableLike,
     DropTable,
 )
-from acidsql.statements.database import CreateDatabase, DropDatabase, Use
+from acidsql.statements.database import (
+    CreateDatabase,
+    DropDatabase,
+    SetDatabaseProperties,
+    Use,
+)
 from acidsql.statements.definition import AlterTable, Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
@@ -34,6 +39,7 @@ from acidsql.statements.partition import (
 from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
+    DescribeDatabase,
     Show,
     ShowCompactions,
     ShowCreateTable,
@@ -87,6 +93,7 @@ __all__ = [
     "Definition",
     "Delete",
     "Describe",
+    "DescribeDatabase",
     "DropDatabase",
     "DropPartitions",
     "DropTable",
@@ -102,6 +109,7 @@ __all__ = [
     "ReplaceColumns",
     "Rollback",
     "SetAutocommit",
+    "SetDatabaseProperties",
     "SetProperties",
     "SetTransaction",
     "Show",

@@ -263,6 +263,14 @@ class Stores(RuleBasedStateMachine):
         column = Column("a", parse_type("int"))
         self.both("create_table", Table(table, (column,), f"/w/{table.table}"))
 
+    @rule(
+        database=st.sampled_from(["default", "Default", "nowhere"]),
+        parameters=st.dictionaries(st.sampled_from(["a", "A", "b"]), st.sampled_from(["", "x'y"])),
+    )
+    def set_database_parameters(self, database, parameters):
+        self.both("set_database_parameters", database, parameters)
+        self.both("database", database)
+
     @rule(table=tables, highest=st.integers(1, 6))
     def seed(self, table, highest):
         self.both("seed_write_id", table, highest)

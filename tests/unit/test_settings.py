@@ -29,6 +29,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.compactor.abortedtxn.threshold": ("17", "aborted_threshold", 17),
     "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
+    "hive.compactor.max.num.delta": ("20", "max_num_delta", 20),
     "hive.max.open.txns": ("11", "max_open_txns", 11),
     "hive.txn.max.open.batch": ("12", "max_open_batch", 12),
     "hive.lock.numretries": ("13", "lock_retries", 13),

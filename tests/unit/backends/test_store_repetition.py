@@ -199,6 +199,7 @@ IN_P1 = Partition(P1, "/warehouse/t/p=1")
 TOLD = [
     (Call("create_database", (Database("sales", "/s"),)), DatabaseExistsError),
     (Call("drop_database", ("old",)), DatabaseNotFoundError),
+    (Call("set_database_parameters", ("old", {"team": "a"})), None),
     (Call("create_table", (NEW,)), TableExistsError),
     (Call("drop_table", (T,)), TableNotFoundError),
     (Call("rename_table", (T, NEW, [])), TableNotFoundError),
@@ -218,7 +219,8 @@ READS = {
 
 def cataloged(store):
     tables = [store.table(TableName("default", name)) for name in store.tables("default")]
-    return store.databases(), tables, [store.partitions(table.name) for table in tables]
+    databases = [store.database(name) for name in store.databases()]
+    return databases, tables, [store.partitions(table.name) for table in tables]
 
 
 def test_every_verb_of_the_catalog_is_here():
