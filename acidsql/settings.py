@@ -42,6 +42,7 @@ _TIMES = {
     "hive.compactor.check.interval": "check_interval_s",
     "hive.compactor.cleaner.run.interval": "clean_interval_s",
     "hive.compactor.worker.timeout": "worker_timeout_s",
+    "hive.compactor.cleaner.retention.time.seconds": "retention_s",
     "acidsql.service.lease": "service_lease_s",
     "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
 }
@@ -63,6 +64,7 @@ _FLAGS = {
     "hive.txn.write.xlock": "write_xlock",
     "hive.txn.strict.locking.mode": "strict_locking",
     "acidsql.missing.directory.is.empty": "missing_is_empty",
+    "hive.compactor.delayed.cleanup.enabled": "delayed_cleanup",
 }
 _ROOTS = "acidsql.allowed.roots"
 _WORDED = {"acidsql.service": "service"}
@@ -99,6 +101,9 @@ class Settings(BaseModel):
     """How long a compaction may take before its service counts as unwell, and, without a heartbeat,
     before another worker takes it.
     """
+    delayed_cleanup: bool = False
+    retention_s: float = Field(default=300.0, ge=0)
+    """With ``delayed_cleanup``: how long after its commit a compaction is not cleaned up after."""
     service_lease_s: float = Field(default=30.0, gt=0)
     """How long a service that has died keeps others from its work, beyond its next round."""
     service: Literal["inline", "off"] = "off"
@@ -195,6 +200,8 @@ class Settings(BaseModel):
             xlock_iow=self.xlock_iow,
             write_xlock=self.write_xlock,
             strict_locking=self.strict_locking,
+            delayed_cleanup=self.delayed_cleanup,
+            retention_s=self.retention_s,
         )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from acidsql.background.events import Event, Tell, log_event
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
+from acidsql.model.table import Table
 from acidsql.ports.catalog import Catalog
 from acidsql.ports.storage import Storage
 from acidsql.process.supervisor import Supervisor
@@ -48,3 +49,15 @@ class BackgroundScope:
         locks = lock_components([Access.of(table, Operation.SELECT)])
         with transaction(self.open_txn(TxnType.READ_ONLY, components=locks)) as txn:
             yield txn if txn.try_lock(locks) else None
+
+
+NO_CLEANUP = "no_cleanup"
+
+
+def may_be_cleaned(table: Table) -> bool:
+    """Whether files of the table may be removed in the background: not with NO_CLEANUP.
+
+    What is to be cleaned waits until the property is gone.
+    """
+    texts = {key.lower(): value for key, value in table.parameters.items()}
+    return texts.get(NO_CLEANUP, "").lower() != "true"

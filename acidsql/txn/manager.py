@@ -301,7 +301,9 @@ class TxnManager(Protocol):
         """The entries whose obsolete directories no open transaction needs, oldest first.
 
         Each open transaction has noted the least transaction that was open when it began (Hive
-        MIN_HISTORY_LEVEL). The next txn id of these entries is not above any of them. Read-only.
+        MIN_HISTORY_LEVEL). The next txn id of these entries is not above any of them. With
+        hive.compactor.delayed.cleanup.enabled, entries count once they were committed as long ago
+        as hive.compactor.cleaner.retention.time.seconds says. Read-only.
         """
         ...
 

@@ -22,6 +22,10 @@ class TxnPolicy:
     have to wait fails at once. ``strict_locking`` (hive.txn.strict.locking.mode): a write to a
     plain table keeps all other statements out. Sessions that share tables must agree on these
     three.
+
+    ``delayed_cleanup`` (hive.compactor.delayed.cleanup.enabled) puts the cleaning after a
+    compaction off until ``retention_s`` (hive.compactor.cleaner.retention.time.seconds) after its
+    commit.
     """
 
     timeout_s: float = 300.0
@@ -34,10 +38,12 @@ class TxnPolicy:
     xlock_iow: bool = True
     write_xlock: bool = True
     strict_locking: bool = True
+    delayed_cleanup: bool = False
+    retention_s: float = 300.0
 
     def __post_init__(self) -> None:
         counts = (self.max_open_txns, self.max_open_batch)
-        least = min(self.lock_retries, self.count_interval_s)
+        least = min(self.lock_retries, self.count_interval_s, self.retention_s)
         if self.timeout_s <= 0 or min(counts) < 1 or least < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
 
@@ -50,6 +56,11 @@ class TxnPolicy:
     def timeout_ms(self) -> int:
         """``timeout_s`` in milliseconds, the unit of the stores."""
         return round(self.timeout_s * 1000)
+
+    @property
+    def cleanup_delay_ms(self) -> int:
+        """How long after its commit a compaction is not cleaned up after."""
+        return round(self.retention_s * 1000) if self.delayed_cleanup else 0
 
     @property
     def heartbeat_s(self) -> float:

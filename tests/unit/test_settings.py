@@ -21,6 +21,8 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.timedout.txn.reaper.interval": ("1h", "reaper_interval_s", 3600.0),
     "hive.compactor.check.interval": ("1min", "check_interval_s", 60.0),
     "hive.compactor.cleaner.run.interval": ("6000ms", "clean_interval_s", 6.0),
+    "hive.compactor.cleaner.retention.time.seconds": ("22", "retention_s", 22.0),
+    "hive.compactor.delayed.cleanup.enabled": ("true", "delayed_cleanup", True),
     "hive.compactor.worker.timeout": ("20h", "worker_timeout_s", 72000.0),
     "acidsql.service.lease": ("21s", "service_lease_s", 21.0),
     "acidsql.service": ("Inline", "service", "inline"),
@@ -49,6 +51,7 @@ POLICY = {
     "count_interval_s": "count_interval_s", "max_open_txns": "max_open_txns",
     "max_open_batch": "max_open_batch", "lock_retries": "lock_retries", "xlock_iow": "xlock_iow",
     "write_xlock": "write_xlock", "strict_locking": "strict_locking",
+    "delayed_cleanup": "delayed_cleanup", "retention_s": "retention_s",
 }  # fmt: skip
 """What the transaction manager goes by."""
 

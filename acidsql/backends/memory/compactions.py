@@ -146,12 +146,14 @@ class MemoryCompactions(MemoryLocks):
     def ready_to_clean(self) -> list[Compaction]:
         with self.guard:
             least = min(self.min_history.values(), default=self.next_txn_id)
+            latest_ms = self.now_ms() - self.policy.cleanup_delay_ms
             return [
                 entry
                 for entry in self.compactions.values()
                 if entry.state is CompactionState.READY_FOR_CLEANING
                 and entry.next_txn_id is not None
                 and entry.next_txn_id <= least
+                and (entry.commit_ms or 0) <= latest_ms
             ]
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:

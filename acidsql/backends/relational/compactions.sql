@@ -60,7 +60,8 @@ WHERE CQ_ID = :id;
 -- and those that opened while one of the first kind was open. A lazy read inside a transaction
 -- outlives that transaction.
 SELECT CQ_ID FROM COMPACTION_QUEUE
-WHERE CQ_STATE = 'r' AND CQ_NEXT_TXN_ID <= COALESCE(
+WHERE CQ_STATE = 'r' AND CQ_COMMIT_TIME <= :now_ms - CAST(:delay_ms AS BIGINT)
+  AND CQ_NEXT_TXN_ID <= COALESCE(
   (SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL),
   (SELECT NTXN_NEXT FROM NEXT_TXN_ID)
 )

@@ -14,6 +14,7 @@ from acidsql.txn.entities import (
     TxnType,
     WriteOperation,
 )
+from acidsql.txn.policy import TxnPolicy
 
 T = TableName("default", "t")
 MAJOR, MINOR = CompactionType.MAJOR, CompactionType.MINOR
@@ -334,3 +335,21 @@ def test_the_aborted_transactions_of_a_place_are_counted(store, clock):
     _, worker = start(store, partition="p=2")
     store.abort_txn(worker)
     assert store.changed_places() == [ChangedPlace(T, "p=1", None, 3, 3000)]
+
+
+def test_cleaning_is_put_off_by_the_clock_of_the_store(make_store, clock):
+    store = make_store(TxnPolicy(delayed_cleanup=True, retention_s=60))
+    compaction_id, _ = start(store)
+    clock.pass_s(100)
+    store.mark_compacted(compaction_id)
+    clock.pass_s(59.9)
+    assert ready(store) == []
+    clock.pass_s(0.1)
+    assert ready(store) == [compaction_id]
+
+
+def test_cleaning_is_not_put_off_unless_that_is_enabled(make_store):
+    store = make_store(TxnPolicy(retention_s=60))
+    compaction_id, _ = start(store)
+    store.mark_compacted(compaction_id)
+    assert ready(store) == [compaction_id]
