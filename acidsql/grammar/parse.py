@@ -34,6 +34,7 @@ from acidsql.grammar.transaction import (
 )
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
+from acidsql.grammar.vacuum import parse_vacuum
 from acidsql.statements import Compact, CreateTableAs, Definition, Statement, WriteStatement
 from acidsql.statements.explain import Explain
 from acidsql.statements.query import Query
@@ -52,6 +53,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "TRUNCATE": parse_truncate,
     "LOAD": parse_load,
     "CHECK": parse_check,
+    "VACUUM": parse_vacuum,
     "USE": parse_use,
     "SHOW": parse_show,
     "DESCRIBE": parse_describe,

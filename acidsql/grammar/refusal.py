@@ -29,7 +29,6 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "EXECUTE": ("EXECUTE is not supported", "Pass parameters: :name or ?."),
     "CALL": ("CALL is not supported", "See docs/statements.md."),
     "OPTIMIZE": ("OPTIMIZE is not supported", "Write ALTER TABLE t COMPACT 'major'."),
-    "VACUUM": ("VACUUM is not supported", "The cleaner of acidsql service removes old files."),
     "REPLACE": ("REPLACE is not supported", "DROP the table, then CREATE it."),
     "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
     "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),

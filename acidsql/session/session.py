@@ -13,6 +13,7 @@ from typing import Any
 from acidsql.background.initiator import Initiator
 from acidsql.background.rounds import Rounds
 from acidsql.background.scope import BackgroundScope
+from acidsql.background.vacuum import run_vacuum
 from acidsql.check.table import run_check
 from acidsql.definitions import define
 from acidsql.definitions.abort_transactions import abort_transactions
@@ -67,6 +68,7 @@ from acidsql.statements import (
     Truncate,
     Update,
     Use,
+    Vacuum,
 )
 from acidsql.txn.compaction_need import DEFAULT_THRESHOLDS, Thresholds
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
@@ -405,6 +407,8 @@ class Session:
                 return compact(statement, self._scope(arguments), self._host, self.run_worker)
             case Check():
                 return run_check(statement, block, self._open_txn, self._scope(arguments))
+            case Vacuum():
+                return run_vacuum(statement, self._scope(arguments), self._rounds)
             case Use():
                 self._names.database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")

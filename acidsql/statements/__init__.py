@@ -59,6 +59,7 @@ from acidsql.statements.transaction import (
 )
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
+from acidsql.statements.vacuum import Vacuum
 
 TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
 WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
@@ -67,6 +68,7 @@ OtherStatement = (
     | Query
     | Explain
     | Check
+    | Vacuum
     | Compact
     | Definition
     | CreateTableAs
@@ -126,5 +128,6 @@ __all__ = [
     "UnsetProperties",
     "Update",
     "Use",
+    "Vacuum",
     "WriteStatement",
 ]

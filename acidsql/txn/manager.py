@@ -307,6 +307,13 @@ class TxnManager(Protocol):
         """
         ...
 
+    def oldest_needed(self) -> TxnId:
+        """Every open transaction has seen how each transaction below this one has ended. Read-only.
+
+        0, so that nothing is known, from a Hive Metastore.
+        """
+        ...
+
     def aborted_writes(self) -> list[TxnComponent]:
         """What aborted transactions have written, or were going to write. Read-only.
 

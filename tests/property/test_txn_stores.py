@@ -312,6 +312,7 @@ class Stores(RuleBasedStateMachine):
             "show_locks",
             "show_compactions",
             "ready_to_clean",
+            "oldest_needed",
             "aborted_writes",
             "changed_places",
         ):

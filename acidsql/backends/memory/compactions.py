@@ -145,7 +145,7 @@ class MemoryCompactions(MemoryLocks):
 
     def ready_to_clean(self) -> list[Compaction]:
         with self.guard:
-            least = min(self.min_history.values(), default=self.next_txn_id)
+            least = self.oldest_needed()
             latest_ms = self.now_ms() - self.policy.cleanup_delay_ms
             return [
                 entry
@@ -155,6 +155,10 @@ class MemoryCompactions(MemoryLocks):
                 and entry.next_txn_id <= least
                 and (entry.commit_ms or 0) <= latest_ms
             ]
+
+    def oldest_needed(self) -> TxnId:
+        with self.guard:
+            return min(self.min_history.values(), default=self.next_txn_id)
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
         with self.guard:

@@ -129,6 +129,10 @@ class RelationalCompactions(RelationalLocks):
         entries = reversed(self.show_compactions()) if ready else []
         return [entry for entry in entries if entry.compaction_id in ready]
 
+    @reading()
+    def oldest_needed(self) -> TxnId:
+        return TxnId(self._sql.value("oldest_needed"))
+
     @writing()
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
         entry = self._entry_to_change(compaction_id)

@@ -88,6 +88,7 @@ SAME = [
     Call("mark_failed", (2, "why")),
     Call("ready_to_clean"),
     Call("mark_cleaned", (1,), ("mark_compacted", 1)),
+    Call("oldest_needed"),
     Call("show_compactions"),
     Call("aborted_writes"),
     Call("changed_places"),
