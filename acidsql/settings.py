@@ -55,6 +55,9 @@ _COUNTS = {
     DELTA_SHARE: "delta_share",
     "hive.compactor.abortedtxn.threshold": "aborted_threshold",
     "hive.compactor.max.num.delta": "max_num_delta",
+    "hive.compactor.history.retention.succeeded": "kept_succeeded",
+    "hive.compactor.history.retention.failed": "kept_failed",
+    "hive.compactor.history.retention.attempted": "kept_attempted",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
 }
 _FLAGS = {
@@ -114,6 +117,9 @@ class Settings(BaseModel):
     aborted_threshold_s: float = 12 * 3600
     max_num_delta: int = Field(default=500, gt=1)
     """How many deltas one compaction reads at most."""
+    kept_succeeded: int = Field(default=3, ge=0)
+    kept_failed: int = Field(default=3, ge=0)
+    kept_attempted: int = Field(default=2, ge=0)
     failed_threshold: int = Field(default=2, ge=0)
     positional_evolution: bool = True
     xlock_iow: bool = True
@@ -202,6 +208,11 @@ class Settings(BaseModel):
             strict_locking=self.strict_locking,
             delayed_cleanup=self.delayed_cleanup,
             retention_s=self.retention_s,
+            worker_timeout_s=self.worker_timeout_s,
+            kept_succeeded=self.kept_succeeded,
+            # The initiator counts the failures in the history (as in Hive).
+            kept_failed=max(self.kept_failed, self.failed_threshold),
+            kept_attempted=self.kept_attempted,
         )
 
 

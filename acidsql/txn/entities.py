@@ -214,14 +214,6 @@ class CompactionState(Enum):
     """Only in a Hive Metastore: ABORT COMPACTIONS has ended it."""
 
     @property
-    def remembered(self) -> int:
-        """How many entries of this state the history keeps at least for each place.
-
-        The numbers are Hive's defaults (hive.compactor.history.retention).
-        """
-        return 2 if self is CompactionState.REFUSED else 3
-
-    @property
     def word(self) -> str:
         """The state as Hive shows it to users, such as "ready for cleaning"."""
         return self.name.lower().replace("_", " ")
@@ -232,9 +224,6 @@ UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
 
 COMPACTED = (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED)
 """The states in which the work is done and committed."""
-
-ENDED = (CompactionState.SUCCEEDED, CompactionState.FAILED, CompactionState.REFUSED)
-"""The states of entries in the history of acidsql's own stores."""
 
 
 @dataclass(frozen=True, slots=True)

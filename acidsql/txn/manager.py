@@ -138,9 +138,11 @@ class TxnManager(Protocol):
     def time_out_txns(self) -> list[TxnId]:
         """Abort transactions without a heartbeat for hive.txn.timeout, and return their ids.
 
+        So are those of compactions that were begun longer ago than hive.compactor.worker.timeout.
         Compactions whose worker is gone become initiated again. Such a compaction has a transaction
-        that has ended and gave its last heartbeat as long ago, or it was taken as long ago and
-        never recorded a transaction. Idempotent.
+        that has ended and gave its last heartbeat as long ago as hive.txn.timeout, or it was taken
+        as long ago and never recorded a transaction. One that was begun `compaction_attempts` times
+        has failed instead. Idempotent.
         """
         ...
 
@@ -148,7 +150,7 @@ class TxnManager(Protocol):
         """Drop rows that no snapshot can need any more. Idempotent.
 
         These are write sets, ended transactions, write ids of old transactions, all but the latest
-        write to each place, and all but the latest compactions of each place
+        write to each place, and all but the latest compactions of each place and kind of end
         (hive.compactor.history.retention).
         """
         ...

@@ -29,6 +29,9 @@ from acidsql.txn.entities import (
 TIMED_OUT = "heartbeat time-out"
 """The abort reason of `TxnManager.time_out_txns`."""
 
+WORKED_TOO_LONG = "compaction time-out"
+"""The abort reason of a compaction that takes longer than hive.compactor.worker.timeout."""
+
 BEGUN_ANEW = "its statement began anew"
 """The abort reason of a transaction whose locks go to another one (`TxnManager.open_locked`)."""
 
@@ -118,6 +121,11 @@ def compaction_is_scheduled(entry: Compaction) -> CompactionRefusedError:
 def no_such_compaction(compaction_id: CompactionId) -> TxnError:
     """The error for an entry that was never queued, or went with its table."""
     return TxnError(f"No such compaction: {compaction_id}")
+
+
+def workers_are_gone(attempts: int) -> str:
+    """Why a compaction has failed that was begun several times."""
+    return f"It was begun {attempts} times, and each time its worker was gone before the end"
 
 
 def require_reach(operation: WriteOperation) -> None:

@@ -39,7 +39,7 @@ from acidsql.txn.locks import blocks
 from acidsql.txn.policy import TxnPolicy
 
 TABLES = [TableName("default", "a"), TableName("default", "b")]
-POLICY = TxnPolicy(timeout_s=10, max_open_txns=6, max_open_batch=3)
+POLICY = TxnPolicy(timeout_s=10, max_open_txns=6, max_open_batch=3, worker_timeout_s=30)
 
 OWN_TYPES = [CompactionType.MAJOR, CompactionType.MINOR]
 

@@ -32,6 +32,9 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
     "hive.compactor.max.num.delta": ("20", "max_num_delta", 20),
+    "hive.compactor.history.retention.succeeded": ("5", "kept_succeeded", 5),
+    "hive.compactor.history.retention.failed": ("23", "kept_failed", 23),
+    "hive.compactor.history.retention.attempted": ("7", "kept_attempted", 7),
     "hive.max.open.txns": ("11", "max_open_txns", 11),
     "hive.txn.max.open.batch": ("12", "max_open_batch", 12),
     "hive.lock.numretries": ("13", "lock_retries", 13),
@@ -52,6 +55,9 @@ POLICY = {
     "max_open_batch": "max_open_batch", "lock_retries": "lock_retries", "xlock_iow": "xlock_iow",
     "write_xlock": "write_xlock", "strict_locking": "strict_locking",
     "delayed_cleanup": "delayed_cleanup", "retention_s": "retention_s",
+    "worker_timeout_s": "worker_timeout_s", "kept_succeeded": "kept_succeeded",
+    "kept_failed": "kept_failed", "kept_attempted": "kept_attempted",
+    "failed_threshold": "kept_failed",
 }  # fmt: skip
 """What the transaction manager goes by."""
 

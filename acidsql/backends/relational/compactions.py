@@ -22,6 +22,7 @@ from acidsql.txn.state import (
     recorded_txn,
     require_compaction,
     require_worker,
+    workers_are_gone,
 )
 
 
@@ -151,6 +152,14 @@ class RelationalCompactions(RelationalLocks):
     @reading()
     def show_compactions(self) -> list[Compaction]:
         return [_compaction(row) for row in self._sql.rows("show_compactions", id=None)]
+
+    def _give_back(self, oldest_ms: int) -> None:
+        """Let other workers take the entries of workers that have ended, unless that is no use."""
+        for number, attempts in self._sql.rows("abandoned_compactions", oldest_ms=oldest_ms):
+            if attempts >= self._policy.compaction_attempts:
+                self._archive(number, CompactionState.FAILED, workers_are_gone(attempts))
+            else:
+                self._sql.run("give_back_compaction", id=number)
 
     def _archive(
         self, compaction_id: CompactionId, state: CompactionState, reason: str | None
