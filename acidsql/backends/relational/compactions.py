@@ -125,8 +125,11 @@ class RelationalCompactions(RelationalLocks):
 
     @reading()
     def ready_to_clean(self) -> list[Compaction]:
-        delay_ms = self._policy.cleanup_delay_ms
-        ready = {i for (i,) in self._sql.rows("ready_to_clean", delay_ms=delay_ms)}
+        bounds = {
+            "oldest": self._sql.value("oldest_needed"),
+            "delay_ms": self._policy.cleanup_delay_ms,
+        }
+        ready = {i for (i,) in self._sql.rows("ready_to_clean", **bounds)}
         entries = reversed(self.show_compactions()) if ready else []
         return [entry for entry in entries if entry.compaction_id in ready]
 

@@ -56,23 +56,20 @@ UPDATE COMPACTION_QUEUE
 SET CQ_STATE = 'r', CQ_COMMIT_TIME = :now_ms, CQ_NEXT_TXN_ID = :next_txn_id
 WHERE CQ_ID = :id;
 
--- name: ready_to_clean
--- Two kinds of transactions must have ended: those that were open when the compaction committed,
--- and those that opened while one of the first kind was open. A lazy read inside a transaction
--- outlives that transaction.
-SELECT CQ_ID FROM COMPACTION_QUEUE
-WHERE CQ_STATE = 'r' AND CQ_COMMIT_TIME <= :now_ms - CAST(:delay_ms AS BIGINT)
-  AND CQ_NEXT_TXN_ID <= COALESCE(
-  (SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL),
-  (SELECT NTXN_NEXT FROM NEXT_TXN_ID)
-)
-ORDER BY CQ_ID;
-
 -- name: oldest_needed
+-- Two kinds of transactions must have ended before files go that a compaction has replaced: those
+-- that were open when the compaction committed, and those that opened while one of the first kind
+-- was open. A lazy read inside a transaction outlives that transaction.
 SELECT COALESCE(
   (SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL),
   (SELECT NTXN_NEXT FROM NEXT_TXN_ID)
 );
+
+-- name: ready_to_clean
+SELECT CQ_ID FROM COMPACTION_QUEUE
+WHERE CQ_STATE = 'r' AND CQ_COMMIT_TIME <= :now_ms - CAST(:delay_ms AS BIGINT)
+  AND CQ_NEXT_TXN_ID <= :oldest
+ORDER BY CQ_ID;
 
 -- name: archive_compaction
 INSERT INTO COMPLETED_COMPACTIONS

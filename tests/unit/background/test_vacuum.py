@@ -118,6 +118,19 @@ def test_what_a_reader_beside_an_older_writer_may_read_stays(session, tmp_path):
     assert vacuum(session) == [(delta(1), OVERWRITTEN), (delta(2), OVERWRITTEN)]
 
 
+def test_a_base_of_a_compaction_is_no_overwrite(session, tmp_path):
+    """A reader that has listed the directory before the base was there may still read the rest.
+
+    Its snapshot sees everything that the base holds.
+    """
+    store = session._store
+    reader = store.open_txn("bob", "host2", TxnType.READ_ONLY)
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert vacuum(session) == []
+    store.commit_txn(reader)
+    assert vacuum(session) == [(delta(1), COMPACTED), (delta(2), COMPACTED)]
+
+
 def test_what_came_after_an_overwrite_stays(session, tmp_path):
     session.execute("INSERT OVERWRITE t VALUES (3)")
     session.execute("INSERT INTO t VALUES (4)")
