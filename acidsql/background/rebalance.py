@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -12,8 +11,8 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.txn.entities import Compaction, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.manager import TxnManager
-from acidsql.txn.policy import TxnPolicy, lock_waits
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.policy import lock_waits
+from acidsql.txn.transaction import OpenTxn, TxnOpener
 
 BUCKETED = "Cannot execute rebalancing compaction on bucketed tables."
 """Hive's words."""
@@ -29,9 +28,8 @@ def open_rebalance(
     compaction: Compaction,
     name: TableName,
     txns: TxnManager,
-    open_txn: Callable[..., OpenTxn],
-    policy: TxnPolicy,
-    sleep: Callable[[float], None] = time.sleep,
+    open_txn: TxnOpener,
+    sleep: Callable[[float], None],
 ) -> OpenTxn:
     """A transaction with an exclusive write lock on the place, and with a write id.
 
@@ -45,9 +43,9 @@ def open_rebalance(
     operation = WriteOperation.UPDATE
     place = compaction.database, compaction.table, compaction.partition
     locks = [LockComponent(LockType.EXCL_WRITE, *place, operation)]
-    pauses, waited_s = lock_waits(policy), 0.0
+    pauses, waited_s = lock_waits(open_txn.policy), 0.0
     while True:
-        txn = open_txn(type=TxnType.REBALANCE_COMPACTION, tables=(name,), components=locks)
+        txn = open_txn(TxnType.REBALANCE_COMPACTION, tables=(name,), components=locks)
         try:
             txn.lock(locks)
             _require_alone(txn, name, txns)

@@ -364,4 +364,29 @@ RULES = [
         "if file.sides:",
         "unit/streaming/test_connection.py::test_a_failure_kills_the_batch",
     ),
+    BrokenRule(
+        "A mutex has one owner until its lease has ended.",
+        "gives the mutex to every owner that asks",
+        "backends/relational/mutexes.sql",
+        "WHERE AUX_TABLE.MT_COMMENT = EXCLUDED.MT_COMMENT OR AUX_TABLE.MT_EXPIRES <= :now_ms",
+        "WHERE TRUE",
+        "unit/backends/test_store_mutexes.py"
+        "::test_a_lease_ends_by_the_clock_of_the_store_unless_it_is_renewed",
+    ),
+    BrokenRule(
+        "VACUUM goes by overwrites that every open transaction sees.",
+        "counts overwrites that are committed by now",
+        "background/vacuum.py",
+        "TxnId(oldest - 1), aborted=frozenset(t for t in aborted if t < oldest)",
+        "self._scope.txns.valid_txns().high_watermark, aborted=aborted",
+        "unit/background/test_vacuum.py::test_what_an_open_reader_may_read_stays",
+    ),
+    BrokenRule(
+        "What the base of a compaction replaces is left to the entry of that compaction.",
+        "takes the base of a compaction for that of an overwrite",
+        "layout/obsolete.py",
+        "    return name in compacted or base.visibility_id != NO_TXN\n",
+        "    return False\n",
+        "unit/background/test_vacuum.py::test_a_base_of_a_compaction_is_no_overwrite",
+    ),
 ]

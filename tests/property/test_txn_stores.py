@@ -39,7 +39,7 @@ from acidsql.txn.locks import blocks
 from acidsql.txn.policy import TxnPolicy
 
 TABLES = [TableName("default", "a"), TableName("default", "b")]
-POLICY = TxnPolicy(timeout_s=10, max_open_txns=6, max_open_batch=3)
+POLICY = TxnPolicy(timeout_s=10, max_open_txns=6, max_open_batch=3, worker_timeout_s=30)
 
 OWN_TYPES = [CompactionType.MAJOR, CompactionType.MINOR]
 
@@ -237,6 +237,18 @@ class Stores(RuleBasedStateMachine):
     def pass_time(self, seconds):
         self.now_ms += seconds * 1000
 
+    @rule(
+        name=st.sampled_from(["Cleaner", "Initiator"]),
+        owner=st.sampled_from(["one", "two"]),
+        lease_s=st.sampled_from([0.5, 5, 20]),
+    )
+    def take_mutex(self, name, owner, lease_s):
+        self.both("take_mutex", name, owner, lease_s)
+
+    @rule(name=st.sampled_from(["Cleaner", "Initiator"]), owner=st.sampled_from(["one", "two"]))
+    def release_mutex(self, name, owner):
+        self.both("release_mutex", name, owner)
+
     @rule(verb=st.sampled_from(["time_out_txns", "resolve_deadlocks", "trim"]))
     def keep_house(self, verb):
         self.both(verb)
@@ -250,6 +262,14 @@ class Stores(RuleBasedStateMachine):
     def create(self, table):
         column = Column("a", parse_type("int"))
         self.both("create_table", Table(table, (column,), f"/w/{table.table}"))
+
+    @rule(
+        database=st.sampled_from(["default", "Default", "nowhere"]),
+        parameters=st.dictionaries(st.sampled_from(["a", "A", "b"]), st.sampled_from(["", "x'y"])),
+    )
+    def set_database_parameters(self, database, parameters):
+        self.both("set_database_parameters", database, parameters)
+        self.both("database", database)
 
     @rule(table=tables, highest=st.integers(1, 6))
     def seed(self, table, highest):
@@ -292,6 +312,7 @@ class Stores(RuleBasedStateMachine):
             "show_locks",
             "show_compactions",
             "ready_to_clean",
+            "oldest_needed",
             "aborted_writes",
             "changed_places",
         ):

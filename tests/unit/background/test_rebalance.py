@@ -147,7 +147,7 @@ def test_it_waits_for_a_write_that_is_open(tmp_path):
                 other.update(1, "changed")
                 other.session.execute("COMMIT")
 
-        place.session._sleep = sleep
+        place.sleep = sleep
         place.rebalance()
         assert len(slept) == 2
         assert place.rows() == [(1, "changed"), (2, "b")]
@@ -159,7 +159,7 @@ def test_it_does_not_wait_for_ever(tmp_path):
         place.session.execute(f"CREATE TABLE t (k int, v string) {ACID}")
         other.session.execute("BEGIN")
         other.session.execute("INSERT INTO t VALUES (2, 'b')")
-        place.session._sleep = lambda _: None
+        place.sleep = lambda _: None
         place.session.execute("ALTER TABLE t COMPACT 'rebalance'")
         assert place.session.run_worker() == 0
         [entry] = place.store.show_compactions()
