@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from acidsql.engines.local.attempt import Attempt
@@ -46,6 +44,7 @@ from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage, local_draft
+from acidsql.process.threads import in_threads
 
 Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
 MergeDeletes = Callable[[Sequence[MergeInput], ValidWriteIdList, MergeOutput], WrittenFile | None]
@@ -228,11 +227,10 @@ class Compaction:
         """Write a directory under its hidden name. Its files' names; [] if no event is left."""
         hidden = self.attempt.hidden(directory.name)
         self.storage.make_directory(hidden)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            written = pool.map(
-                lambda b: self._write_bucket(hidden, b, directory), directory.buckets
-            )
-            files = [name for name in written if name is not None]
+        written = in_threads(
+            lambda b: self._write_bucket(hidden, b, directory), directory.buckets, None
+        )
+        files = [name for name in written if name is not None]
         if not files and directory.needed:
             empty = replace(directory, merge=lambda _inserts, _deletes, to: write_no_events(to))
             name = self._write_bucket(hidden, directory.buckets[0], empty)
