@@ -49,7 +49,8 @@ def rename_by_link(source: Path, target: Path) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # No links either: the writer that creates the name owns it, and moves its file there.
+        # The file system has no links either. The writer that creates the name owns the name, and
+        # moves its file there.
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         source.replace(target)
         return

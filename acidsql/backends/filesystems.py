@@ -180,7 +180,7 @@ class LocalStorage:
             if os.path.lexists(new):
                 raise _path_exists(source, target)
             _make_directories(new.parent)
-            # An old one must not be there when the file is.
+            # An old checksum must be gone before the new file is there.
             _checksum(new).unlink(missing_ok=True)
             try:
                 rename_exclusively(old, new)

@@ -107,7 +107,7 @@ def _compact(
     storage: Storage,
 ) -> bool:
     name = TableName(compaction.database, compaction.table)
-    # While the worker writes, nobody may drop or rename the directory (as in Hive's Worker).
+    # While the worker writes, no session may drop or rename the directory (Hive's Worker).
     txn.lock(lock_components([Access.of(name, Operation.SELECT, compaction.partition_name)]))
     snapshot = _snapshot(compaction, name, txn, catalog)
     if snapshot is None:

@@ -275,7 +275,7 @@ class _Footer:
                 self.stripes.append(_stripe(as_bytes(value), content))
             elif number == FOOTER_METADATA:
                 item = dict(fields(as_bytes(value)))
-                # Hive's values and ours are text; bytes that are not were put there by others.
+                # Hive and acidsql write texts. Bytes that are no text come from another writer.
                 text = as_bytes(item.get(2, b"")).decode(errors="replace")
                 self.metadata[_text(item.get(1, b""))] = text
             elif number == FOOTER_TYPE:

@@ -122,7 +122,7 @@ def merge_others_deletes(
     """`merge_minor_deletes` without deletes of rows that the same write id inserted.
 
     Only for files that no other transaction reads yet. `merge_minor_inserts` leaves these rows out;
-    a reader who saw the new delete delta but the old delta would see the rows again.
+    a reader that saw the new delete delta but the old delta would see the rows again.
     """
     row_ids, current = _delete_events(deletes, valid_write_ids)
     others = current != row_ids.write_ids

@@ -80,7 +80,8 @@ class OrcInput:
             return
         said = self.statistics.stripes
         if not said and len(self.tail.stripes) == 1:
-            # A damaged postscript may hide them. Those of the file say the same of its only stripe.
+            # A damaged postscript may hide the statistics of stripes. The file's statistics say the
+            # same of its only stripe.
             said = (self.statistics.file,)
         keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
         with naming(self.path):

@@ -32,7 +32,7 @@ class TableSnapshot:
     """A table, its directories, and the write ids of it that a transaction sees.
 
     ``require_open`` asks the store, and raises unless the transaction is still open. While it is
-    open, the cleaner does not remove the files, and nobody else writes under the same ids. None if
+    open, the cleaner does not remove the files, and no other one writes under the same ids. None if
     the snapshot has no transaction.
     """
 

@@ -414,6 +414,6 @@ class Session:
 
 
 def _close_later(transactions: TransactionControl, leases: Leases) -> None:
-    """Give the closing of a session that nobody closed to the thread of its leases."""
+    """Have the thread of its leases close a session that Python has collected."""
     leases.soon(transactions.close)
     leases.soon(leases.close)

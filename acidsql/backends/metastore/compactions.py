@@ -109,7 +109,8 @@ class MetastoreCompactions(MetastoreLocks, ABC):
     ) -> None:
         info = self._info(compaction_id)
         info.highestWriteId = highest_write_id
-        # The user as whom the metastore's cleaner removes files. Without one it does not begin.
+        # The user as whom the metastore's cleaner removes files. Without a user the cleaner does
+        # not begin.
         info.runas = info.runas or self.owner_of(TableName(info.dbname, info.tablename))
         self._client.call("update_compactor_state", info, txn_id, keep_unknown=True)
         self._taken[compaction_id] = info

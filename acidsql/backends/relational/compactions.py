@@ -41,7 +41,8 @@ class RelationalCompactions(RelationalLocks):
         host: str = "",
     ) -> CompactionId:
         place = {"database": table.database, "table": table.table, "partition": partition}
-        # Locked first: of two requests for one place, the later one sees the entry of the other.
+        # The counter is locked first. So of two requests for one place, the later one sees the
+        # entry of the earlier one.
         compaction_id = CompactionId(self._sql.value("next_compaction_id_to_change"))
         unfinished = self._sql.value("unfinished_compaction", **place)
         if unfinished is not None:

@@ -105,12 +105,14 @@ class RelationalTxns(RelationalWriteIds):
         self, txn_id: TxnId, reached: Sequence[Reached], written: Sequence[Written]
     ) -> Answer:
         """Commit, unless a rival may have won; the state afterwards. All is sent in one batch."""
-        # First of all: a component that another session adds is there by then, or is too late.
+        # The transaction is locked first. A component that another session adds is recorded before
+        # that, or too late.
         self._sql.run("txn_to_change", txn_id=txn_id)
         for r in reached:
             self._reach(txn_id, r.write_id, r.table, r.partitions, r.operation)
-        # Locked to the end, if the transaction changes rows: such commits are numbered and compared
-        # one after the other, and a transaction that opens later begins after this commit.
+        # If the transaction changes rows, the counter stays locked to the end. Such commits are
+        # numbered and compared one after the other, and a transaction that opens later begins after
+        # this commit.
         self._sql.run("next_txn_id_of_change", txn_id=txn_id)
         self._sql.run("commit_unrivalled", txn_id=txn_id, writing=TxnType.DEFAULT.value)
         self._complete(txn_id, written)
@@ -170,7 +172,8 @@ class RelationalTxns(RelationalWriteIds):
     @writing()
     def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
         aborted = []
-        # In one order everywhere: two sessions that abort the same ones do not wait in a circle.
+        # Every session aborts transactions in this order, so two sessions that abort the same ones
+        # do not wait in a circle.
         for txn_id in sorted(set(txn_ids)):
             txn = self._txn("txn_to_change", txn_id)
             if txn is not None and txn.state is TxnState.OPEN:

@@ -171,8 +171,8 @@ class Compaction:
     def fold(self) -> None:
         """Merge as `minor` does, but without deletes of rows of the same write id.
 
-        Nobody else reads these directories yet. Both new ones are made, even without events:
-        readers must find them in the place of the old ones.
+        No other transaction reads these directories yet. Both new directories are made, even
+        without events, because readers must find them in the place of the old ones.
         """
         made = self._deltas(merge_others_deletes)
         self._write([replace(directory, needed=True) for directory in made])
@@ -240,7 +240,7 @@ class Compaction:
         self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
         files.append(VERSION_FILE)
         if directory.compacted:
-            # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
+            # By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
             self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
             files.append(METADATA_FILE)
         return files
