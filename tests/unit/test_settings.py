@@ -23,6 +23,8 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.compactor.delta.pct.threshold": ("0.16", "delta_share", 0.16),
     "hive.compactor.abortedtxn.threshold": ("17", "aborted_threshold", 17),
     "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
+    "hive.compactor.worker.timeout": ("2h", "worker_timeout_s", 7200.0),
+    "hive.compactor.worker.pool.timeout": ("20min", "pool_timeout_s", 1200.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
     "hive.max.open.txns": ("11", "max_open_txns", 11),
     "hive.txn.max.open.batch": ("12", "max_open_batch", 12),
@@ -43,6 +45,7 @@ POLICY = {
     "count_interval_s": "count_interval_s", "max_open_txns": "max_open_txns",
     "max_open_batch": "max_open_batch", "lock_retries": "lock_retries", "xlock_iow": "xlock_iow",
     "write_xlock": "write_xlock", "strict_locking": "strict_locking",
+    "worker_timeout_s": "worker_timeout_s", "pool_timeout_s": "pool_timeout_s",
 }  # fmt: skip
 """What the transaction manager goes by."""
 
