@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Literal
+from typing import Any, Literal
 
 from acidsql.background.rebalance import BUCKETED, open_rebalance, rows_below
 from acidsql.errors import AcidSqlError, TableNotFoundError, UnsupportedStatementError
@@ -53,13 +53,8 @@ class Worker:
 
     def open_txn(self, **more: object) -> OpenTxn:
         """A transaction of the worker; ``more`` are arguments of `OpenTxn`."""
-        return OpenTxn(
-            self.txns,
-            user=self.user,
-            host=self.host,
-            policy=self.policy,
-            **more,  # type: ignore[arg-type]
-        )
+        settings: dict[str, Any] = {"policy": self.policy, **more}
+        return OpenTxn(self.txns, user=self.user, host=self.host, **settings)
 
 
 def run_worker(worker: Worker, pool: str | None = None) -> int:
