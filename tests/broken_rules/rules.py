@@ -300,6 +300,32 @@ RULES = [
         "unit/orc/test_merge.py::test_minor",
     ),
     BrokenRule(
+        "The base of a rebalance hides no write that is still open.",
+        "does not look whether a lower write id is open",
+        "background/rebalance.py",
+        "    if now.min_open < own:\n",
+        "    if False:\n",
+        "unit/background/test_rebalance.py::test_it_does_not_wait_for_ever",
+    ),
+    BrokenRule(
+        "A rebalance reads no row that its base does not hide.",
+        "reads whatever its snapshot sees",
+        "background/rebalance.py",
+        "high_watermark=WriteId(min(write_ids.high_watermark, own)),",
+        "high_watermark=write_ids.high_watermark,",
+        "unit/background/test_rebalance.py"
+        "::test_a_higher_write_id_of_an_older_transaction_is_not_read",
+    ),
+    BrokenRule(
+        "For other transactions a rebalance is an update of all rows.",
+        "takes a rebalance for a compaction, which changes nothing",
+        "backends/memory/txns.py",
+        "        if txn.type is TxnType.COMPACTION:\n            return None\n",
+        "        if txn.type is not TxnType.DEFAULT:\n            return None\n",
+        "unit/backends/test_store_compaction_requests.py"
+        "::test_a_rebalance_is_an_update_for_those_who_began_before",
+    ),
+    BrokenRule(
         "A timestamp is a wall clock time in the zone that the file names.",
         "counts seconds from the start of 2015 in UTC, whatever zone the file names",
         "orc/timestamps/stored.py",
