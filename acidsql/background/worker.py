@@ -261,7 +261,7 @@ def _plan(compaction: Compaction, kind: CompactionType, name: TableName) -> Comp
         type=kinds[kind],
         buckets=options.buckets,
         order=_order(options.order_by) if options.order_by else (),
-        properties=options.properties,
+        properties=tuple(sorted(options.properties.items())),
     )
 
 
