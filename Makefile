@@ -161,5 +161,6 @@ java:
 	  echo "Python's venv module is needed: install python3-venv." >&2; \
 	  exit 1; }
 	'$(PYTHON)' -m venv .venv
-	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e '.[test]'
+	@# Python compiles a module when it is first imported. Most modules never are.
+	$(BIN)/python -m pip install -q --no-compile --disable-pip-version-check -c constraints.txt -e '.[test]'
 	@touch $@

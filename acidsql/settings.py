@@ -40,6 +40,8 @@ _TIMES = {
     "hive.timedout.txn.reaper.interval": "reaper_interval_s",
     "hive.compactor.check.interval": "check_interval_s",
     "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
+    "hive.compactor.worker.timeout": "worker_timeout_s",
+    "hive.compactor.worker.pool.timeout": "pool_timeout_s",
 }
 _COUNTS = {
     "hive.max.open.txns": "max_open_txns",
@@ -50,6 +52,7 @@ _COUNTS = {
     DELTA_SHARE: "delta_share",
     "hive.compactor.abortedtxn.threshold": "aborted_threshold",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
+    "acidsql.compactor.cluster.bytes": "cluster_bytes",
 }
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
@@ -92,6 +95,12 @@ class Settings(BaseModel):
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
     failed_threshold: int = Field(default=2, ge=0)
+    cluster_bytes: int = Field(default=128 << 20, ge=0)
+    """How many bytes a compaction must merge to run on Spark, where Spark is a cluster."""
+    worker_timeout_s: float = Field(default=24 * 3600.0, gt=0)
+    """The longest time in seconds that a worker may take for one compaction."""
+    pool_timeout_s: float = Field(default=12 * 3600.0, ge=0)
+    """Seconds after which workers without a pool take compactions of any pool."""
     positional_evolution: bool = True
     xlock_iow: bool = True
     write_xlock: bool = True
@@ -175,6 +184,8 @@ class Settings(BaseModel):
             xlock_iow=self.xlock_iow,
             write_xlock=self.write_xlock,
             strict_locking=self.strict_locking,
+            pool_timeout_s=self.pool_timeout_s,
+            worker_timeout_s=self.worker_timeout_s,
         )
 
 

@@ -60,17 +60,19 @@ def _connected(location: str) -> tuple[pafs.FileSystem, FileSystemUri]:
 @contextlib.contextmanager
 def _clear_errors(action: str, path: str) -> Iterator[None]:
     """Every error of the operating system, as ours with the path in it."""
-    path = without_login(path)
     try:
         yield
-    except FileNotFoundError as error:
-        raise MissingFileError(f"cannot {action} {path}: it does not exist") from error
-    except ValueError as error:  # a NUL, or what no file name can be written as
-        raise StorageError(f"cannot {action} {path!r}: {error}") from error
-    except OSError as error:
-        hint = "Check that the path is writable." if isinstance(error, PermissionError) else None
-        reason = error.strerror or str(error)
-        raise StorageError(f"cannot {action} {path}: {reason}", hint=hint) from error
+    except (OSError, ValueError) as error:
+        raise _clear_error(action, without_login(path), error) from error
+
+
+def _clear_error(action: str, path: str, error: OSError | ValueError) -> StorageError:
+    if isinstance(error, FileNotFoundError):
+        return MissingFileError(f"cannot {action} {path}: it does not exist")
+    if isinstance(error, ValueError):  # a NUL, or what no file name can be written as
+        return StorageError(f"cannot {action} {path!r}: {error}")
+    hint = "Check that the path is writable." if isinstance(error, PermissionError) else None
+    return StorageError(f"cannot {action} {path}: {error.strerror or error}", hint=hint)
 
 
 def _refuse_strange(action: str, *paths: str) -> None:
@@ -178,7 +180,7 @@ class LocalStorage:
             if os.path.lexists(new):
                 raise _path_exists(source, target)
             _make_directories(new.parent)
-            # An old one must not be there when the file is.
+            # An old checksum must be gone before the new file is there.
             _checksum(new).unlink(missing_ok=True)
             try:
                 rename_exclusively(old, new)

@@ -31,8 +31,8 @@ class BackgroundScope:
     def kept_in_place(self, table: TableName) -> Iterator[OpenTxn | None]:
         """A transaction whose lock keeps the table's directories in place for a ``with`` block.
 
-        Nobody can move or drop them meanwhile. None if the lock is not free at once: cleaning does
-        not wait for definitions.
+        No session can move or drop them meanwhile. None if the lock is not free at once, because
+        cleaning does not wait for definitions.
         """
         locks = lock_components([Access.of(table, Operation.SELECT)])
         with transaction(self.open_txn(TxnType.READ_ONLY, components=locks)) as txn:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.layout.acid_state import (
@@ -28,11 +27,9 @@ from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import valid_length
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage, list_marked_files, missing_directory
+from acidsql.process.threads import STORAGE_THREADS, in_threads
 
-_THREADS = 16
 _ORIGINAL = WriteId(0)
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,9 @@ def select_files(
 
     StorageError for a directory or file that cannot be listed or read.
     """
-    states = _in_threads(lambda p: directory_state(snapshot, p, txns, storage), partitions)
+    states = in_threads(
+        lambda p: directory_state(snapshot, p, txns, storage), partitions, STORAGE_THREADS
+    )
     inserts: list[SelectedFile] = []
     deletes: list[SelectedFile] = []
     for index, (partition, state) in enumerate(zip(partitions, states, strict=True)):
@@ -203,18 +202,13 @@ def opened_files(
     """
     if not tails and all(f.first is None and f.side_file is None for f in files):
         return tuple(files)
-    opened = _in_threads(lambda f: _opened(f, storage, tails=tails), files)
+    opened = in_threads(lambda f: _opened(f, storage, tails=tails), files, STORAGE_THREADS)
     return tuple(_numbered(f for f in opened if f is not None))
 
 
 def source_of(path: str, storage: Storage) -> BinaryIO | str:
     """What the ORC reader opens: a local path, or a stream."""
     return storage.local_path(path) or storage.open_input(path)
-
-
-def _in_threads(function: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(function, items))
 
 
 def _files(index: int, partition: PartitionLocation, directory: SelectedDir) -> list[SelectedFile]:

@@ -73,9 +73,10 @@ def directory_files(
     streamed = isinstance(directory, DeltaDir) and _may_be_streamed(directory)
     sides = {f.path: f.path + FLUSH_LENGTH_SUFFIX for f in shown} if streamed else {}
     sides = {f: s for f, s in sides.items() if s in side_files}
-    # A file without events still has a footer, so an empty file is a damaged one: to skip it would
-    # lose rows or bring deleted ones back, to read it is an error. An empty file that a streaming
-    # writer has open stays, too: its side file says how much was committed.
+    # A file without events still has a footer, so an empty file is damaged. It stays in the
+    # listing, and reading it is an error: without it rows would be lost, or deleted rows would come
+    # back. An empty file that a streaming writer has open stays, too, because its side file says
+    # how much was committed.
     is_delete = isinstance(directory, DeltaDir) and directory.is_delete
     shown = [
         f

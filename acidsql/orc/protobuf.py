@@ -84,6 +84,15 @@ def signed(number: int) -> int:
     return number >> 1 ^ -(number & 1)
 
 
+def unsigned(number: int) -> int:
+    """The varint that stands for a number in a field of signed numbers; `signed` undoes it.
+
+    >>> [unsigned(n) for n in (0, -1, 1, -2)]
+    [0, 1, 2, 3]
+    """
+    return number << 1 if number >= 0 else (-number << 1) - 1
+
+
 def packed_numbers(value: int | bytes) -> list[int]:
     """The numbers of a repeated field's value, which may be packed."""
     if isinstance(value, int):

@@ -70,6 +70,14 @@ class OrcInput:
         with naming(self.path):
             return self.file.read_stripe(number, names)
 
+    def batches(self, number: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """One stripe with all columns, ``rows`` rows at a time, without a look at its statistics.
+
+        They are of the whole stripe: `stripe` compares the event columns with them.
+        """
+        with naming(self.path):
+            yield from self.file.read_batches(number, rows)
+
     def _verify(self, number: int, batch: pa.RecordBatch) -> None:
         """CorruptFileError if the event columns contradict the stripe's statistics.
 
@@ -80,7 +88,8 @@ class OrcInput:
             return
         said = self.statistics.stripes
         if not said and len(self.tail.stripes) == 1:
-            # A damaged postscript may hide them. Those of the file say the same of its only stripe.
+            # A damaged postscript may hide the statistics of stripes. The file's statistics say the
+            # same of its only stripe.
             said = (self.statistics.file,)
         keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
         with naming(self.path):
@@ -126,12 +135,11 @@ def open_orc(
     """
     if isinstance(source, str):
         path = path or source
-        with (
-            open_local(source, path) as stream,
-            open_orc(stream, path, length, exact=exact) as opened,
-        ):
-            yield opened
-        return
+    with opened_source(source, path) as stream:
+        yield _opened(stream, path, length, exact=exact)
+
+
+def _opened(source: BinaryIO, path: str, length: int | None, *, exact: bool) -> OrcInput:
     tail = read_tail(source, path, length)
     with naming(path):
         source.seek(0)
@@ -143,7 +151,17 @@ def open_orc(
     # Hive 3 writes no statistics into files without a row index.
     if tail.is_acid and tail.row_index_stride > 0:
         statistics = read_statistics(source, tail, path, len(EVENT_COLUMNS))
-    yield OrcInput(path, tail, file, statistics)
+    return OrcInput(path, tail, file, statistics)
+
+
+@contextmanager
+def opened_source(source: Source, path: str = "") -> Iterator[BinaryIO]:
+    """The bytes of a source; a local file is closed at the end. MissingFileError if it is gone."""
+    if isinstance(source, str):
+        with open_local(source, path or source) as stream:
+            yield stream
+    else:
+        yield source
 
 
 def read_events(

@@ -220,14 +220,26 @@ class EventWriter:
             raise StorageError(fact, detail=str(error)) from error
 
     def _metadata(self, stripe_rows: Sequence[int]) -> Mapping[str, str]:
-        keys = {
-            KEY_INDEX: key_index(self._track, stripe_rows),
-            STATS: f"{self._inserts},0,{self._deletes}",
-            ACID_VERSION: ACID_FORMAT_VERSION,
-        }
-        if self._open.has_nanoseconds:
-            keys[NANOSECONDS] = "true"
-        return keys
+        return acid_metadata(
+            key_index(self._track, stripe_rows),
+            self._inserts,
+            self._deletes,
+            has_nanoseconds=self._open.has_nanoseconds,
+        )
+
+
+def acid_metadata(
+    keys: str, inserts: int, deletes: int, *, has_nanoseconds: bool
+) -> Mapping[str, str]:
+    """The user metadata of an ACID file: its key index, its counts, and what acidsql adds."""
+    metadata = {
+        KEY_INDEX: keys,
+        STATS: f"{inserts},0,{deletes}",
+        ACID_VERSION: ACID_FORMAT_VERSION,
+    }
+    if has_nanoseconds:
+        metadata[NANOSECONDS] = "true"
+    return metadata
 
 
 def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> Array:

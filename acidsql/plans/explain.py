@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.model.sort_order import sort_order_text
 from acidsql.model.table import TableKind
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
@@ -41,11 +42,19 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
         case LoadPlan():
             return _tree(f"load data into {plan.table}", _load_lines(plan))
         case CompactPlan():
-            return _tree(f"{plan.type} compaction of {plan.table}{_partition(plan)}", [])
+            head = f"{plan.type} compaction of {plan.table}{_partition(plan)}"
+            return _tree(head, _compact_lines(plan))
         case CheckPlan():
             return _tree(f"check {plan.table}{_partition(plan)}", [])
         case _:
             assert_never(plan)
+
+
+def _compact_lines(plan: CompactPlan) -> list[str]:
+    lines = [f"buckets: {plan.buckets}"] if plan.buckets is not None else []
+    if plan.order:
+        lines.append(sort_order_text(plan.order).lower().replace("order by", "order:"))
+    return [*lines, *(f"{key}: {value}" for key, value in plan.properties.items())]
 
 
 def _partition(plan: CompactPlan | CheckPlan) -> str:

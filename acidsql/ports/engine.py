@@ -32,7 +32,7 @@ class TableSnapshot:
     """A table, its directories, and the write ids of it that a transaction sees.
 
     ``require_open`` asks the store, and raises unless the transaction is still open. While it is
-    open, the cleaner does not remove the files, and nobody else writes under the same ids. None if
+    open, the cleaner does not remove the files, and no other one writes under the same ids. None if
     the snapshot has no transaction.
     """
 
@@ -220,6 +220,21 @@ class Engine(Protocol):
         """Compact the files that a compactor's snapshot selects.
 
         False if there was nothing to compact and nothing to clean.
+        """
+        ...
+
+    def rebalance(
+        self,
+        plan: CompactPlan,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        txn_id: TxnId,
+        write_id: WriteId,
+    ) -> None:
+        """Write all rows that a compactor's snapshot selects into a base of ``write_id``.
+
+        They get new row ids. Nobody may change rows meanwhile, and every write id below
+        ``write_id`` must have ended.
         """
         ...
 

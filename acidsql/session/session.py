@@ -15,9 +15,10 @@ from acidsql.background.cleaner import run_cleaner
 from acidsql.background.housekeeper import run_housekeeper
 from acidsql.background.initiator import Initiator
 from acidsql.background.scope import BackgroundScope
-from acidsql.background.worker import run_worker
+from acidsql.background.worker import Worker, run_worker
 from acidsql.check.table import run_check
 from acidsql.definitions import define
+from acidsql.definitions.abort_compactions import abort_compactions
 from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
@@ -37,7 +38,7 @@ from acidsql.grammar.place import place_of_name
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
-from acidsql.model.table import FIELD_DELIMITER
+from acidsql.model.table import FIELD_DELIMITER, pool_of
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
@@ -50,6 +51,7 @@ from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
 from acidsql.statements import (
+    AbortCompactions,
     AbortTransactions,
     Check,
     Compact,
@@ -338,13 +340,18 @@ class Session:
         self._check_open()
         return self._initiator.run(self._background())
 
-    def run_worker(self) -> int:
-        """Carry out the queued compactions. Returns how many were carried out."""
+    def run_worker(self, pool: str | None = None) -> int:
+        """Carry out the queued compactions. Returns how many were carried out.
+
+        With ``pool`` those that name the pool. Without, those that name none, and those that have
+        waited longer than hive.compactor.worker.pool.timeout for a worker of their pool.
+        """
         self._check_open()
-        return run_worker(
+        worker = Worker(
             self._store, self._store, self._engine, self._storage, self._supervisor,
-            user=self._user, host=self._host, policy=self._policy,
+            self._user, self._host, self._policy, sleep=self._sleep,
         )  # fmt: skip
+        return run_worker(worker, pool_of(pool or ""))
 
     def run_cleaner(self) -> int:
         """Remove directories that no open reader can need any more.
@@ -445,7 +452,10 @@ class Session:
             case Explain():
                 return explain(statement, self._scope(arguments), self._policy)
             case Compact():
-                return compact(statement, self._scope(arguments), self._host, self.run_worker)
+                return compact(
+                    statement, self._scope(arguments), self._host, self.run_worker,
+                    self._initiator.thresholds,
+                )  # fmt: skip
             case Check():
                 return run_check(statement, block, self._open_txn, self._scope(arguments))
             case Use():
@@ -453,6 +463,8 @@ class Session:
                 return Result("use", message="OK")
             case AbortTransactions():
                 return abort_transactions(statement, self._store)
+            case AbortCompactions():
+                return abort_compactions(statement, self._store)
             case _ if isinstance(statement, Show):
                 return show(statement, self._scope(arguments))
             case _:
@@ -484,6 +496,6 @@ class Session:
 
 
 def _close_later(transactions: TransactionControl, leases: Leases) -> None:
-    """Give the closing of a session that nobody closed to the thread of its leases."""
+    """Have the thread of its leases close a session that Python has collected."""
     leases.soon(transactions.close)
     leases.soon(leases.close)

@@ -22,6 +22,10 @@ class TxnPolicy:
     have to wait fails at once. ``strict_locking`` (hive.txn.strict.locking.mode): a write to a
     plain table keeps all other statements out. Sessions that share tables must agree on these
     three.
+
+    ``pool_timeout_s`` is hive.compactor.worker.pool.timeout: after that time, a compaction of any
+    pool may also be taken by workers without a pool. ``worker_timeout_s`` is
+    hive.compactor.worker.timeout, the longest time that a worker may take for one compaction.
     """
 
     timeout_s: float = 300.0
@@ -34,11 +38,14 @@ class TxnPolicy:
     xlock_iow: bool = True
     write_xlock: bool = True
     strict_locking: bool = True
+    pool_timeout_s: float = 12 * 3600.0
+    worker_timeout_s: float = 24 * 3600.0
 
     def __post_init__(self) -> None:
         counts = (self.max_open_txns, self.max_open_batch)
         least = min(self.lock_retries, self.count_interval_s)
-        if self.timeout_s <= 0 or min(counts) < 1 or least < 0:
+        times = (self.timeout_s, self.worker_timeout_s)
+        if min(times) <= 0 or self.pool_timeout_s < 0 or min(counts) < 1 or least < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
 
     @property
@@ -50,6 +57,11 @@ class TxnPolicy:
     def timeout_ms(self) -> int:
         """``timeout_s`` in milliseconds, the unit of the stores."""
         return round(self.timeout_s * 1000)
+
+    @property
+    def pool_timeout_ms(self) -> int:
+        """``pool_timeout_s`` in milliseconds."""
+        return round(self.pool_timeout_s * 1000)
 
     @property
     def heartbeat_s(self) -> float:

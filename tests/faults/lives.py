@@ -145,6 +145,10 @@ def major(session: Session) -> None:
     session.execute("ALTER TABLE p PARTITION (d = 1) COMPACT 'major' AND WAIT")
 
 
+def rebalance(session: Session) -> None:
+    session.execute("ALTER TABLE t COMPACT 'rebalance' CLUSTERED INTO 2 BUCKETS AND WAIT")
+
+
 def clean(session: Session) -> None:
     assert session.run_cleaner() == 1
 
@@ -172,6 +176,7 @@ LIVES = {
     "own rows": Life(own_rows),
     "minor": Life(work, minor),
     "major": Life(major),
+    "rebalance": Life(rebalance),
     "cleaner": Life(clean, major),
 }
 

@@ -374,7 +374,7 @@ class MetastoreTxns:
         return self._pins
 
     def setting(self, key: str) -> str:
-        """The text of a setting of the metastore; "" if the metastore tells it to nobody.
+        """The text of a setting of the metastore; "" if the metastore keeps it to itself.
 
         MetaError if the metastore fails: what the setting says is not known then.
         """

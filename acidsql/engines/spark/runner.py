@@ -16,6 +16,7 @@ from acidsql.engines.local.fold import fold
 from acidsql.engines.local.insert import insert_literals
 from acidsql.engines.local.insert_given import insert_given
 from acidsql.engines.local.load import load
+from acidsql.engines.local.rebalance import rebalance
 from acidsql.engines.output import (
     OutputFile,
     Target,
@@ -26,6 +27,7 @@ from acidsql.engines.output import (
     remove_attempts,
 )
 from acidsql.engines.overwrite import empty_bases, truncate
+from acidsql.engines.spark.compact import where_it_pays
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import only_ours
 from acidsql.engines.spark.frame import SparkFrame
@@ -75,7 +77,8 @@ class SparkEngine:
 
     ``spark`` is a session to use, else one is started when a plan first needs it, with the keys of
     ``conf`` that begin with "spark.". ``by_position`` says how columns of older files are matched
-    in a table that does not say so itself.
+    in a table that does not say so itself. ``cluster_bytes`` is how many bytes a compaction must
+    have to merge before it runs on Spark, where Spark is a cluster.
     """
 
     def __init__(
@@ -85,9 +88,11 @@ class SparkEngine:
         conf: Mapping[str, str],
         *,
         by_position: bool = True,
+        cluster_bytes: int = 128 << 20,
         progress: Progress = UNWATCHED,
     ) -> None:
         self._storage = storage
+        self._cluster_bytes = cluster_bytes
         self._progress = progress
         self._by_position = by_position
         self._frames: dict[str, DataFrame] = {}
@@ -231,7 +236,24 @@ class SparkEngine:
     def compact(
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
     ) -> bool:
-        return compact(plan, snapshot, txns, self._storage, txn_id, by_position=self._by_position)
+        least = self._cluster_bytes
+        run = where_it_pays(self._spark, self._storage, least, self._progress)
+        by_position = self._by_position
+        return compact(
+            plan, snapshot, txns, self._storage, txn_id, by_position=by_position, run=run
+        )
+
+    @only_ours()
+    def rebalance(
+        self,
+        plan: CompactPlan,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        txn_id: TxnId,
+        write_id: WriteId,
+    ) -> None:
+        by_position = self._by_position
+        rebalance(plan, snapshot, txns, self._storage, txn_id, write_id, by_position=by_position)
 
     def discard(self, paths: Sequence[OwnPath]) -> None:
         discard(paths, self._storage)

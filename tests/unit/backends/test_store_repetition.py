@@ -98,7 +98,7 @@ SAME = [
 
 OTHERS = {
     "open_txn", "open_txns", "open_locked", "abort_txns", "time_out_txns", "lock", "compact",
-    "next_compaction", "close",
+    "next_compaction", "abort_compactions", "close",
 }  # fmt: skip
 """Those that a test below is about."""
 
