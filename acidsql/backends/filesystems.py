@@ -19,6 +19,9 @@ from acidsql.layout.listing import ListedFile
 from acidsql.model.own_path import OwnPath, lies_in
 from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
 
+_APPENDING = ("hdfs", "local")
+"""The file systems of pyarrow, by their ``type_name``, that can add bytes to a file."""
+
 _OF_DIRECTORIES = ("hdfs", "local", "mock")
 """The file systems of pyarrow, by their ``type_name``, that keep an empty directory."""
 
@@ -84,6 +87,14 @@ def _refuse_strange(action: str, *paths: str) -> None:
             )
 
 
+def _require_size(path: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise StorageError(
+            f"cannot write {without_login(path)}: it has {found} bytes, not {expected}",
+            detail="Somebody else has changed the file, or an earlier write to it broke off.",
+        )
+
+
 def _path_exists(source: str, target: str) -> PathExistsError:
     return PathExistsError(
         f"cannot rename {without_login(source)} to {without_login(target)}: the target exists"
@@ -107,6 +118,7 @@ class LocalStorage:
 
     renames_exclusively = True
     has_directories = True
+    appends = True
 
     def __init__(self, *, missing_is_empty: bool = False) -> None:
         self._missing_is_empty = missing_is_empty
@@ -161,6 +173,15 @@ class LocalStorage:
                 stream.flush()
                 os.fsync(stream.fileno())
             _sync_directory(target.parent)
+
+    def append(self, path: str, data: bytes, size: int) -> None:
+        _refuse_strange("write", path)
+        with _clear_errors("write", path), self._path(path).open("r+b", buffering=0) as stream:
+            _require_size(path, stream.seek(0, os.SEEK_END), size)
+            left = memoryview(data)
+            while left:
+                left = left[stream.write(left) :]
+            os.fsync(stream.fileno())
 
     def put_file(self, source: str, path: str) -> None:
         _refuse_strange("write", path)
@@ -330,6 +351,23 @@ class ArrowStorage:
             self._filesystem.open_output_stream(self._path(path)) as stream,
         ):
             stream.write(data)
+
+    @property
+    def appends(self) -> bool:
+        return self._filesystem.type_name in _APPENDING
+
+    def append(self, path: str, data: bytes, size: int) -> None:
+        _refuse_strange("write", path)
+        if not self.appends:
+            raise StorageError(f"cannot append to {without_login(path)}: it is a whole object")
+        where = self._path(path)
+        with _clear_errors("write", path):
+            info = self._filesystem.get_file_info(where)
+            if info.type != pafs.FileType.File:
+                raise FileNotFoundError(where)
+            _require_size(path, info.size, size)
+            with self._filesystem.open_append_stream(where) as stream:
+                stream.write(data)
 
     def put_file(self, source: str, path: str) -> None:
         with _clear_errors("write", path):

@@ -15,7 +15,7 @@ from acidsql.layout.acid_state import (
     not_enough_history,
     older_store_hint,
 )
-from acidsql.layout.dir_names import BaseDir, DeltaDir
+from acidsql.layout.dir_names import FLUSH_LENGTH_SUFFIX, BaseDir, DeltaDir
 from acidsql.layout.listing import DataFile, ListedFile
 from acidsql.layout.missing import missing_writes
 from acidsql.model.ids import BucketId, StatementId, WriteId
@@ -227,6 +227,9 @@ def _selected(
             detail="A file of events has a footer at least: it has lost its rows.",
         )
     side = None if file.side_file is None else f"{location}/{file.side_file}"
+    if side is None and directory.may_grow:
+        # The listing may have missed it: the writer may have begun the file meanwhile.
+        side = f"{path}{FLUSH_LENGTH_SUFFIX}"
     return SelectedFile(
         index, path, file.size, file.bucket_id, directory.needs_row_filter, first, side
     )
@@ -268,8 +271,7 @@ def _first_row(
 def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFile | None:
     """The file with length and tail; None if it has no rows."""
     if file.side_file is not None:
-        with storage.open_input(file.side_file) as stream:
-            file = replace(file, length=valid_length(stream.read(), file.side_file))
+        file = replace(file, length=streamed_length(file.side_file, storage))
         if file.length == 0:
             return None  # the writer has committed nothing yet
     if not tails and file.first is None and file.length is None:
@@ -292,6 +294,18 @@ def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFil
             )
         return replace(file, first=None, tail=tail)
     return replace(file, tail=tail)
+
+
+def streamed_length(side_file: str, storage: Storage) -> int | None:
+    """How many bytes of a file are valid by its side file; None if all of them are.
+
+    The writer removes the side file once the file has its last byte.
+    """
+    try:
+        with storage.open_input(side_file) as stream:
+            return valid_length(stream.read(), side_file)
+    except MissingFileError:
+        return None
 
 
 def _numbered(files: Iterable[SelectedFile]) -> Iterable[SelectedFile]:

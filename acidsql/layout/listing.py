@@ -70,7 +70,7 @@ def directory_files(
             shown = [f for f in shown if _name(f).startswith("bucket_")]
         case BaseDir():
             pass
-    streamed = isinstance(directory, DeltaDir) and _may_be_streamed(directory)
+    streamed = isinstance(directory, DeltaDir) and may_be_streamed(directory)
     sides = {f.path: f.path + FLUSH_LENGTH_SUFFIX for f in shown} if streamed else {}
     sides = {f: s for f, s in sides.items() if s in side_files}
     # A file without events still has a footer, so an empty file is damaged. It stays in the
@@ -108,7 +108,8 @@ def _is_raw(directory: BaseDir | DeltaDir, files: Sequence[ListedFile], compacte
     return any(parse_original_file(_name(f)) is not None for f in files)
 
 
-def _may_be_streamed(delta: DeltaDir) -> bool:
+def may_be_streamed(delta: DeltaDir) -> bool:
+    """Whether the delta may be that of a streaming writer's batch."""
     return (
         not delta.is_delete
         and delta.min_write_id != delta.max_write_id

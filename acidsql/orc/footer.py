@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
@@ -159,8 +159,8 @@ def read_tail(source: BinaryIO | str, path: str = "", length: int | None = None)
 
 def append_metadata(
     path: str, tail: FileTail, metadata: Mapping[str, str], calendar: int | None = PROLEPTIC
-) -> None:
-    """Append user metadata and the calendar to the footer of a local file, in place.
+) -> FileTail:
+    """Append user metadata and the calendar to the footer of a local file, in place. The new tail.
 
     ``tail`` is that of the file, from `read_tail`. The addition is a chunk of its own, so the
     bytes before it stay as they are.
@@ -169,12 +169,22 @@ def append_metadata(
     if calendar is not None:
         addition += varint_field(FOOTER_CALENDAR, calendar)
     section = original_section(addition, tail)
+    footer_length = tail.footer_length + len(section)
+    end = postscript(tail, {_POSTSCRIPT_FOOTER: footer_length})
     with open(path, "r+b") as stream:
         stream.seek(tail.length - 1 - len(tail.postscript))
-        stream.write(
-            section + postscript(tail, {_POSTSCRIPT_FOOTER: tail.footer_length + len(section)})
-        )
+        stream.write(section + end)
         stream.truncate()
+        length = stream.tell()
+    return replace(
+        tail,
+        length=length,
+        metadata={**tail.metadata, **metadata},
+        calendar=calendar or tail.calendar,
+        footer=tail.footer + addition,
+        footer_length=footer_length,
+        postscript=end[:-1],
+    )
 
 
 def metadata_item(name: str, value: str) -> bytes:

@@ -84,15 +84,6 @@ def signed(number: int) -> int:
     return number >> 1 ^ -(number & 1)
 
 
-def unsigned(number: int) -> int:
-    """The varint that stands for a number in a field of signed numbers; `signed` undoes it.
-
-    >>> [unsigned(n) for n in (0, -1, 1, -2)]
-    [0, 1, 2, 3]
-    """
-    return number << 1 if number >= 0 else (-number << 1) - 1
-
-
 def packed_numbers(value: int | bytes) -> list[int]:
     """The numbers of a repeated field's value, which may be packed."""
     if isinstance(value, int):
@@ -116,6 +107,25 @@ def varint_field(number: int, value: int) -> bytes:
     '089601'
     """
     return _varint(number << 3 | VARINT) + _varint(value)
+
+
+def fixed64_field(number: int, value: bytes) -> bytes:
+    """A field holding eight bytes, such as a double.
+
+    >>> fixed64_field(1, bytes(8)).hex()
+    '090000000000000000'
+    """
+    assert len(value) == 8
+    return _varint(number << 3 | FIXED64) + value
+
+
+def unsigned(number: int) -> int:
+    """The varint of a signed number: the inverse of `signed`.
+
+    >>> [unsigned(n) for n in (0, -1, 1, -2)]
+    [0, 1, 2, 3]
+    """
+    return number << 1 if number >= 0 else (-number << 1) - 1
 
 
 def bytes_field(number: int, value: bytes) -> bytes:

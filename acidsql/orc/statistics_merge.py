@@ -16,6 +16,7 @@ from acidsql.orc.protobuf import (
     as_bytes,
     bytes_field,
     fields,
+    fixed64_field,
     number_in,
     packed_field,
     packed_numbers,
@@ -95,12 +96,8 @@ def _doubles(parts: Sequence[_Message]) -> bytes:
         values = [struct.unpack("<d", as_bytes(part[number]))[0] for part in parts]
         # Nothing can be compared with NaN: a bound of it says nothing. A sum of NaN warns readers.
         if number == 3 or not any(map(math.isnan, values)):
-            result += _fixed64(number, struct.pack("<d", choose(values)))
+            result += fixed64_field(number, struct.pack("<d", choose(values)))
     return result
-
-
-def _fixed64(number: int, value: bytes) -> bytes:
-    return bytes([number << 3 | 1]) + value
 
 
 def _strings(parts: Sequence[_Message]) -> bytes:

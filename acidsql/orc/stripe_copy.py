@@ -18,10 +18,6 @@ from acidsql.errors import StorageError
 from acidsql.orc.damage import naming
 from acidsql.orc.footer import (
     FOOTER_CALENDAR,
-    FOOTER_CONTENT_LENGTH,
-    FOOTER_METADATA,
-    FOOTER_ROWS,
-    FOOTER_STATISTICS,
     FOOTER_STRIDE,
     FOOTER_STRIPE,
     FOOTER_TYPE,
@@ -29,28 +25,17 @@ from acidsql.orc.footer import (
     MAGIC,
     FileTail,
     Stripe,
-    encode,
-    footer_and_postscript,
-    metadata_item,
-    original_section,
-    read_section,
-    stripe_message,
 )
-from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
-from acidsql.orc.statistics_merge import merged_columns
+from acidsql.orc.new_tail import NewTail, stripe_statistics
+from acidsql.orc.protobuf import as_bytes, fields
 from acidsql.orc.stripe import read_stripe_footer
 
 _PIECE = 8 << 20
-_STRIPE_STATISTICS = _COLUMN = 1
 _POSTSCRIPT_LENGTHS = frozenset({1, 5})
 _POSTSCRIPT_FIELDS = frozenset({1, 2, 3, 4, 5, 6, 8000})
 _STRIPE_FIELDS = frozenset(range(1, 6))
 _FOOTER_FORM = frozenset({FOOTER_TYPE, FOOTER_STRIDE, FOOTER_WRITER, FOOTER_CALENDAR})
 """The footer's fields that must agree: types, row index stride, writer, calendar."""
-_FOOTER_OWN = frozenset(
-    {FOOTER_CONTENT_LENGTH, FOOTER_STRIPE, FOOTER_METADATA, FOOTER_ROWS, FOOTER_STATISTICS}
-)
-"""The footer's fields that each file has of its own."""
 _FOOTER_FIELDS = frozenset({*range(1, 10), FOOTER_CALENDAR, 12})
 """All fields that are understood; 12 names the version of the writer's software."""
 
@@ -90,9 +75,7 @@ class StripeCopy:
 
     def __init__(self, path: str, model: FileTail) -> None:
         self.path = path
-        self._model = model
-        self._stripes: list[Stripe] = []
-        self._statistics: list[list[bytes]] = []
+        self._tail = NewTail(model)
         try:
             self._file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed by finish and discard
             self._file.write(MAGIC)
@@ -102,7 +85,7 @@ class StripeCopy:
     @property
     def stripes(self) -> int:
         """The number of stripes written so far."""
-        return len(self._stripes)
+        return len(self._tail.stripes)
 
     def add(self, source: BinaryIO, tail: FileTail, numbers: Iterable[int], path: str = "") -> None:
         """Copy stripes of an opened file, whose form must be the model's. ``path`` names the file.
@@ -110,7 +93,7 @@ class StripeCopy:
         CorruptFileError if a stripe is not whole.
         """
         with naming(path, "has unreadable statistics"):
-            statistics = _stripe_statistics(source, tail)
+            statistics = stripe_statistics(source, tail)
         for number in numbers:
             stripe = tail.stripes[number]
             offset = self._file.tell()
@@ -120,19 +103,13 @@ class StripeCopy:
                 for size in _pieces(stripe.length):
                     self._write(_read(source, size))
             lengths = stripe.index_length, stripe.data_length, stripe.footer_length
-            self._stripes.append(Stripe(offset, *lengths, stripe.rows))
-            self._statistics.append(statistics[number])
+            with naming(path, "has unreadable statistics"):
+                self._tail.add(Stripe(offset, *lengths, stripe.rows), statistics[number])
 
     def finish(self, metadata: Mapping[str, str]) -> int:
         """Write the tail with this user metadata, and close the file. Returns its size in bytes."""
-        content = self._file.tell()
-        columns = b"".join(
-            bytes_field(_STRIPE_STATISTICS, b"".join(bytes_field(_COLUMN, c) for c in stripe))
-            for stripe in self._statistics
-        )
-        section = original_section(columns, self._model)
-        footer = self._footer(content, metadata)
-        self._write(section + footer_and_postscript(self._model, footer, len(section)))
+        content_length = self._file.tell() - len(MAGIC)
+        self._write(self._tail.encode(content_length, metadata))
         size = self._file.tell()
         try:
             self._file.close()
@@ -159,21 +136,6 @@ class StripeCopy:
         if kind is not None:
             self.discard()
 
-    def _footer(self, content_length: int, metadata: Mapping[str, str]) -> bytes:
-        """The model's footer with our stripes, rows, statistics and metadata."""
-        result = bytearray()
-        for number, value in fields(self._model.footer):
-            if number not in _FOOTER_OWN:
-                result += encode(number, value)
-        # As pyarrow counts it: the stripes without the magic before them.
-        result += varint_field(FOOTER_CONTENT_LENGTH, content_length - len(MAGIC))
-        result += varint_field(FOOTER_ROWS, sum(stripe.rows for stripe in self._stripes))
-        for stripe in self._stripes:
-            result += bytes_field(FOOTER_STRIPE, stripe_message(stripe))
-        for column in merged_columns(self._statistics):
-            result += bytes_field(FOOTER_STATISTICS, column)
-        return bytes(result) + b"".join(metadata_item(*item) for item in metadata.items())
-
     def _write(self, data: bytes) -> None:
         try:
             self._file.write(data)
@@ -182,23 +144,6 @@ class StripeCopy:
 
     def _refused(self, error: OSError) -> StorageError:
         return StorageError(f'file "{self.path}" cannot be written', detail=str(error))
-
-
-def _stripe_statistics(source: BinaryIO, tail: FileTail) -> list[list[bytes]]:
-    """For each stripe the ColumnStatistics messages of its columns.
-
-    ValueError if a stripe or a column has none.
-    """
-    length = tail.footer_start - tail.content_length
-    section = read_section(source, tail, tail.content_length, length)
-    result = [
-        [as_bytes(column) for n, column in fields(as_bytes(value)) if n == _COLUMN]
-        for number, value in fields(section)
-        if number == _STRIPE_STATISTICS
-    ]
-    if [len(stripe) for stripe in result] != [len(tail.types)] * len(tail.stripes):
-        raise ValueError("the stripes have statistics of other columns")
-    return result
 
 
 def _pieces(length: int) -> Iterator[int]:

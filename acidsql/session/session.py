@@ -31,6 +31,7 @@ from acidsql.execution.query import run_query
 from acidsql.execution.reading import Reading
 from acidsql.execution.result import Result
 from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
+from acidsql.execution.stream_scope import StreamScope
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.write import run_write
 from acidsql.grammar.parse import parse
@@ -363,6 +364,13 @@ class Session:
         scope = self._background()
         forget_aborted_writes(scope)
         return run_cleaner(scope)
+
+    def stream_scope(self) -> StreamScope:
+        """What `acidsql.streaming` needs to write beside this session. Not for other callers."""
+        self._check_open()
+        return StreamScope(
+            self._scope({}), self._policy, self._heartbeats, self._host, self._names.database
+        )
 
     def _background(self) -> BackgroundScope:
         return BackgroundScope(

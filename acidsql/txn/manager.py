@@ -162,6 +162,14 @@ class TxnManager(Protocol):
         """The transaction's write id in a table, allocated at first use. Idempotent."""
         ...
 
+    def allocate_write_ids(self, txn_ids: Sequence[TxnId], table: TableName) -> list[WriteId]:
+        """The write id of each of these transactions in a table, in their order. Idempotent.
+
+        Those that are new are given out in one step. So if none of the transactions has one yet,
+        the ids are consecutive: no other transaction's id lies between them.
+        """
+        ...
+
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
         """Never give out a write id up to ``highest``: directories of the table have them already.
 

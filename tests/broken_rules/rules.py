@@ -332,4 +332,36 @@ RULES = [
         "unit/engines/test_given_rows.py"
         "::test_a_reader_that_was_read_is_not_taken_for_an_empty_one",
     ),
+    BrokenRule(
+        "No write id of another writer lies between those of a batch, which share a directory.",
+        "accepts write ids with holes between them",
+        "txn/txn_batch.py",
+        "if list(self.write_ids) != list(range(first, last + 1)):",
+        "if False:",
+        "unit/txn/test_txn_batch.py::test_write_ids_with_holes_are_refused",
+    ),
+    BrokenRule(
+        "No row of a stream is written below a base that hides it.",
+        "does not look for such a base when a transaction begins",
+        "streaming/connection.py",
+        "            if by is None:\n",
+        "            if True:\n",
+        "unit/streaming/test_connection.py::test_an_overwrite_hides_no_later_rows_of_a_batch",
+    ),
+    BrokenRule(
+        "A file that grows is a whole file at each of its lengths, with the rows up to there.",
+        "leaves the stripes the offsets that they had in their part",
+        "orc/appended.py",
+        "offset=stripe.offset + moved",
+        "offset=stripe.offset",
+        "unit/orc/test_appended.py::test_every_length_of_the_file_is_a_whole_file",
+    ),
+    BrokenRule(
+        "The side file of a file with an unfinished end stays.",
+        "removes the side file as those of whole files",
+        "streaming/files.py",
+        "if file.is_whole and file.sides:",
+        "if file.sides:",
+        "unit/streaming/test_connection.py::test_a_failure_kills_the_batch",
+    ),
 ]
