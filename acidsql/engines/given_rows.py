@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.python_values import python_array
@@ -182,9 +183,10 @@ def _series(name: str, series: Any) -> Values:
 def _is_safe(kind: DataType) -> bool:
     """Whether pyarrow reads Python's values of a type as the table's columns do.
 
-    It takes a map for a struct, and cuts a datetime that comes after a date to its day.
+    It takes a map for a struct, cuts a datetime that comes after a date to its day, and the times
+    of pandas to microseconds.
     """
-    return not pa.types.is_nested(kind) and not pa.types.is_date(kind)
+    return not (pa.types.is_nested(kind) or pa.types.is_date(kind) or pa.types.is_timestamp(kind))
 
 
 def _of_dicts(rows: Sequence[Any]) -> ColumnRows:
@@ -220,6 +222,8 @@ def _values(name: str, values: Any) -> Values:
     try:
         if hasattr(values, "__arrow_c_stream__"):  # a column of another library
             return pa.chunked_array(values)
+        if isinstance(values, np.ndarray) and values.dtype.kind == "O":
+            return list(values)
         if hasattr(values, "__arrow_c_array__") or hasattr(values, "__array__"):
             return pa.array(values)
     except (pa.ArrowException, TypeError, ValueError) as error:

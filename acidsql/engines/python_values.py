@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from acidsql.errors import InvalidValueError
@@ -89,7 +90,7 @@ def _without_maps(value: Any, kind: ColumnType) -> Any:
             return [
                 {"key": _without_maps(k, key), "value": _without_maps(v, item)} for k, v in pairs
             ]
-        case ArrayType(element) if isinstance(value, list | tuple):
+        case ArrayType(element) if _is_sequence(value):
             return [_without_maps(v, element) for v in value]
         case StructType(fields) if isinstance(value, Mapping):
             kinds = dict(fields)
@@ -106,9 +107,16 @@ def _any(value: Any, test: Callable[[Any], bool]) -> bool:
     """Whether a value, or one inside of it, passes a test."""
     if isinstance(value, Mapping):
         return any(_any(inner, test) for inner in value.values())
-    if isinstance(value, list | tuple):
+    if _is_sequence(value):
         return any(_any(inner, test) for inner in value)
     return test(value)
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether a value is a list of others for pyarrow: of Python's, or an array of objects."""
+    return isinstance(value, list | tuple) or (
+        isinstance(value, np.ndarray) and value.dtype.kind == "O" and value.ndim > 0
+    )
 
 
 def _is_datetime(value: Any) -> bool:
@@ -123,7 +131,7 @@ def _without_dates(value: Any) -> Any:
     """The value with each date as the midnight that begins it."""
     if isinstance(value, Mapping):
         return {k: _without_dates(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
+    if _is_sequence(value):
         return [_without_dates(v) for v in value]
     if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
         return datetime.datetime.combine(value, datetime.time())

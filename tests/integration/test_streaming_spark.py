@@ -17,6 +17,7 @@ from acidsql.errors import (
     AcidSqlError,
     CardinalityError,
     ColumnNotFoundError,
+    CommitStateUnknownError,
     ConfigError,
     StreamingQueryError,
     WriteConflictError,
@@ -251,6 +252,26 @@ def test_a_conflict_is_tried_again(table: Any, monkeypatch: pytest.MonkeyPatch) 
     write = streaming.sink(table, "t", **options, retries=1, sleep=lambda _: None)
     write(frame(table, (1, "new")), 0)
     assert rows(table) == [(1, "new")]
+
+
+def test_a_commit_without_an_answer(table: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was committed, and nobody knows: the query ends, and Spark gives the batch again."""
+    from acidsql.session.transaction_control import TransactionControl
+
+    commit_if = TransactionControl.commit_if
+
+    def unanswered(control: Any, block: Any) -> None:
+        commit_if(control, block)
+        raise CommitStateUnknownError("the answer was lost")
+
+    write = streaming.sink(table, "t", query="q")
+    with monkeypatch.context() as patched:
+        patched.setattr(TransactionControl, "commit_if", unanswered)
+        with pytest.raises(CommitStateUnknownError):
+            write(frame(table, (1, "a")), 0)
+    write(frame(table, (1, "a")), 0)
+    write(frame(table, (2, "b")), 1)
+    assert rows(table) == [(1, "a"), (2, "b")]
 
 
 def test_upsert(table: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from acidsql.engines.given_rows import BATCH_ROWS, given_rows
-from acidsql.errors import AnalysisError, ExecutionError
+from acidsql.errors import AnalysisError, ExecutionError, InvalidValueError
 from acidsql.model.table import Column
 from acidsql.model.types import parse_type
 
@@ -66,6 +67,41 @@ def test_objects_of_pandas_are_values_of_python() -> None:
     assert batch.column(0).to_pylist() == [
         [{"key": "a", "value": 1}], None, [{"key": "b", "value": 2}],
     ]  # fmt: skip
+
+
+DAY, NOON = dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 12)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [{"k": DAY}, {"k": NOON}],
+        {"k": np.array([DAY, NOON], dtype=object)},
+        {"k": pd.Series([DAY, NOON], dtype=object)},
+        pd.DataFrame({"k": pd.Series([DAY, NOON], dtype=object)}),
+    ],
+)
+def test_no_time_of_day_is_lost_among_dates(data: Any) -> None:
+    columns = {"k": Column("k", parse_type("timestamp"))}
+    [batch] = given_rows(data).batches(columns)
+    assert batch.column(0).to_pylist() == [dt.datetime(2020, 1, 1), NOON]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [{"k": pd.Timestamp(1)}],
+        {"k": np.array([pd.Timestamp(1)], dtype=object)},
+        {"k": pd.Series([pd.Timestamp(1)], dtype=object)},
+        pd.DataFrame({"k": pd.Series([pd.Timestamp(1)], dtype=object)}),
+        pd.DataFrame({"k": pd.Series([[pd.Timestamp(1)]], dtype=object)}),
+        {"k": [np.array([pd.Timestamp(1)], dtype=object)]},
+    ],
+)
+def test_no_nanosecond_is_lost_among_objects(data: Any) -> None:
+    columns = {"k": Column("k", parse_type("timestamp"))}
+    with pytest.raises(InvalidValueError, match="nanoseconds"):
+        list(given_rows(data).batches(columns))
 
 
 def test_nan_of_pandas_is_null_and_that_of_others_a_number() -> None:
