@@ -113,7 +113,7 @@ class StreamingConnection:
         self._files: BatchFiles | None = None
         self._pending = _Pending()
         self._stats = ConnectionStats()
-        self._closed = False
+        self._closed = self._may_be_committed = False
         self._failure: BaseException | None = None
         self._home = Home("streaming connection", self)
         table = options.table
@@ -385,11 +385,11 @@ class StreamingConnection:
 
     def _flush(self) -> None:
         pending, (batch, files) = self._pending, self._open()
+        # A writer that was taken for dead may find its names in another's hands.
+        batch.require_open()
         rows = pa.concat_tables(pending.rows) if pending.rows else None
         if rows is None or not rows.num_rows:
             return
-        # A writer that was taken for dead may find its names in another's hands.
-        batch.require_open()
         codes, names = partition_codes(rows, self._options.table, self._static)
         places = self._places(names)
         if self._is_dynamic:
@@ -425,16 +425,32 @@ class StreamingConnection:
         if touched:
             # As late as possible: a count that is taken in between would be believed.
             store.forget_statistics(table.name, [n for n in names if n is not None])
+        # From here on the store may commit, even if it never says so.
+        self._may_be_committed = True
         batch.commit(lambda txn_id: store.commit_txn(txn_id, reached, written))
+        self._may_be_committed = False
 
     def _abort(self) -> None:
         batch, files = self._open()
         self._pending = _Pending()
-        files.discard()
-        if batch.remaining == 1:
-            files.close()
+        self._put_away(batch, files, is_last=batch.remaining == 1)
         batch.abort("aborted by its streaming connection")
         self._count(aborted_transactions=1)
+
+    def _put_away(self, batch: TxnBatch, files: BatchFiles, *, is_last: bool) -> None:
+        """Remove what the current transaction, which is to be aborted, has written alone.
+
+        Nothing is removed that may be somebody else's, or committed: only as long as the
+        transaction is open, the files under its names are surely its own.
+        """
+        try:
+            batch.require_open()
+            if not self._may_be_committed:
+                files.discard()
+            if is_last:
+                files.close()
+        except AcidSqlError as error:
+            _log.info("files of a batch stay: %s", error_line(error))
 
     def _end_batch(self, reason: str) -> None:
         """Abort the transactions of the batch that have not ended. Raises no error of acidsql."""
@@ -445,13 +461,8 @@ class StreamingConnection:
             return
         self._count(aborted_transactions=batch.remaining)
         try:
-            # The files are surely the batch's own only as long as its transactions are open.
             if files is not None:
-                batch.require_open()
-                files.discard()
-                files.close()
-        except AcidSqlError as error:
-            _log.info("side files of a batch stay: %s", error_line(error))
+                self._put_away(batch, files, is_last=True)
         finally:
             batch.close(error_line(self._failure) if self._failure is not None else reason)
 
