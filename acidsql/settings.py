@@ -118,7 +118,7 @@ class Settings(BaseModel):
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
     max_num_delta: int = Field(default=500, gt=1)
-    """How many deltas one compaction reads at most."""
+    """Accepted for Hive's sake, and without effect: a compaction opens one file at a time."""
     kept_succeeded: int = Field(default=3, ge=0)
     kept_failed: int = Field(default=3, ge=0)
     kept_attempted: int = Field(default=2, ge=0)

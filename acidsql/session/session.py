@@ -37,15 +37,15 @@ from acidsql.grammar.place import place_of_name
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
-from acidsql.model.table import FIELD_DELIMITER, pool_of
+from acidsql.model.table import FIELD_DELIMITER
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.process.forks import Home
 from acidsql.service.inline import InlineService
-from acidsql.service.service import Service
 from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
+from acidsql.session.background_work import BackgroundWork
 from acidsql.session.explain import explain
 from acidsql.session.insert import insert_of_rows
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
@@ -80,7 +80,7 @@ from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
 
 
-class Session:
+class Session(BackgroundWork):
     """Runs statements on a warehouse with its store and an engine. A context manager.
 
     Made by `acidsql.connect`. Several threads may run statements at the same time.
@@ -120,7 +120,6 @@ class Session:
         self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
-        self._heartbeats = heartbeats
         self._is_new, self._bounds = is_new, bounds
         self._reflection = reflection
         self._names = SessionNames(store, engine)
@@ -135,12 +134,11 @@ class Session:
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         # Nobody watches what is done in the background, so it has no progress.
         quiet = TxnOpener(store, user, host, policy, heartbeats)
-        self._rounds = Rounds(
+        rounds = Rounds(
             BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep),
             engine, Initiator(thresholds, host), host, self._leases.settle,
         )  # fmt: skip
-        self._heartbeats, self._times = heartbeats, times or ServiceTimes()
-        self._inline = InlineService(self._rounds, heartbeats, self._times) if inline else None
+        super().__init__(rounds, heartbeats, times, inline=inline)
         self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
@@ -349,79 +347,12 @@ class Session:
         """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
 
-    def run_initiator(self) -> int:
-        """Ask for the compactions that Hive's thresholds call for. Returns how many were asked for.
-
-        None over a Hive Metastore, which has an initiator of its own.
-        """
-        self._check_open()
-        return self._rounds.initiate()
-
-    def run_worker(self, pool: str | None = None) -> int:
-        """Carry out the queued compactions. Returns how many were carried out.
-
-        With ``pool`` those that name the pool. Without, those that name none, and those that have
-        waited longer than hive.compactor.worker.pool.timeout for a worker of their pool.
-        """
-        self._check_open()
-        return self._rounds.work(pool_of(pool or ""))
-
-    def run_cleaner(self) -> int:
-        """Remove directories that no open reader can need any more.
-
-        Returns how many compactions were cleaned up after.
-        """
-        self._check_open()
-        return self._rounds.clean()
-
     def stream_scope(self) -> StreamScope:
         """What `acidsql.streaming` needs to write beside this session. Not for other callers."""
         self._check_open()
         return StreamScope(
             self._scope({}), self._policy, self._heartbeats, self._host, self._names.database
         )
-
-    def run_housekeeper(self) -> list[int]:
-        """Abort transactions without a heartbeat and trim the transaction tables.
-
-        Returns the ids of the aborted transactions.
-        """
-        self._check_open()
-        return list(map(int, self._rounds.keep_house()))
-
-    def service(
-        self, *, workers: int = 1, pool: str | None = None, times: ServiceTimes | None = None
-    ) -> Service:
-        """Initiator, workers, cleaner and housekeeper, each in a thread, for a ``with`` block.
-
-        With ``pool`` the workers carry out the compactions of that pool, as in `run_worker`. The
-        block must end before the session is closed.
-        """
-        self._check_open()
-        require_count(workers, "workers", 1)
-        times = times or self._times
-        return Service(
-            self._rounds, self._heartbeats, times, workers=workers, pool=pool_of(pool or "")
-        )
-
-    @property
-    def service_times(self) -> ServiceTimes:
-        """When the parts of `service` are due."""
-        return self._times
-
-    def _has_committed(self) -> None:
-        if self._inline is not None:
-            self._inline.committed()
-
-    @property
-    def failures(self) -> Mapping[str, int]:
-        """How often work in the background has failed since the session began.
-
-        Keys are the names of the work: ``heartbeat``, ``lease``, ``initiator``, ``worker``,
-        ``cleaner``, ``housekeeper``. Each failure was logged; ``log`` counts the failures that
-        could not be logged.
-        """
-        return self._supervisor.failures
 
     def close(self) -> None:
         """Release every snapshot, the engine and the store. Idempotent.

@@ -415,4 +415,21 @@ RULES = [
         "    return False\n",
         "unit/background/test_vacuum.py::test_a_base_of_a_compaction_is_no_overwrite",
     ),
+    BrokenRule(
+        "A compaction copies a stripe only if all of its rows stay.",
+        "copies every stripe that has the output's form",
+        "orc/merge_inserts.py",
+        "        may_copy and rows == stripe.rows,\n",
+        "        may_copy,\n",
+        "unit/orc/test_merge_inserts.py::test_a_stripe_that_loses_a_row_is_rewritten_alone",
+    ),
+    BrokenRule(
+        "A bound of merged stripes stays only if each stripe with values says it.",
+        "takes the bounds of the stripes that say some",
+        "orc/statistics_merge.py",
+        "        if all(kind in part for part in filled):\n",
+        "        filled = [part for part in filled if kind in part]\n        if filled:\n",
+        "unit/orc/test_statistics_merge.py"
+        "::test_a_bound_stays_only_where_every_stripe_with_values_has_it",
+    ),
 ]
