@@ -110,10 +110,13 @@ class RowIds:
 
 
 def longs(column: Array) -> Longs:
-    """A column of whole numbers without nulls as a numpy array of 64-bit numbers."""
+    """A column of whole numbers without nulls as a numpy array of 64-bit numbers.
+
+    It may be the column's own memory, which cannot be written to.
+    """
     return np.asarray(
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
-    ).astype(np.int64)
+    ).astype(np.int64, copy=False)
 
 
 def valid_events(current: Longs, valid_write_ids: ValidWriteIdList) -> Flags:

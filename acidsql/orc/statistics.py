@@ -250,8 +250,11 @@ def _total(array: Array) -> Any:
     if array.null_count == len(array):
         return None
     if pa.types.is_integer(kind):
-        values = np.asarray(array.fill_null(0)).astype(np.int64)
+        values = np.asarray(array.fill_null(0))
+        if max(-int(values.min()), int(values.max())) * len(values) < 2**63:
+            return int(values.sum(dtype=np.int64))
         # High and low halves are added apart, so that no sum overflows.
+        values = values.astype(np.int64)
         exact = (int((values >> 32).sum()) << 32) + int((values & 0xFFFFFFFF).sum())
         return exact if -(2**63) <= exact < 2**63 else None
     if pa.types.is_decimal(kind):
