@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
@@ -41,9 +41,9 @@ from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.process.forks import Home
 from acidsql.service.inline import InlineService
-from acidsql.service.service import Service
 from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
+from acidsql.session.background_work import BackgroundWork
 from acidsql.session.explain import explain
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
@@ -76,7 +76,7 @@ from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
 
 
-class Session:
+class Session(BackgroundWork):
     """Runs statements on a warehouse with its store and an engine. A context manager.
 
     Made by `acidsql.connect`. Several threads may run statements at the same time.
@@ -278,64 +278,6 @@ class Session:
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
         """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
-
-    def run_initiator(self) -> int:
-        """Ask for the compactions that Hive's thresholds call for. Returns how many were asked for.
-
-        None over a Hive Metastore, which has an initiator of its own.
-        """
-        self._check_open()
-        return self._rounds.initiate()
-
-    def run_worker(self) -> int:
-        """Carry out the queued compactions. Returns how many were carried out."""
-        self._check_open()
-        return self._rounds.work()
-
-    def run_cleaner(self) -> int:
-        """Remove directories that no open reader can need any more.
-
-        Returns how many compactions were cleaned up after.
-        """
-        self._check_open()
-        return self._rounds.clean()
-
-    def run_housekeeper(self) -> list[int]:
-        """Abort transactions without a heartbeat and trim the transaction tables.
-
-        Returns the ids of the aborted transactions.
-        """
-        self._check_open()
-        return list(map(int, self._rounds.keep_house()))
-
-    def service(self, *, workers: int = 1, times: ServiceTimes | None = None) -> Service:
-        """Initiator, workers, cleaner and housekeeper, each in a thread, for a ``with`` block.
-
-        The block must end before the session is closed.
-        """
-        self._check_open()
-        require_count(workers, "workers", 1)
-        times = times or self._times
-        return Service(self._rounds, self._heartbeats, times, workers=workers)
-
-    @property
-    def service_times(self) -> ServiceTimes:
-        """When the parts of `service` are due."""
-        return self._times
-
-    def _has_committed(self) -> None:
-        if self._inline is not None:
-            self._inline.committed()
-
-    @property
-    def failures(self) -> Mapping[str, int]:
-        """How often work in the background has failed since the session began.
-
-        Keys are the names of the work: ``heartbeat``, ``lease``, ``initiator``, ``worker``,
-        ``cleaner``, ``housekeeper``. Each failure was logged; ``log`` counts the failures that
-        could not be logged.
-        """
-        return self._supervisor.failures
 
     def close(self) -> None:
         """Release every snapshot, the engine and the store. Idempotent.
