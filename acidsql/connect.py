@@ -65,6 +65,7 @@ def connect(
             spark,
             settings.spark,
             by_position=settings.positional_evolution,
+            cluster_bytes=settings.cluster_bytes,
             progress=progress,
         ),
         storage=storage,
@@ -162,7 +163,7 @@ def _store(
         if is_quotable(url):
             raise
         failed = _without_secrets(error, url)
-    # Raised outside of the block: inside, the first error would become the context of this one.
+    # The error is raised outside of the block. Inside, the first error would become its context.
     raise failed
 
 

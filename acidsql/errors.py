@@ -23,7 +23,12 @@
     │   ├── NoSuchTxnError, NoSuchLockError, TooManyOpenTxnsError, TxnAbortedError
     │   │   └── WriteConflictError, DeadlockError
     │   ├── LockTimeoutError
+    │   ├── StreamingQueryError
     │   └── CommitStateUnknownError
+    ├── StreamingError                a stream of rows into a table cannot be made, or go on
+    │   ├── StreamingConnectionError  the table, or an option of the connection, does not allow it
+    │   ├── StreamingStateError       a call that the state of the connection does not allow
+    │   └── SerializationError        records do not fit the table; the others are written
     ├── CompactionRefusedError
     ├── ConfigError                   a setting, URL or option is at fault
     ├── ForkError                     a forked child uses a session or store of its parent
@@ -34,6 +39,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters that would change what a terminal does or in which order it shows a text."""
@@ -232,11 +241,46 @@ class LockTimeoutError(TxnError):
     """A lock was not granted in time; ``detail`` says which transaction holds it."""
 
 
+class StreamingQueryError(TxnError):
+    """The mark of a streaming query is gone, or another stream uses the query's name."""
+
+
 class CommitStateUnknownError(TxnError):
     """The store's answer to a commit was lost, and the store could not be asked again.
 
     The transaction may be committed or not.
     """
+
+
+class StreamingError(AcidSqlError):
+    """A stream of rows into a table cannot be made, or cannot go on."""
+
+
+class StreamingConnectionError(StreamingError):
+    """The table, or an option of the connection, does not allow streaming."""
+
+
+class StreamingStateError(StreamingError):
+    """The state of a streaming connection does not allow the call: it is closed, for example."""
+
+
+class SerializationError(StreamingError):
+    """Records of a write do not fit the table. All other records of the write are written.
+
+    ``rejected`` has, for each record that does not fit, its number in the write, counted from 1,
+    the name of the column, or None, and the reason.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        rejected: Sequence[tuple[int, str | None, str]] = (),
+        detail: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(message, detail=detail, hint=hint)
+        self.rejected = tuple(rejected)
 
 
 class CompactionRefusedError(AcidSqlError):

@@ -45,6 +45,7 @@ _TIMES = {
     "hive.compactor.cleaner.retention.time.seconds": "retention_s",
     "acidsql.service.lease": "service_lease_s",
     "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
+    "hive.compactor.worker.pool.timeout": "pool_timeout_s",
 }
 _COUNTS = {
     "hive.max.open.txns": "max_open_txns",
@@ -59,6 +60,7 @@ _COUNTS = {
     "hive.compactor.history.retention.failed": "kept_failed",
     "hive.compactor.history.retention.attempted": "kept_attempted",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
+    "acidsql.compactor.cluster.bytes": "cluster_bytes",
 }
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
@@ -116,11 +118,15 @@ class Settings(BaseModel):
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
     max_num_delta: int = Field(default=500, gt=1)
-    """How many deltas one compaction reads at most."""
+    """Accepted for Hive's sake, and without effect: a compaction opens one file at a time."""
     kept_succeeded: int = Field(default=3, ge=0)
     kept_failed: int = Field(default=3, ge=0)
     kept_attempted: int = Field(default=2, ge=0)
     failed_threshold: int = Field(default=2, ge=0)
+    cluster_bytes: int = Field(default=128 << 20, ge=0)
+    """How many bytes a compaction must merge to run on Spark, where Spark is a cluster."""
+    pool_timeout_s: float = Field(default=12 * 3600.0, ge=0)
+    """Seconds after which workers without a pool take compactions of any pool."""
     positional_evolution: bool = True
     xlock_iow: bool = True
     write_xlock: bool = True
@@ -206,6 +212,7 @@ class Settings(BaseModel):
             xlock_iow=self.xlock_iow,
             write_xlock=self.write_xlock,
             strict_locking=self.strict_locking,
+            pool_timeout_s=self.pool_timeout_s,
             delayed_cleanup=self.delayed_cleanup,
             retention_s=self.retention_s,
             worker_timeout_s=self.worker_timeout_s,

@@ -17,7 +17,7 @@ from typing import TextIO
 import psutil
 from sources import make_sources
 from worker import FAMILIES
-from workload import READS, READS_AFTER_DELETE, STEPS, WRITES
+from workload import COMPACT, READS, READS_AFTER_DELETE, STEPS, WRITES
 
 ENGINES = tuple(name for family in FAMILIES.values() for name in family)
 PACKAGES = ("acidsql", "pyspark", "pyarrow", "sqlglot", "tpchgen-cli", "numpy", "pandas")
@@ -110,6 +110,8 @@ class Coordinator:
                 return
             case _ if step in WRITES:
                 self.rounds(step, "write", step, before=("fresh",))
+            case _ if step == COMPACT:
+                self.rounds(step, COMPACT, before=("fresh", "delete"))
         if step == "load":
             self.fresh()
         for engine in self.engines:

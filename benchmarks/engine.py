@@ -19,7 +19,8 @@ SOURCE, MERGE_SOURCE = "source", "merge_source"  # temporary views of the sessio
 class Engine(ABC):
     """One way to keep lineitem. A worker calls the public methods by name.
 
-    ``prepare`` and ``fresh`` are not timed; ``load``, ``read`` and ``write`` are.
+    ``prepare``, ``fresh`` and ``delete`` are not timed; ``load``, ``read``, ``write`` and
+    ``compact`` are.
     """
 
     def __init__(self, name: str, spark: SparkSession, tables: Path, workload: Workload) -> None:
@@ -62,6 +63,14 @@ class Engine(ABC):
 
     def write(self, step: str) -> None:
         self.rows(self.workload.statement(step, self.table(), MERGE_SOURCE))
+
+    def delete(self) -> None:
+        """What the step ``delete`` does: something for ``compact`` to take out of the files."""
+        self.write("delete")
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Write the table's files anew, without the deleted rows."""
 
     def check(self) -> list[list[str]]:
         return as_text(self.rows(CHECK.format(table=self.table())))

@@ -45,6 +45,9 @@ class AcidSqlEngine(Engine):
         self._open(copy)
         self.check()
 
+    def compact(self) -> None:
+        self.rows(f"ALTER TABLE {self.table()} COMPACT 'major' AND WAIT")
+
     def table(self) -> str:
         return "lineitem"
 

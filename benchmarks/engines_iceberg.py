@@ -45,5 +45,9 @@ class IcebergEngine(Engine):
         self.rows(f"CALL {CATALOG}.system.set_current_snapshot('{self.name}', {first[0][0]})")
         self.check()
 
+    def compact(self) -> None:
+        options = "options => map('rewrite-all', 'true')"
+        self.rows(f"CALL {CATALOG}.system.rewrite_data_files(table => '{self.name}', {options})")
+
     def table(self) -> str:
         return f"{CATALOG}.{self.name}"

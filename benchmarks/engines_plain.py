@@ -35,6 +35,11 @@ class PlainEngine(Engine):
         if previous != self.loaded():
             self.remove("copy", but=target)
 
+    def compact(self) -> None:
+        target = self.new_directory("copy")
+        self._write_directory(target, f"SELECT * FROM {VIEW}")
+        self._use(target)
+
     def _use(self, path: Path) -> None:
         self.path = path
         self.spark.read.orc(str(path)).createOrReplaceTempView(VIEW)

@@ -25,6 +25,7 @@ LABELS = {
     "update": "UPDATE of 1 %",
     "update_row": "UPDATE of one row",
     "merge": "MERGE of 60,000 rows",
+    "compact": "compaction after the DELETE",
 }
 FOREIGN_SHARE = 0.1  # of a sample's seconds: above it the sample is disturbed
 
@@ -55,6 +56,8 @@ GOALS = (
     Goal("update_row", ICEBERG, 1, under=True),
     Goal("merge", DELTA, 1, under=True),
     Goal("merge", ICEBERG, 1, under=True),
+    Goal("compact", DELTA, 1, under=True),
+    Goal("compact", ICEBERG, 1, under=True),
 )
 
 

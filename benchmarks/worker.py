@@ -28,7 +28,7 @@ FAMILIES = {
     "delta": ("delta",),
     "iceberg": ("iceberg-v2", "iceberg-v3"),
 }
-OPERATIONS = {"prepare", "load", "fresh", "read", "write", "check"}
+OPERATIONS = {"prepare", "load", "fresh", "read", "write", "delete", "compact", "check"}
 
 SHARED_SETTINGS = {
     "spark.master": "local[2]",

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 READS = ("q6", "q1", "full", "point")
 WRITES = ("delete", "update", "update_row", "merge")
-STEPS = ("load", *READS, *WRITES)
+COMPACT = "compact"
+STEPS = ("load", *READS, *WRITES, COMPACT)
 READS_AFTER_DELETE = ("q6", "q1", "full")
 
 KEYS = ("l_orderkey", "l_linenumber")

@@ -121,7 +121,7 @@ def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | Compa
         case Check():
             return plan_check(statement, names, names.arguments)
         case Compact():
-            return plan_compact(statement, names, names.arguments)
+            return plan_compact(statement, names, names.arguments).plan
         case Insert() | Update() | Delete() | Merge() | Truncate() | Load() | Query():
             return make_plan(statement, names, names.arguments)
     raise AssertionError(f"{type(statement).__name__} has no plan")

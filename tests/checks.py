@@ -6,6 +6,7 @@ package's own reading: events are merged in plain Python.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -150,7 +151,8 @@ def _read_directory(
     base = [state.base] if state.base else []
     for directory in (*base, *state.deltas):
         for file in directory.files:
-            for event in read_events(root / file.path):
+            side = None if file.side_file is None else root / file.side_file
+            for event in read_events(root / file.path, side):
                 if valid(event.write_id):
                     assert event.row is not None
                     held.rows[event.row_id] = event.row
@@ -163,9 +165,14 @@ def _read_directory(
     return held
 
 
-def read_events(path: Path) -> Iterator[Event]:
-    """The events of a file, by pyarrow alone."""
-    table = pa_orc.ORCFile(str(path)).read()
+def read_events(path: Path, side_file: Path | None = None) -> Iterator[Event]:
+    """The events of a file, by pyarrow alone; up to the last length in its side file."""
+    data = path.read_bytes()
+    if side_file is not None:
+        lengths = side_file.read_bytes()
+        whole = len(lengths) // 8 * 8
+        data = data[: int.from_bytes(lengths[whole - 8 : whole], "big")]
+    table = pa_orc.ORCFile(io.BytesIO(data)).read()
     for line in table.to_pylist():
         row_id = (line["originalTransaction"], line["bucket"], line["rowId"])
         yield Event(line["operation"], row_id, line["currentTransaction"], line["row"])

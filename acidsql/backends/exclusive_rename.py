@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import functools
 import os
 from pathlib import Path
 
@@ -18,8 +19,7 @@ def rename_exclusively(source: Path, target: Path) -> None:
 
     By Linux' renameat2; where there is none, as `rename_by_link` does.
     """
-    libc = ctypes.CDLL(None, use_errno=True)
-    rename = getattr(libc, "renameat2", None)
+    rename = getattr(_libc(), "renameat2", None)
     if rename is not None:
         old, new = os.fsencode(source), os.fsencode(target)
         if rename(_AT_FDCWD, old, _AT_FDCWD, new, _RENAME_NOREPLACE) == 0:
@@ -28,6 +28,11 @@ def rename_exclusively(source: Path, target: Path) -> None:
         if code not in _NOT_THERE:
             raise OSError(code, os.strerror(code), str(source))
     rename_by_link(source, target)
+
+
+@functools.cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def rename_by_link(source: Path, target: Path) -> None:
@@ -44,7 +49,8 @@ def rename_by_link(source: Path, target: Path) -> None:
     except FileExistsError:
         raise
     except OSError:
-        # No links either: the writer that creates the name owns it, and moves its file there.
+        # The file system has no links either. The writer that creates the name owns the name, and
+        # moves its file there.
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
         source.replace(target)
         return

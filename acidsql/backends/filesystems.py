@@ -19,6 +19,9 @@ from acidsql.layout.listing import ListedFile
 from acidsql.model.own_path import OwnPath, lies_in
 from acidsql.ports.storage import Storage, is_plain_path, local_path_of, without_login
 
+_APPENDING = ("hdfs", "local")
+"""The file systems of pyarrow, by their ``type_name``, that can add bytes to a file."""
+
 _OF_DIRECTORIES = ("hdfs", "local", "mock")
 """The file systems of pyarrow, by their ``type_name``, that keep an empty directory."""
 
@@ -60,17 +63,19 @@ def _connected(location: str) -> tuple[pafs.FileSystem, FileSystemUri]:
 @contextlib.contextmanager
 def _clear_errors(action: str, path: str) -> Iterator[None]:
     """Every error of the operating system, as ours with the path in it."""
-    path = without_login(path)
     try:
         yield
-    except FileNotFoundError as error:
-        raise MissingFileError(f"cannot {action} {path}: it does not exist") from error
-    except ValueError as error:  # a NUL, or what no file name can be written as
-        raise StorageError(f"cannot {action} {path!r}: {error}") from error
-    except OSError as error:
-        hint = "Check that the path is writable." if isinstance(error, PermissionError) else None
-        reason = error.strerror or str(error)
-        raise StorageError(f"cannot {action} {path}: {reason}", hint=hint) from error
+    except (OSError, ValueError) as error:
+        raise _clear_error(action, without_login(path), error) from error
+
+
+def _clear_error(action: str, path: str, error: OSError | ValueError) -> StorageError:
+    if isinstance(error, FileNotFoundError):
+        return MissingFileError(f"cannot {action} {path}: it does not exist")
+    if isinstance(error, ValueError):  # a NUL, or what no file name can be written as
+        return StorageError(f"cannot {action} {path!r}: {error}")
+    hint = "Check that the path is writable." if isinstance(error, PermissionError) else None
+    return StorageError(f"cannot {action} {path}: {error.strerror or error}", hint=hint)
 
 
 def _refuse_strange(action: str, *paths: str) -> None:
@@ -80,6 +85,14 @@ def _refuse_strange(action: str, *paths: str) -> None:
                 f"cannot {action} {without_login(path)!r}: it is no plain absolute path",
                 detail="Where it leads to cannot be seen from it, so nothing is touched.",
             )
+
+
+def _require_size(path: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise StorageError(
+            f"cannot write {without_login(path)}: it has {found} bytes, not {expected}",
+            detail="Somebody else has changed the file, or an earlier write to it broke off.",
+        )
 
 
 def _path_exists(source: str, target: str) -> PathExistsError:
@@ -105,6 +118,7 @@ class LocalStorage:
 
     renames_exclusively = True
     has_directories = True
+    appends = True
 
     def __init__(self, *, missing_is_empty: bool = False) -> None:
         self._missing_is_empty = missing_is_empty
@@ -160,6 +174,15 @@ class LocalStorage:
                 os.fsync(stream.fileno())
             _sync_directory(target.parent)
 
+    def append(self, path: str, data: bytes, size: int) -> None:
+        _refuse_strange("write", path)
+        with _clear_errors("write", path), self._path(path).open("r+b", buffering=0) as stream:
+            _require_size(path, stream.seek(0, os.SEEK_END), size)
+            left = memoryview(data)
+            while left:
+                left = left[stream.write(left) :]
+            os.fsync(stream.fileno())
+
     def put_file(self, source: str, path: str) -> None:
         _refuse_strange("write", path)
         target = self._path(path)
@@ -178,7 +201,7 @@ class LocalStorage:
             if os.path.lexists(new):
                 raise _path_exists(source, target)
             _make_directories(new.parent)
-            # An old one must not be there when the file is.
+            # An old checksum must be gone before the new file is there.
             _checksum(new).unlink(missing_ok=True)
             try:
                 rename_exclusively(old, new)
@@ -328,6 +351,23 @@ class ArrowStorage:
             self._filesystem.open_output_stream(self._path(path)) as stream,
         ):
             stream.write(data)
+
+    @property
+    def appends(self) -> bool:
+        return self._filesystem.type_name in _APPENDING
+
+    def append(self, path: str, data: bytes, size: int) -> None:
+        _refuse_strange("write", path)
+        if not self.appends:
+            raise StorageError(f"cannot append to {without_login(path)}: it is a whole object")
+        where = self._path(path)
+        with _clear_errors("write", path):
+            info = self._filesystem.get_file_info(where)
+            if info.type != pafs.FileType.File:
+                raise FileNotFoundError(where)
+            _require_size(path, info.size, size)
+            with self._filesystem.open_append_stream(where) as stream:
+                stream.write(data)
 
     def put_file(self, source: str, path: str) -> None:
         with _clear_errors("write", path):

@@ -7,23 +7,20 @@ from functools import partial
 
 from acidsql.background.events import Action, Event, type_word
 from acidsql.background.scope import BackgroundScope
-from acidsql.errors import CompactionRefusedError, MissingFileError
+from acidsql.errors import CompactionRefusedError
+from acidsql.execution.compaction_need import needed_compaction
 from acidsql.execution.snapshots import partition_directory
-from acidsql.layout.acid_state import AcidState, SelectedDir, acid_state
-from acidsql.layout.dir_names import BaseDir, parse_directory
 from acidsql.model.ids import WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Table, TableKind
-from acidsql.ports.engine import PartitionLocation
-from acidsql.ports.storage import list_marked_files
-from acidsql.txn.compaction_need import (
-    Need,
-    Sizes,
-    Thresholds,
-    need_by_aborted,
-    need_by_sizes,
+from acidsql.txn.compaction_need import Need, Thresholds
+from acidsql.txn.entities import (
+    UNFINISHED,
+    ChangedPlace,
+    Compaction,
+    CompactionOptions,
+    CompactionState,
 )
-from acidsql.txn.entities import UNFINISHED, ChangedPlace, Compaction, CompactionState
 
 INITIATOR = "acidsql-initiator"
 """What SHOW COMPACTIONS names as the initiator of its entries."""
@@ -73,12 +70,17 @@ class Initiator:
         if any(e.state in UNFINISHED for e in of_place):
             return 0
         given_up = self._has_failed(of_place) or self._is_refused(place, of_place)
-        need = None if given_up else self._need(place, scope)
+        table = scope.catalog.find_table(place.table)
+        need = None if given_up or table is None else self._need(table, place, scope)
         if need is None:
             self._settled[key] = place.highest_write_id
             return 0
+        assert table is not None
+        options = CompactionOptions(table.compaction_pool)
         try:
-            scope.txns.compact(place.table, place.partition, need.type, INITIATOR, self._host)
+            scope.txns.compact(
+                place.table, place.partition, need.type, INITIATOR, self._host, options
+            )
         except CompactionRefusedError:
             # Another initiator, or a user, was faster.
             return 0
@@ -90,7 +92,11 @@ class Initiator:
 
     def _has_failed(self, newest_first: Sequence[Compaction]) -> bool:
         """Whether the last compactions have failed, as many in a row as the threshold says."""
-        not_tried = (CompactionState.DID_NOT_INITIATE, CompactionState.REFUSED)
+        not_tried = (
+            CompactionState.DID_NOT_INITIATE,
+            CompactionState.REFUSED,
+            CompactionState.ABORTED,
+        )
         ended = [e.state for e in newest_first if e.state not in not_tried]
         last = ended[: self.thresholds.failures]
         return len(last) == self.thresholds.failures and set(last) == {CompactionState.FAILED}
@@ -100,9 +106,8 @@ class Initiator:
         asked = self._asked.get((place.table, place.partition), _NEVER) == place.highest_write_id
         return asked and [e.state for e in newest_first[:1]] == [CompactionState.REFUSED]
 
-    def _need(self, place: ChangedPlace, scope: BackgroundScope) -> Need | None:
-        table = scope.catalog.find_table(place.table)
-        if table is None or table.kind is TableKind.PLAIN:
+    def _need(self, table: Table, place: ChangedPlace, scope: BackgroundScope) -> Need | None:
+        if table.kind is TableKind.PLAIN:
             return None
         of_database = scope.catalog.database(table.name.database).parameters
         if not is_automatic(table.parameters, of_database):
@@ -111,14 +116,9 @@ class Initiator:
             # The partitions of a dynamic write that were never named.
             return None
         thresholds = self.thresholds.of_table({**of_database, **table.parameters})
-        need = need_by_aborted(place.aborted, place.aborted_age_ms / 1000, thresholds)
-        if need is not None:
-            return need
         name = PartitionName.parse(place.partition) if place.partition else None
         directory = partition_directory(scope.catalog, table, name)
-        if directory is None:
-            return None
-        return need_by_sizes(_sizes(table, directory, scope), thresholds)
+        return needed_compaction(table, directory, place, thresholds, scope.txns, scope.storage)
 
 
 def _place(entry: Compaction) -> _Key:
@@ -140,30 +140,3 @@ def is_automatic(of_table: Mapping[str, str], of_database: Mapping[str, str]) ->
         if (text := texts.get(NO_AUTO_COMPACTION)) is not None:
             return text.lower() != "true"
     return True
-
-
-def _sizes(table: Table, directory: PartitionLocation, scope: BackgroundScope) -> Sizes:
-    txns = scope.txns.valid_txns()
-    write_ids = scope.txns.valid_write_ids([table.name], txns)[table.name].for_compactor()
-    if scope.storage.is_missing(directory.location):
-        raise MissingFileError(f"the directory {directory.location} of {table.name} does not exist")
-    files, markers = list_marked_files(directory.location, scope.storage)
-    return sizes_of(acid_state(files, write_ids, txns, markers, table.kind), table.kind)
-
-
-def sizes_of(state: AcidState, kind: TableKind) -> Sizes:
-    """What a compactor's snapshot of one directory holds."""
-    deltas = (*state.deltas, *state.delete_deltas)
-    base = _bytes(() if state.base is None else (state.base,))
-    is_raw = bool(state.originals) or any(d.raw for d in deltas)
-    return Sizes(
-        base_bytes=base + sum(f.size for f in state.originals),
-        delta_bytes=_bytes(deltas),
-        deltas=len(deltas),
-        has_obsolete_base=any(isinstance(parse_directory(p), BaseDir) for p in state.obsolete),
-        has_raw=is_raw and kind is TableKind.FULL_ACID,
-    )
-
-
-def _bytes(directories: Sequence[SelectedDir]) -> int:
-    return sum(file.size for directory in directories for file in directory.files)

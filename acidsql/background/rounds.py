@@ -36,9 +36,12 @@ class Rounds:
         with self._guard:
             return self.initiator.run(self.scope)
 
-    def work(self, until: Callable[[], bool] = lambda: False) -> int:
-        """Carry out queued compactions. Returns how many. None is begun once ``until`` is True."""
-        return run_worker(self.scope, self.engine, self.host, until)
+    def work(self, pool: str | None = None, until: Callable[[], bool] = lambda: False) -> int:
+        """Carry out queued compactions of a pool, or of none. Returns how many.
+
+        None is begun once ``until`` is True.
+        """
+        return run_worker(self.scope, self.engine, self.host, pool, until)
 
     def clean(self) -> int:
         """Remove what no reader can need. Returns how many compactions were cleaned up after."""

@@ -24,7 +24,7 @@ from acidsql.txn.transaction import OpenTxn, TxnOpener, transaction
 class BackgroundScope:
     """The ports, a way to open transactions, and the supervisor that failures are reported to.
 
-    What was done is told to ``tell``. ``clock`` is in seconds.
+    What was done is told to ``tell``. ``clock`` and ``sleep`` are in seconds.
     """
 
     txns: TxnManager
@@ -34,6 +34,7 @@ class BackgroundScope:
     supervisor: Supervisor
     tell: Tell = log_event
     clock: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
 
     def told(self, event: Event) -> None:
         """Tell an event. That telling fails does not undo what was done: it is only counted."""
@@ -43,8 +44,8 @@ class BackgroundScope:
     def kept_in_place(self, table: TableName) -> Iterator[OpenTxn | None]:
         """A transaction whose lock keeps the table's directories in place for a ``with`` block.
 
-        Nobody can move or drop them meanwhile. None if the lock is not free at once: cleaning does
-        not wait for definitions.
+        No session can move or drop them meanwhile. None if the lock is not free at once, because
+        cleaning does not wait for definitions.
         """
         locks = lock_components([Access.of(table, Operation.SELECT)])
         with transaction(self.open_txn(TxnType.READ_ONLY, components=locks)) as txn:

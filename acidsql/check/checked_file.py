@@ -11,6 +11,7 @@ import numpy as np
 
 from acidsql.check.events import Events, Findings, checked_events
 from acidsql.engines.changes import bucket_ids
+from acidsql.engines.selection import streamed_length
 from acidsql.errors import AcidSqlError
 from acidsql.layout.arrow import Array
 from acidsql.layout.bucketing import bucket_numbers
@@ -27,7 +28,7 @@ from acidsql.orc.evolution import current_rows
 from acidsql.orc.footer import FileTail
 from acidsql.orc.keys import Flags, Longs, RowIds, valid_events
 from acidsql.orc.ranges import RowIdRanges
-from acidsql.orc.reader import OrcInput, open_orc, valid_length
+from acidsql.orc.reader import OrcInput, open_orc
 from acidsql.orc.schema import DELETE, INSERT
 from acidsql.orc.types import file_columns
 from acidsql.ports.engine import PartitionLocation
@@ -105,8 +106,7 @@ def open_data(
     path, length = f"{partition.location}/{file.path}", None
     if file.side_file is not None:
         side = f"{partition.location}/{file.side_file}"
-        with storage.open_input(side) as stream:
-            length = valid_length(stream.read(), side)
+        length = streamed_length(side, storage)
     with storage.open_input(path) as source, open_orc(source, path, length, exact=True) as opened:
         yield opened, source
 

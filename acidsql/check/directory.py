@@ -5,9 +5,7 @@ Files are read stripe by stripe. Of a bucket only ranges of row ids and its dele
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -32,6 +30,7 @@ from acidsql.orc.ranges import RowIdRanges
 from acidsql.orc.writer import VERSION_FILE_CONTENT
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage
+from acidsql.process.threads import in_threads
 
 
 def check_directories(snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage) -> CheckResult:
@@ -122,9 +121,7 @@ class _Directory:
         buckets = {f.bucket_id for d in (*acid, *state.delete_deltas) for f in d.files}
         work = sorted({b for b in buckets if b is not None} | set(plain))
         bucket = CheckedBucket(self.snapshot, self.partition, self.storage, state, acid)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            results = list(pool.map(lambda b: bucket.check(b, plain.get(b, [])), work))
-        for result in results:
+        for result in in_threads(lambda b: bucket.check(b, plain.get(b, [])), work, None):
             self.problems += result.problems
             self.files += result.files
             self.events += result.events

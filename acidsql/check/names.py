@@ -78,7 +78,7 @@ def _is_unfinished(directory: BaseDir | DeltaDir, names: Names) -> bool:
 def _loose_file(file: ListedFile, names: Names) -> Iterator[Problem]:
     if is_hidden(file.path):
         if file.path not in _HARMLESS:
-            yield Problem(file.path, ProblemKind.LEFT_BEHIND, "a hidden file that nobody reads")
+            yield Problem(file.path, ProblemKind.LEFT_BEHIND, "a hidden file that no reader uses")
     elif names.kind is TableKind.PLAIN:
         yield from _empty(file.path, file, names)
     elif names.kind is TableKind.INSERT_ONLY:
@@ -97,7 +97,7 @@ def _directory(name: str, held: Sequence[ListedFile], names: Names) -> Iterator[
         yield from _acid_directory(name, directory, held, names)
     elif is_hidden(name):
         if not names.compacting:
-            what = "a hidden directory that nobody reads, left by a write or compaction"
+            what = "a hidden directory that no reader uses, left by a write or compaction"
             yield Problem(name, ProblemKind.LEFT_BEHIND, what)
     elif names.kind is TableKind.FULL_ACID and not any(_is_original(f) for f in held):
         yield Problem(name, ProblemKind.UNKNOWN_NAME, "neither a base nor a delta")
@@ -132,7 +132,7 @@ def _file(directory: BaseDir | DeltaDir, file: ListedFile, names: Names) -> Iter
     folder, _, name = file.path.rpartition("/")
     if lies_hidden(file.path):
         if name not in (VERSION_FILE, METADATA_FILE) or folder:
-            yield Problem(name, ProblemKind.LEFT_BEHIND, "a hidden file that nobody reads")
+            yield Problem(name, ProblemKind.LEFT_BEHIND, "a hidden file that no reader uses")
         return
     if names.kind is TableKind.INSERT_ONLY:
         return  # Hive 3 and Hive 4 write empty files where they have no rows

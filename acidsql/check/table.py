@@ -116,7 +116,8 @@ class _NameCheck:
         committed = self.store.committed_writes(self.snapshot.table.name)
         listings = [(p, *self._list(p.location)) for p in wanted.partitions]
         compacting |= self._compacting()
-        # Asked after listing: every directory's write id was given out before it was made.
+        # The write ids are asked for after the listing, because each directory is made after its
+        # write id is given out.
         latest = self.store.valid_write_ids([self.snapshot.table.name], self.store.valid_txns())[
             self.snapshot.table.name
         ]

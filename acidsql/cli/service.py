@@ -42,6 +42,11 @@ if TYPE_CHECKING:
     help="How many compactions run at the same time.",
 )
 @click.option(
+    "--pool",
+    metavar="NAME",
+    help="Carry out the compactions of this pool only. [default: those of no pool]",
+)
+@click.option(
     "--interval",
     "interval_s",
     type=click.FloatRange(min=0, min_open=True),
@@ -69,6 +74,7 @@ def service_command(
     must_exist: bool,
     properties: tuple[str, ...],
     workers: int,
+    pool: str | None,
     interval_s: float | None,
     address: str | None,
     log_format: str,
@@ -91,12 +97,12 @@ def service_command(
         connected(warehouse, metastore, config, must_exist=must_exist) as session,
     ):
         if once:
-            run_once(session)
+            run_once(session, pool)
             return
         times = session.service_times
         if interval_s is not None:
             times = replace(times, work_s=interval_s, clean_s=interval_s)
-        service = session.service(workers=workers, times=times)
+        service = session.service(workers=workers, pool=pool, times=times)
         with stop_signals() as stop:
             try:
                 with answering(service, address), service:
@@ -105,13 +111,13 @@ def service_command(
                 fail(error)
 
 
-def run_once(session: Session) -> None:
+def run_once(session: Session, pool: str | None = None) -> None:
     """One round of everything. Exits with status 3 if anything failed."""
     supervisor = Supervisor()
     rounds = {
         "housekeeper": session.run_housekeeper,
         "initiator": session.run_initiator,
-        "worker": session.run_worker,
+        "worker": lambda: session.run_worker(pool),
         "cleaner": session.run_cleaner,
     }
     for name, run in rounds.items():

@@ -3,7 +3,7 @@
 The names of such directories hold write ids that the other store gave out. Here all of these ids
 count as committed, and our store must give out higher ids from then on. So a directory may be
 adopted only if none of its ids belongs to an open or aborted transaction of ours, and only while
-nobody else reads or writes the table.
+no other session reads or writes the table.
 """
 
 from __future__ import annotations

@@ -46,7 +46,8 @@ def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableR
     refuse_unknown_values(table.name, changes, place)
     refuse_external_acid(with_properties(table, changes), place, _MANAGED_FIRST)
     with altering(table, scope) as (txn, now):
-        # The table as it is now: somebody may have converted it while we waited for the lock.
+        # `now` is the table after the wait for the lock. Another session may have converted it
+        # meanwhile.
         if now.kind is not TableKind.PLAIN:
             raise AnalysisError(f"{table.name} is a {now.kind.value} table already", **place)
         converted = with_properties(replace(now, parameters=now.noted), changes)

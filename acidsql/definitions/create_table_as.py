@@ -206,8 +206,8 @@ def _write(
     unfinished = OwnPath(table.location, UNFINISHED_FILE)
     job = JobResult()
     try:
-        # There is no table yet that could tell of an aborted write. The file keeps others from
-        # adopting the rows.
+        # The store cannot record an aborted write, because there is no table yet. The file keeps
+        # other sessions from adopting the rows.
         scope.storage.write_file(str(unfinished), b"")
         job = engine.write(insert, WriteContext(target, write_id))
         txn.check()

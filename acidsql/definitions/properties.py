@@ -38,7 +38,8 @@ def set_properties(statement: SetProperties, scope: Scope) -> Result:
     if _converts(table, given):
         return convert(table, given, scope, statement.target)
     with altering(table, scope, _note_locks(table)) as (txn, now):
-        # The table as it is now: somebody may have converted it while we waited for the lock.
+        # `now` is the table after the wait for the lock. Another session may have converted it
+        # meanwhile.
         _refuse(now, given, place)
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(with_properties(now, given))

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.definitions.show_compactions import show_compactions
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
@@ -31,10 +32,9 @@ from acidsql.statements import (
     ShowTables,
     ShowTransactions,
 )
-from acidsql.txn.entities import Compaction, Lock, Txn
+from acidsql.txn.entities import Lock, Txn
 from acidsql.txn.manager import TxnManager
 
-_MISSING = " --- "
 _DATABASE_COLUMNS = (
     "db_name", "comment", "location", "owner_name", "owner_type", "parameters",
 )  # fmt: skip
@@ -43,11 +43,6 @@ _TRANSACTION_COLUMNS = ("txnid", "state", "startedtime", "lastheartbeattime", "u
 _LOCK_COLUMNS = (
     "lockid", "database", "table", "partition", "lock_state", "blocked_by", "lock_type",
     "transaction_id", "last_heartbeat", "acquired_at", "user", "hostname", "agent_info",
-)  # fmt: skip
-_COMPACTION_COLUMNS = (
-    "compactionid", "dbname", "tabname", "partname", "type", "state", "workerhost", "workerid",
-    "enqueuetime", "starttime", "duration", "hadoopjobid", "errormessage", "initiatorhost",
-    "initiatorid", "poolname", "txnid", "nexttxnid", "committime", "hightestwriteid",
 )  # fmt: skip
 
 
@@ -71,7 +66,7 @@ def show(statement: Show, scope: Scope) -> Result:
         case ShowCreateTable():
             return show_create_table(find_target(statement.target, names))
         case ShowCompactions():
-            return show_compactions(store)
+            return show_compactions(statement, scope)
         case ShowTransactions():
             return show_transactions(store)
         case ShowLocks():
@@ -180,12 +175,6 @@ def _show_locks(statement: ShowLocks, scope: Scope) -> Result:
         and partition in (None, lock.partition)
     ]
     return text_rows("show", _LOCK_COLUMNS, [_lock_row(lock) for lock in locks])
-
-
-def show_compactions(txns: TxnManager) -> Result:
-    """The compaction queue and its history."""
-    rows = [_compaction_row(c) for c in txns.show_compactions()]
-    return text_rows("show", _COMPACTION_COLUMNS, rows)
 
 
 def describe(table: Table) -> Result:
@@ -299,38 +288,6 @@ def _lock_row(lock: Lock) -> tuple[str, ...]:
         lock.user,
         lock.host,
         lock.agent_info,
-    )
-
-
-def _compaction_row(entry: Compaction) -> tuple[str, ...]:
-    def text(value: object) -> str:
-        return _MISSING if value is None or value == "" else str(value)
-
-    duration = None
-    if entry.started_ms is not None and entry.ended_ms is not None:
-        duration = entry.ended_ms - entry.started_ms
-    host, _, worker = (entry.worker_id or "").rpartition("-")
-    return (
-        str(entry.compaction_id),
-        entry.database,
-        entry.table,
-        text(entry.partition),
-        entry.type.name,
-        entry.state.word,
-        text(host),
-        text(worker),
-        text(entry.enqueued_ms),
-        text(entry.started_ms),
-        text(duration),
-        _MISSING,
-        text(entry.error_message),
-        text(entry.initiator_host),
-        text(entry.initiator),
-        "default",
-        str(entry.txn_id or 0),
-        str(entry.next_txn_id or 0),
-        str(entry.commit_ms or 0),
-        text(entry.highest_write_id),
     )
 
 

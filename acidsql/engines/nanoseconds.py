@@ -7,7 +7,6 @@ such a timestamp would change it. These rows are found by reading the files here
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -20,6 +19,7 @@ from acidsql.orc.keys import DeletedRows, Flags, RowIds
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import ROW
 from acidsql.ports.storage import Storage
+from acidsql.process.threads import in_threads
 
 _THREADS = 8
 
@@ -38,8 +38,7 @@ def fine_rows(
     if not columns:
         return {}
     files = [f for f in selection.inserts if f.partition in partitions]
-    with ThreadPoolExecutor(_THREADS) as pool:
-        found = list(pool.map(lambda f: _fine_rows_of(f, storage, columns), files))
+    found = in_threads(lambda f: _fine_rows_of(f, storage, columns), files, _THREADS)
     result: dict[int, list[RowIds]] = {}
     for file, row_ids in zip(files, found, strict=True):
         if row_ids is not None:

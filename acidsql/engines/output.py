@@ -1,8 +1,8 @@
 """The files of one write: tasks or the driver write them under hidden names, the driver publishes.
 
 Spark may run a task twice, so each attempt writes under names of its own. Only files that the job's
-result names are renamed. Their directories belong to one write id, which nobody reads before its
-commit.
+result names are renamed. Their directories belong to one write id, which no snapshot sees before
+its commit.
 """
 
 from __future__ import annotations
@@ -378,7 +378,7 @@ def discard(paths: Sequence[OwnPath], storage: Storage) -> None:
         try:
             storage.remove(own)
         except AcidSqlError:  # the first error must win
-            _log.warning("could not remove %s, which nobody reads", own, exc_info=True)
+            _log.warning("could not remove %s, which no reader uses", own, exc_info=True)
 
 
 def discard_moved(paths: Sequence[str], storage: Storage) -> None:

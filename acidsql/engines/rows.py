@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.output import Output
 from acidsql.layout.arrow import Array
 from acidsql.layout.bucketing import bucket_numbers
 from acidsql.model.ids import StatementId
@@ -47,8 +47,22 @@ class Placement:
         return bucket_numbers(arrays, self.types, self.count, self.version)
 
 
+class RowSink(Protocol):
+    """What takes new rows by partition and bucket, such as `engines.output.Output`."""
+
+    def insert(
+        self, rows: pa.RecordBatch, partition: str, bucket_id: int, statement_id: StatementId
+    ) -> None:
+        """Write new rows into a bucket of a partition."""
+        ...
+
+    def finish_others(self, partition: str, bucket_id: int) -> None:
+        """Close the files of every other bucket."""
+        ...
+
+
 def write_rows(
-    output: Output,
+    output: RowSink,
     rows: pa.Table,
     codes: np.ndarray,
     partitions: Sequence[str],

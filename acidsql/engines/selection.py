@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO
 
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.layout.acid_state import (
@@ -16,7 +15,7 @@ from acidsql.layout.acid_state import (
     not_enough_history,
     older_store_hint,
 )
-from acidsql.layout.dir_names import BaseDir, DeltaDir
+from acidsql.layout.dir_names import FLUSH_LENGTH_SUFFIX, BaseDir, DeltaDir
 from acidsql.layout.listing import DataFile, ListedFile
 from acidsql.layout.missing import missing_writes
 from acidsql.model.ids import BucketId, StatementId, WriteId
@@ -28,11 +27,9 @@ from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import valid_length
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage, list_marked_files, missing_directory
+from acidsql.process.threads import STORAGE_THREADS, in_threads
 
-_THREADS = 16
 _ORIGINAL = WriteId(0)
-_In = TypeVar("_In")
-_Out = TypeVar("_Out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +81,9 @@ def select_files(
 
     StorageError for a directory or file that cannot be listed or read.
     """
-    states = _in_threads(lambda p: directory_state(snapshot, p, txns, storage), partitions)
+    states = in_threads(
+        lambda p: directory_state(snapshot, p, txns, storage), partitions, STORAGE_THREADS
+    )
     inserts: list[SelectedFile] = []
     deletes: list[SelectedFile] = []
     for index, (partition, state) in enumerate(zip(partitions, states, strict=True)):
@@ -203,18 +202,13 @@ def opened_files(
     """
     if not tails and all(f.first is None and f.side_file is None for f in files):
         return tuple(files)
-    opened = _in_threads(lambda f: _opened(f, storage, tails=tails), files)
+    opened = in_threads(lambda f: _opened(f, storage, tails=tails), files, STORAGE_THREADS)
     return tuple(_numbered(f for f in opened if f is not None))
 
 
 def source_of(path: str, storage: Storage) -> BinaryIO | str:
     """What the ORC reader opens: a local path, or a stream."""
     return storage.local_path(path) or storage.open_input(path)
-
-
-def _in_threads(function: Callable[[_In], _Out], items: Sequence[_In]) -> list[_Out]:
-    with ThreadPoolExecutor(_THREADS) as pool:
-        return list(pool.map(function, items))
 
 
 def _files(index: int, partition: PartitionLocation, directory: SelectedDir) -> list[SelectedFile]:
@@ -233,6 +227,9 @@ def _selected(
             detail="A file of events has a footer at least: it has lost its rows.",
         )
     side = None if file.side_file is None else f"{location}/{file.side_file}"
+    if side is None and directory.may_grow:
+        # The listing may have missed it: the writer may have begun the file meanwhile.
+        side = f"{path}{FLUSH_LENGTH_SUFFIX}"
     return SelectedFile(
         index, path, file.size, file.bucket_id, directory.needs_row_filter, first, side
     )
@@ -274,8 +271,7 @@ def _first_row(
 def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFile | None:
     """The file with length and tail; None if it has no rows."""
     if file.side_file is not None:
-        with storage.open_input(file.side_file) as stream:
-            file = replace(file, length=valid_length(stream.read(), file.side_file))
+        file = replace(file, length=streamed_length(file.side_file, storage))
         if file.length == 0:
             return None  # the writer has committed nothing yet
     if not tails and file.first is None and file.length is None:
@@ -298,6 +294,18 @@ def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFil
             )
         return replace(file, first=None, tail=tail)
     return replace(file, tail=tail)
+
+
+def streamed_length(side_file: str, storage: Storage) -> int | None:
+    """How many bytes of a file are valid by its side file; None if all of them are.
+
+    The writer removes the side file once the file has its last byte.
+    """
+    try:
+        with storage.open_input(side_file) as stream:
+            return valid_length(stream.read(), side_file)
+    except MissingFileError:
+        return None
 
 
 def _numbered(files: Iterable[SelectedFile]) -> Iterable[SelectedFile]:

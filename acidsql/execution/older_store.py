@@ -11,7 +11,6 @@ directory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from acidsql.errors import StorageError
@@ -25,9 +24,8 @@ from acidsql.model.table import Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
 from acidsql.plans.plan import WritePlan, fixed_partition, partition_predicates
 from acidsql.ports.storage import Storage
+from acidsql.process.threads import STORAGE_THREADS, in_threads
 from acidsql.txn.manager import TxnManager
-
-_THREADS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,7 @@ def unknown_ids(
     to it. The store is asked after the listing, since a writer has its ids before it makes a
     directory.
     """
-    with ThreadPoolExecutor(_THREADS) as pool:
-        listed = list(pool.map(storage.list_directories, places))
+    listed = in_threads(storage.list_directories, places, STORAGE_THREADS)
     names = [
         (f"{place}/{name}", name) for place, ns in zip(places, listed, strict=True) for name in ns
     ]

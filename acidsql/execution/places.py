@@ -1,4 +1,4 @@
-"""Which directories belong to whom: where a user may point to, and what may be removed.
+"""The owners of directories: where a LOCATION may point to, and what may be removed.
 
 Paths are compared with symbolic links resolved. A directory that is, holds or lies in one of
 another owner is neither taken nor removed.
@@ -60,7 +60,7 @@ def _absolute(text: str, storage: Storage) -> str:
         return text.rstrip("/")
     if storage.local_path(local) is None or "\0" in text:
         return text.rstrip("/")
-    # As a plain path: Spark does not decode what is encoded in a URI.
+    # A plain path is returned, because Spark does not decode the escapes of a URI.
     return os.path.abspath(local) if text.startswith("file:") or "://" not in text else text
 
 

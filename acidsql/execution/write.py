@@ -221,7 +221,7 @@ def _require_current(
     txn, table = block.txn, planned.plan.table
     is_new = txn.granted_on_open
     if not is_new:
-        # First, as it is what mostly became of those who waited.
+        # First, because most statements that waited have lost to such a transaction.
         winner = scope.store.latest_txn_in_conflict(txn.txn_id)
         if winner is not None:
             reason = "snapshot was outdated when locks were acquired"

@@ -8,11 +8,11 @@ from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import DATABASE_WORDS, database_name, parse_describe_database
 from acidsql.grammar.lexer import Kind
 from acidsql.grammar.partition import fixed_partition
+from acidsql.grammar.show_compactions import parse_show_compactions
 from acidsql.statements.show import (
     Describe,
     DescribeDatabase,
     Show,
-    ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
     ShowLocks,
@@ -60,7 +60,7 @@ def parse_show(cursor: Cursor) -> Show:
         case "PARTITIONS":
             return _only(cursor, ShowPartitions(cursor.table()), "SHOW PARTITIONS t")
         case "COMPACTIONS":
-            return _only(cursor, ShowCompactions(), "SHOW COMPACTIONS")
+            return parse_show_compactions(cursor)
         case "TRANSACTIONS":
             return _only(cursor, ShowTransactions(), "SHOW TRANSACTIONS")
         case _:

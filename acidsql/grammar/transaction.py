@@ -1,9 +1,11 @@
-"""BEGIN, COMMIT, ROLLBACK, SET TRANSACTION, SET AUTOCOMMIT and ABORT TRANSACTIONS."""
+"""BEGIN, COMMIT, ROLLBACK, SET TRANSACTION, SET AUTOCOMMIT and ABORT."""
 
 from __future__ import annotations
 
+from acidsql.grammar.compact import parse_abort_compactions
 from acidsql.grammar.cursor import Cursor
 from acidsql.model.ids import TxnId
+from acidsql.statements.compact import AbortCompactions
 from acidsql.statements.transaction import (
     AbortTransactions,
     Begin,
@@ -74,15 +76,21 @@ def parse_set(cursor: Cursor) -> SetTransaction | SetAutocommit:
     return SetAutocommit(word in _ON)
 
 
-def parse_abort(cursor: Cursor) -> AbortTransactions:
-    """Parse ``ABORT TRANSACTIONS id id …``. Commas between the ids are allowed."""
+def parse_abort(cursor: Cursor) -> AbortTransactions | AbortCompactions:
+    """Parse ``ABORT TRANSACTIONS id id …`` or ``ABORT COMPACTIONS id id …``.
+
+    Commas between the ids are allowed.
+    """
     start = cursor.offset
     cursor.expect("ABORT")
+    if cursor.sees("COMPACTIONS"):
+        return parse_abort_compactions(cursor)
     if not cursor.sees("TRANSACTIONS"):
         cursor.source.refuse(
             f"ABORT {cursor.peek().word} is not supported".replace("  ", " "),
             start,
-            hint="Write ABORT TRANSACTIONS and the ids that SHOW TRANSACTIONS lists.",
+            hint="Write ABORT TRANSACTIONS and the ids that SHOW TRANSACTIONS lists, or ABORT"
+            " COMPACTIONS and those that SHOW COMPACTIONS lists.",
         )
     cursor.step()
     ids = [TxnId(cursor.integer("the id of a transaction"))]

@@ -22,7 +22,13 @@ from acidsql.layout.dir_names import (
     lowest_write_id,
     parse_directory,
 )
-from acidsql.layout.listing import DataFile, ListedFile, data_file, directory_files
+from acidsql.layout.listing import (
+    DataFile,
+    ListedFile,
+    data_file,
+    directory_files,
+    may_be_streamed,
+)
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import Range, ValidTxnList, ValidWriteIdList
@@ -46,6 +52,17 @@ class SelectedDir:
     files: tuple[DataFile, ...]
     raw: bool = False
     needs_row_filter: bool = False
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether a streaming writer may be adding to the files: one of its write ids is unseen."""
+        delta = self.directory
+        return (
+            self.needs_row_filter
+            and not self.raw
+            and isinstance(delta, DeltaDir)
+            and may_be_streamed(delta)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,12 +70,13 @@ def directory_files(
             shown = [f for f in shown if _name(f).startswith("bucket_")]
         case BaseDir():
             pass
-    streamed = isinstance(directory, DeltaDir) and _may_be_streamed(directory)
+    streamed = isinstance(directory, DeltaDir) and may_be_streamed(directory)
     sides = {f.path: f.path + FLUSH_LENGTH_SUFFIX for f in shown} if streamed else {}
     sides = {f: s for f, s in sides.items() if s in side_files}
-    # A file without events still has a footer, so an empty file is a damaged one: to skip it would
-    # lose rows or bring deleted ones back, to read it is an error. An empty file that a streaming
-    # writer has open stays, too: its side file says how much was committed.
+    # A file without events still has a footer, so an empty file is damaged. It stays in the
+    # listing, and reading it is an error: without it rows would be lost, or deleted rows would come
+    # back. An empty file that a streaming writer has open stays, too, because its side file says
+    # how much was committed.
     is_delete = isinstance(directory, DeltaDir) and directory.is_delete
     shown = [
         f
@@ -107,7 +108,8 @@ def _is_raw(directory: BaseDir | DeltaDir, files: Sequence[ListedFile], compacte
     return any(parse_original_file(_name(f)) is not None for f in files)
 
 
-def _may_be_streamed(delta: DeltaDir) -> bool:
+def may_be_streamed(delta: DeltaDir) -> bool:
+    """Whether the delta may be that of a streaming writer's batch."""
     return (
         not delta.is_delete
         and delta.min_write_id != delta.max_write_id

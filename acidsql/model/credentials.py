@@ -86,7 +86,7 @@ def cover(text: str, secrets: Iterable[str]) -> str:
     """The text with *** for each of these secrets and those of the environment, in any spelling."""
     found = {*secrets, *(os.environ.get(name, "") for name in _ENVIRONMENT)}
     spelled = {form for secret in found for form in _spellings(secret)}
-    # The longest first: one secret may be a part of another.
+    # The longest secret comes first, because one secret may be a part of another.
     for secret in sorted(spelled - {""}, key=len, reverse=True):
         text = text.replace(secret, HIDDEN)
     return text

@@ -124,6 +124,15 @@ def quote_identifier(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def quoted_table(name: TableName) -> str:
+    """A table's full name in back quotes.
+
+    >>> quoted_table(TableName("sales", "orders"))
+    '`sales`.`orders`'
+    """
+    return f"{quote_identifier(name.database)}.{quote_identifier(name.table)}"
+
+
 def string_literal(text: str) -> str:
     r"""A text as a string literal of Spark and Hive.
 

@@ -10,6 +10,10 @@ from enum import Enum
 from acidsql.model.names import TableName
 from acidsql.model.types import ColumnType
 
+DEFAULT_POOL = "default"
+"""What SHOW COMPACTIONS prints for the default pool."""
+COMPACTION_POOL = "hive.compactor.worker.pool"
+"""The property that names the pool of workers for the compactions of a table (Hive Constants)."""
 HIVE4_NAMES = "acidsql.hive4.names"
 """The parameter of a table whose new files and compacted directories get Hive 4's names."""
 
@@ -134,6 +138,11 @@ class Table:
         return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
 
     @property
+    def compaction_pool(self) -> str | None:
+        """The pool of workers for its compactions; None for the default pool."""
+        return pool_of(self.parameters.get(COMPACTION_POOL, ""))
+
+    @property
     def bucket_columns(self) -> tuple[str, ...]:
         """The columns by whose values a row finds its bucket; none in an unbucketed table."""
         return () if self.bucketing is None else self.bucketing.columns
@@ -175,3 +184,13 @@ def columns_digest(columns: Sequence[Column]) -> str:
     """A short text that differs for columns with other names or types."""
     text = ",".join(f"{column.name} {column.type}" for column in columns)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def pool_of(text: str) -> str | None:
+    """The pool of compaction workers that a text names; None for the default pool.
+
+    >>> pool_of(" fast "), pool_of("Default"), pool_of("")
+    ('fast', None, None)
+    """
+    name = text.strip()
+    return None if name.lower() in ("", DEFAULT_POOL) else name

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
 from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
@@ -39,15 +39,16 @@ SWITCH_DAY = -141427
 SKIPPED_DAYS = 10
 """The days before it that only the proleptic calendar has: 1582-10-05 to 1582-10-14."""
 
-_MAGIC = b"ORC"
+MAGIC = b"ORC"
+"""The first bytes of an ORC file; a postscript ends with them, too."""
 _TAIL_GUESS = 16 * 1024
 _DEFAULT_BLOCK_SIZE = 256 * 1024
 _LARGEST_CHUNK = 2**23 - 1
 
 _POSTSCRIPT_FOOTER, _POSTSCRIPT_COMPRESSION, _POSTSCRIPT_BLOCK, _POSTSCRIPT_METADATA = 1, 2, 3, 5
 _POSTSCRIPT_MAGIC = 8000
-FOOTER_STRIPE, FOOTER_TYPE, FOOTER_METADATA, FOOTER_ROWS, FOOTER_STATISTICS = 3, 4, 5, 6, 7
-_FOOTER_STRIDE, _FOOTER_WRITER, _FOOTER_CALENDAR = 8, 9, 11
+FOOTER_CONTENT_LENGTH, FOOTER_STRIPE, FOOTER_TYPE, FOOTER_METADATA, FOOTER_ROWS = 2, 3, 4, 5, 6
+FOOTER_STATISTICS, FOOTER_STRIDE, FOOTER_WRITER, FOOTER_CALENDAR = 7, 8, 9, 11
 _WRITER_CPP = 1
 TYPE_KIND, _TYPE_CHILDREN, _TYPE_NAME = 1, 2, 3
 _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE = 4, 5, 6
@@ -158,25 +159,51 @@ def read_tail(source: BinaryIO | str, path: str = "", length: int | None = None)
 
 def append_metadata(
     path: str, tail: FileTail, metadata: Mapping[str, str], calendar: int | None = PROLEPTIC
-) -> None:
-    """Append user metadata and the calendar to the footer of a local file, in place.
+) -> FileTail:
+    """Append user metadata and the calendar to the footer of a local file, in place. The new tail.
 
     ``tail`` is that of the file, from `read_tail`. The addition is a chunk of its own, so the
     bytes before it stay as they are.
     """
-    addition = b"".join(
-        bytes_field(FOOTER_METADATA, bytes_field(1, name.encode()) + bytes_field(2, value.encode()))
-        for name, value in metadata.items()
-    )
+    addition = b"".join(metadata_item(*item) for item in metadata.items())
     if calendar is not None:
-        addition += varint_field(_FOOTER_CALENDAR, calendar)
+        addition += varint_field(FOOTER_CALENDAR, calendar)
     section = original_section(addition, tail)
+    footer_length = tail.footer_length + len(section)
+    end = postscript(tail, {_POSTSCRIPT_FOOTER: footer_length})
     with open(path, "r+b") as stream:
         stream.seek(tail.length - 1 - len(tail.postscript))
-        stream.write(
-            section + postscript(tail, {_POSTSCRIPT_FOOTER: tail.footer_length + len(section)})
-        )
+        stream.write(section + end)
         stream.truncate()
+        length = stream.tell()
+    return replace(
+        tail,
+        length=length,
+        metadata={**tail.metadata, **metadata},
+        calendar=calendar or tail.calendar,
+        footer=tail.footer + addition,
+        footer_length=footer_length,
+        postscript=end[:-1],
+    )
+
+
+def metadata_item(name: str, value: str) -> bytes:
+    """The footer's field of one item of user metadata."""
+    return bytes_field(
+        FOOTER_METADATA, bytes_field(1, name.encode()) + bytes_field(2, value.encode())
+    )
+
+
+def stripe_message(stripe: Stripe) -> bytes:
+    """The footer's message (StripeInformation) of a stripe."""
+    values = (
+        stripe.offset,
+        stripe.index_length,
+        stripe.data_length,
+        stripe.footer_length,
+        stripe.rows,
+    )
+    return b"".join(varint_field(number, value) for number, value in enumerate(values, 1))
 
 
 def footer_and_postscript(
@@ -231,7 +258,7 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
     footer_length = number_in(values, _POSTSCRIPT_FOOTER)
     compression = COMPRESSIONS.get(number_in(values, _POSTSCRIPT_COMPRESSION))
     block_size = number_in(values, _POSTSCRIPT_BLOCK) or _DEFAULT_BLOCK_SIZE
-    if values.get(_POSTSCRIPT_MAGIC) != _MAGIC or compression is None:
+    if values.get(_POSTSCRIPT_MAGIC) != MAGIC or compression is None:
         raise ValueError("it has no ORC postscript")
     start = length - 1 - len(postscript) - footer_length
     content = start - number_in(values, _POSTSCRIPT_METADATA)
@@ -250,9 +277,9 @@ def _parse_tail(source: BinaryIO, length: int) -> FileTail:
         footer.types[0].names if footer.types else (),
         compression,
         block_size,
-        number_in(footer.numbers, _FOOTER_STRIDE),
-        number_in(footer.numbers, _FOOTER_CALENDAR) or None,
-        number_in(footer.numbers, _FOOTER_WRITER),
+        number_in(footer.numbers, FOOTER_STRIDE),
+        number_in(footer.numbers, FOOTER_CALENDAR) or None,
+        number_in(footer.numbers, FOOTER_WRITER),
         tuple(footer.types),
         plain,
         footer_length,
@@ -275,12 +302,12 @@ class _Footer:
                 self.stripes.append(_stripe(as_bytes(value), content))
             elif number == FOOTER_METADATA:
                 item = dict(fields(as_bytes(value)))
-                # Hive's values and ours are text; bytes that are not were put there by others.
+                # Hive and acidsql write texts. Bytes that are no text come from another writer.
                 text = as_bytes(item.get(2, b"")).decode(errors="replace")
                 self.metadata[_text(item.get(1, b""))] = text
             elif number == FOOTER_TYPE:
                 self.types.append(_type(as_bytes(value)))
-            elif number in (FOOTER_ROWS, _FOOTER_STRIDE, _FOOTER_WRITER, _FOOTER_CALENDAR):
+            elif number in (FOOTER_ROWS, FOOTER_STRIDE, FOOTER_WRITER, FOOTER_CALENDAR):
                 self.numbers[number] = value
         if number_in(self.numbers, FOOTER_ROWS) != sum(stripe.rows for stripe in self.stripes):
             raise ValueError("the stripes do not add up to the number of rows")

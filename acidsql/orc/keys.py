@@ -78,6 +78,15 @@ class RowIds:
         parts = (self.row_numbers, self.bucket_properties, self.write_ids)
         return np.lexsort(parts if among_equals is None else (among_equals, *parts))
 
+    def first_of_each(self, among_equals: Longs) -> NDArray[np.intp]:
+        """The positions of the row ids, sorted; of equal row ids the first by ``among_equals``."""
+        order = self.order(among_equals)
+        is_new = np.concatenate(
+            [np.ones(min(1, len(order)), np.bool_), self.where(order).ascends()]
+        )
+        result: NDArray[np.intp] = order[is_new]
+        return result
+
     def ascends(self) -> Flags:
         """Whether each row id but the first is greater than the one before."""
         w, b, r = self.write_ids, self.bucket_properties, self.row_numbers
@@ -184,10 +193,18 @@ def key_index(track: KeyTrack, stripe_rows: Sequence[int]) -> str:
     end = 0
     for rows in stripe_rows:
         end += rows
-        key = track.at(end - 1)
-        entries.append(f"{key.write_id},{key.bucket_property},{key.row_number};")
+        entries.append(row_id_text(track.at(end - 1)))
     assert end == track.rows
     return "".join(entries)
+
+
+def row_id_text(row_id: RowId) -> str:
+    """An entry of ``hive.acid.key.index``.
+
+    >>> row_id_text(RowId(WriteId(1), 536870912, 9999))
+    '1,536870912,9999;'
+    """
+    return f"{row_id.write_id},{row_id.bucket_property},{row_id.row_number};"
 
 
 class DeletedRows:

@@ -109,6 +109,25 @@ def varint_field(number: int, value: int) -> bytes:
     return _varint(number << 3 | VARINT) + _varint(value)
 
 
+def fixed64_field(number: int, value: bytes) -> bytes:
+    """A field holding eight bytes, such as a double.
+
+    >>> fixed64_field(1, bytes(8)).hex()
+    '090000000000000000'
+    """
+    assert len(value) == 8
+    return _varint(number << 3 | FIXED64) + value
+
+
+def unsigned(number: int) -> int:
+    """The varint of a signed number: the inverse of `signed`.
+
+    >>> [unsigned(n) for n in (0, -1, 1, -2)]
+    [0, 1, 2, 3]
+    """
+    return number << 1 if number >= 0 else (-number << 1) - 1
+
+
 def bytes_field(number: int, value: bytes) -> bytes:
     """A field holding bytes, text or a message.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -70,6 +71,14 @@ class OrcInput:
         with naming(self.path):
             return self.file.read_stripe(number, names)
 
+    def batches(self, number: int, rows: int) -> Iterator[pa.RecordBatch]:
+        """One stripe with all columns, ``rows`` rows at a time, without a look at its statistics.
+
+        They are of the whole stripe: `stripe` compares the event columns with them.
+        """
+        with naming(self.path):
+            yield from self.file.read_batches(number, rows)
+
     def _verify(self, number: int, batch: pa.RecordBatch) -> None:
         """CorruptFileError if the event columns contradict the stripe's statistics.
 
@@ -80,7 +89,8 @@ class OrcInput:
             return
         said = self.statistics.stripes
         if not said and len(self.tail.stripes) == 1:
-            # A damaged postscript may hide them. Those of the file say the same of its only stripe.
+            # A damaged postscript may hide the statistics of stripes. The file's statistics say the
+            # same of its only stripe.
             said = (self.statistics.file,)
         keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
         with naming(self.path):
@@ -115,6 +125,40 @@ class OrcInput:
         return [*KEY_COLUMNS, *(f"{ROW}.{name}" for name in columns if name in there)]
 
 
+class Beginning(io.RawIOBase):
+    """The first ``length`` bytes of a stream, as a stream of their own.
+
+    >>> Beginning(io.BytesIO(b"abcdef"), 4).read()
+    b'abcd'
+    """
+
+    def __init__(self, source: BinaryIO, length: int) -> None:
+        super().__init__()
+        self._source, self._length, self._at = source, length, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._length}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        wanted = min(len(buffer), max(0, self._length - self._at))
+        self._source.seek(self._at)
+        data = self._source.read(wanted)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
 @contextmanager
 def open_orc(
     source: Source, path: str = "", length: int | None = None, *, exact: bool = False
@@ -126,24 +170,32 @@ def open_orc(
     """
     if isinstance(source, str):
         path = path or source
-        with (
-            open_local(source, path) as stream,
-            open_orc(stream, path, length, exact=exact) as opened,
-        ):
-            yield opened
-        return
+    with opened_source(source, path) as stream:
+        yield _opened(stream, path, length, exact=exact)
+
+
+def _opened(source: BinaryIO, path: str, length: int | None, *, exact: bool) -> OrcInput:
     tail = read_tail(source, path, length)
     with naming(path):
         source.seek(0)
         if length is not None:
-            # Only streamed files are read in part, and these are small.
-            source = io.BytesIO(source.read(length))
+            source = cast(BinaryIO, Beginning(source, length))
         file = MendedFile(source, tail, exact=exact)
     statistics = None
     # Hive 3 writes no statistics into files without a row index.
     if tail.is_acid and tail.row_index_stride > 0:
         statistics = read_statistics(source, tail, path, len(EVENT_COLUMNS))
-    yield OrcInput(path, tail, file, statistics)
+    return OrcInput(path, tail, file, statistics)
+
+
+@contextmanager
+def opened_source(source: Source, path: str = "") -> Iterator[BinaryIO]:
+    """The bytes of a source; a local file is closed at the end. MissingFileError if it is gone."""
+    if isinstance(source, str):
+        with open_local(source, path or source) as stream:
+            yield stream
+    else:
+        yield source
 
 
 def read_events(

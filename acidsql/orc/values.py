@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -130,9 +131,10 @@ def _refuse_wide_decimals(before: Array, after: Array, column: Column) -> None:
         return
     for leaf in _leaves(after):
         if pa.types.is_decimal(leaf.type) and len(leaf):
-            limit = pa.scalar(10**leaf.type.precision - 1, pa.decimal256(76, 0))
-            unscaled = _unscaled(leaf.drop_null())
-            if len(unscaled) and pc.any(pc.greater(pc.abs(unscaled), limit)).as_py():
+            limit = 10**leaf.type.precision - 1
+            found: Any = pc.min_max(_unscaled(leaf))
+            low, high = found["min"].as_py(), found["max"].as_py()
+            if low is not None and not -limit <= low <= high <= limit:
                 raise InvalidValueError(
                     f'a value does not fit column "{column.name}" of type {column.type}',
                     detail=f"It has more than {leaf.type.precision} digits.",
@@ -141,9 +143,8 @@ def _refuse_wide_decimals(before: Array, after: Array, column: Column) -> None:
 
 def _unscaled(array: Array) -> Array:
     # The same bytes taken for a decimal without a fraction.
-    kind = pa.decimal128(38, 0)
-    whole = pa.Array.from_buffers(kind, len(array), [None, array.buffers()[1]], offset=array.offset)
-    return whole.cast(pa.decimal256(76, 0))
+    kind, at = pa.decimal128(38, 0), array.offset
+    return pa.Array.from_buffers(kind, len(array), array.buffers(), offset=at)
 
 
 def _leaves(array: Array) -> Iterator[Array]:

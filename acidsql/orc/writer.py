@@ -26,6 +26,7 @@ from acidsql.orc.footer import (
     KEY_INDEX,
     NANOSECONDS,
     STATS,
+    FileTail,
     append_metadata,
 )
 from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
@@ -88,7 +89,11 @@ class EventWriter:
         compression: str = "snappy",
         *,
         stripe_bytes: int | None = None,
+        after: RowId | None = None,
     ) -> None:
+        """``after`` is the row id below all that will be written: that of the last row of the file
+        to which this one will be appended.
+        """
         codec = CODECS.get(compression.lower())
         if codec is None:
             raise ConfigError(
@@ -97,9 +102,11 @@ class EventWriter:
             )
         self.path = path
         self.written: WrittenFile | None = None
+        self.tail: FileTail | None = None
+        """What the end of the finished file says."""
         self._columns = tuple(columns)
         self._schema = event_schema(columns)
-        self._track = KeyTrack()
+        self._track = KeyTrack(last=after)
         self._inserts = self._deletes = 0
         self._open: Any = None
         try:
@@ -159,6 +166,11 @@ class EventWriter:
         keys = [events.column(n).cast(self._schema.field(n).type) for n in KEY_COLUMNS]
         self._write([*keys, self._event_rows(events.column(ROW), operations, deletes)])
 
+    @property
+    def last(self) -> RowId | None:
+        """The row id of the last event written."""
+        return self._track.last
+
     def close(self) -> WrittenFile:
         """Finish the file and give its size and counts. If that fails the file is removed."""
         if self.written is not None:
@@ -166,7 +178,8 @@ class EventWriter:
         try:
             tail = self._open.finish()
             assert tail.rows == self._inserts + self._deletes == self._track.rows
-            append_metadata(self.path, tail, self._metadata([s.rows for s in tail.stripes]))
+            metadata = self._metadata([s.rows for s in tail.stripes])
+            self.tail = append_metadata(self.path, tail, metadata)
             size = os.path.getsize(self.path)
         except BaseException as error:
             self.discard()
@@ -220,14 +233,26 @@ class EventWriter:
             raise StorageError(fact, detail=str(error)) from error
 
     def _metadata(self, stripe_rows: Sequence[int]) -> Mapping[str, str]:
-        keys = {
-            KEY_INDEX: key_index(self._track, stripe_rows),
-            STATS: f"{self._inserts},0,{self._deletes}",
-            ACID_VERSION: ACID_FORMAT_VERSION,
-        }
-        if self._open.has_nanoseconds:
-            keys[NANOSECONDS] = "true"
-        return keys
+        return acid_metadata(
+            key_index(self._track, stripe_rows),
+            self._inserts,
+            self._deletes,
+            has_nanoseconds=self._open.has_nanoseconds,
+        )
+
+
+def acid_metadata(
+    keys: str, inserts: int, deletes: int, *, has_nanoseconds: bool
+) -> Mapping[str, str]:
+    """The user metadata of an ACID file: its key index, its counts, and what acidsql adds."""
+    metadata = {
+        KEY_INDEX: keys,
+        STATS: f"{inserts},0,{deletes}",
+        ACID_VERSION: ACID_FORMAT_VERSION,
+    }
+    if has_nanoseconds:
+        metadata[NANOSECONDS] = "true"
+    return metadata
 
 
 def _constant(value: int, count: int, dtype: type[np.int32] | type[np.int64]) -> Array:

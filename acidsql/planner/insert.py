@@ -9,13 +9,13 @@ from acidsql.planner.names import Names, find_column, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
-from acidsql.plans.insert import InsertPlan, LiteralRows, wrong_count
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, wrong_count
 from acidsql.plans.sql_text import SqlText
-from acidsql.statements.insert import Insert
+from acidsql.statements.insert import GivenSource, Insert
 
 
 def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
-    """The plan of an INSERT: literal rows where the text gives them all, else a query."""
+    """The plan of an INSERT: of rows that the caller gives, of literals, else of a query."""
     table = find_target(statement.target, names)
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
@@ -35,7 +35,8 @@ def _static_partition(
     named = {item.column.name.lower() for item in statement.partition}
     static = fixed_values(statement.partition, table, arguments)
     missing = [c.name for c in table.partition_columns if c.name not in named]
-    if named and missing:
+    # The columns of given rows are known by name, so they may fill the rest.
+    if named and missing and not isinstance(statement.source, GivenSource):
         raise AnalysisError(
             f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
             code=10125,
@@ -73,7 +74,9 @@ def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> 
 
 def _rows(
     statement: Insert, columns: tuple[Column, ...], names: Names, arguments: Arguments
-) -> LiteralRows | SqlText:
+) -> LiteralRows | GivenRows | SqlText:
+    if isinstance(statement.source, GivenSource):
+        return GivenRows(parameter=statement.source.parameter)
     for row in statement.rows or ():
         if len(row) != len(columns):
             place = row[0] if row else statement.target

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.model.sort_order import sort_order_text
 from acidsql.model.table import TableKind
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan
@@ -41,11 +42,19 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
         case LoadPlan():
             return _tree(f"load data into {plan.table}", _load_lines(plan))
         case CompactPlan():
-            return _tree(f"{plan.type} compaction of {plan.table}{_partition(plan)}", [])
+            head = f"{plan.type} compaction of {plan.table}{_partition(plan)}"
+            return _tree(head, _compact_lines(plan))
         case CheckPlan():
             return _tree(f"check {plan.table}{_partition(plan)}", [])
         case _:
             assert_never(plan)
+
+
+def _compact_lines(plan: CompactPlan) -> list[str]:
+    lines = [f"buckets: {plan.buckets}"] if plan.buckets is not None else []
+    if plan.order:
+        lines.append(sort_order_text(plan.order).lower().replace("order by", "order:"))
+    return [*lines, *(f"{key}: {value}" for key, value in plan.properties)]
 
 
 def _partition(plan: CompactPlan | CheckPlan) -> str:
@@ -72,6 +81,8 @@ def _scan(source: TableSource) -> str:
 def _insert_lines(plan: InsertPlan) -> list[str]:
     if isinstance(plan.rows, LiteralRows):
         rows = f"values: {len(plan.rows.rows)} rows, in this process"
+    elif isinstance(plan.rows, GivenRows):
+        rows = "rows: those that the caller gives, in this process"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
     written = _written(plan)

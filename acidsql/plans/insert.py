@@ -23,6 +23,16 @@ class LiteralRows(Node):
     rows: tuple[tuple[str | None, ...], ...]
 
 
+class GivenRows(Node):
+    """Rows that the caller gives beside the plan, as the value of a parameter.
+
+    The value is a `ports.engine.RowSource`. Its columns are ``InsertPlan.columns``, by name.
+    """
+
+    kind: Literal["given"] = "given"
+    parameter: str
+
+
 class InsertPlan(Node):
     """Write rows into a delta, or with ``overwrite`` into a base.
 
@@ -39,7 +49,7 @@ class InsertPlan(Node):
     table: TableName
     columns: tuple[str, ...]
     static_partition: tuple[tuple[str, str | None], ...] = ()
-    rows: LiteralRows | SqlText
+    rows: LiteralRows | GivenRows | SqlText
     overwrite: bool = False
     target: TableKind = TableKind.FULL_ACID
 

@@ -11,7 +11,7 @@ from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Table
+from acidsql.model.table import Column, Table
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
@@ -32,7 +32,7 @@ class TableSnapshot:
     """A table, its directories, and the write ids of it that a transaction sees.
 
     ``require_open`` asks the store, and raises unless the transaction is still open. While it is
-    open, the cleaner does not remove the files, and nobody else writes under the same ids. None if
+    open, the cleaner does not remove the files, and no other one writes under the same ids. None if
     the snapshot has no transaction.
     """
 
@@ -151,6 +151,28 @@ class Frame(Protocol):
         ...
 
 
+class RowSource(Protocol):
+    """Rows that a caller gives to an INSERT, beside its plan."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns, as the caller spells them. No two differ in case only."""
+        ...
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether the rows can be read only once."""
+        ...
+
+    def batches(self, columns: Mapping[str, Column]) -> Iterator[Any]:
+        """The rows as pyarrow.RecordBatch of bounded size, with the caller's names and types.
+
+        ``columns`` are those of the table that the rows fill, by their names in lower case: values
+        of Python are read by them. InvalidValueError for values that are of no one type.
+        """
+        ...
+
+
 class Engine(Protocol):
     """Carries plans out. When a verb returns, files are durable and have their final names."""
 
@@ -201,6 +223,21 @@ class Engine(Protocol):
         """
         ...
 
+    def rebalance(
+        self,
+        plan: CompactPlan,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        txn_id: TxnId,
+        write_id: WriteId,
+    ) -> None:
+        """Write all rows that a compactor's snapshot selects into a base of ``write_id``.
+
+        They get new row ids. Nobody may change rows meanwhile, and every write id below
+        ``write_id`` must have ended.
+        """
+        ...
+
     def discard(self, paths: Sequence[OwnPath]) -> None:
         """Remove the files of an aborted write. Never raises."""
         ...
@@ -216,12 +253,23 @@ class Engine(Protocol):
         """
         ...
 
+    def row_source(self, data: Any) -> RowSource:
+        """The rows of a caller's object of this process, to be inserted; nothing is read yet.
+
+        AnalysisError for an object that has none.
+        """
+        ...
+
     def frame_names(self) -> frozenset[str]:
         """The registered names, in lower case."""
         ...
 
     def has_view(self, name: str) -> bool:
         """Whether the engine itself has a temporary view of this name. May start Spark."""
+        ...
+
+    def beside(self, spark: Any) -> Engine:
+        """An engine over the same storage, with a Spark and registered names of its own."""
         ...
 
     def close(self) -> None:

@@ -89,6 +89,19 @@ class Storage(Protocol):
         """Create a file and its parents. The file is durable when the call returns."""
         ...
 
+    @property
+    def appends(self) -> bool:
+        """Whether `append` can add bytes to a file. Object stores only replace whole files."""
+        ...
+
+    def append(self, path: str, data: bytes, size: int) -> None:
+        """Add bytes to the end of a file that has ``size`` bytes. Durable when the call returns.
+
+        Readers may have the file open meanwhile: the bytes before stay as they are. StorageError
+        if the file has another size, MissingFileError if it is not there.
+        """
+        ...
+
     def rename(self, source: str, target: str) -> None:
         """Move a file or directory. Missing parents of the target are made.
 

@@ -22,7 +22,7 @@ def log_failure(name: str, error: BaseException) -> None:
 
 
 class Supervisor:
-    """Carries out work that nobody waits for: heartbeats, leases, services. Thread-safe.
+    """Carries out work that no caller waits for: heartbeats, leases, services. Thread-safe.
 
     An error of a round is reported once, with ``tell``, and counted; the caller goes on to the next
     round. Only KeyboardInterrupt and SystemExit are raised.

@@ -77,7 +77,7 @@ class InlineService:
 
     def _round(self) -> None:
         self._held("initiator", INITIATOR, self._rounds.initiate)
-        self._supervisor.attempt("worker", lambda: self._rounds.work(self._is_stopping), None)
+        self._supervisor.attempt("worker", lambda: self._rounds.work(until=self._is_stopping), None)
         if self._part.is_stopping:
             return
         self._held("cleaner", CLEANER, self._rounds.clean)

@@ -44,11 +44,11 @@ class Parts:
         timetable = Timetable(0, self._times.check_s)
         return self._single("initiator", self._rounds.initiate, timetable, INITIATOR, then)
 
-    def worker(self, then: Callable[[], object]) -> Part:
-        """Carries compactions out. There may be many at a time, so it has no mutex."""
+    def worker(self, pool: str | None, then: Callable[[], object]) -> Part:
+        """Carries compactions of a pool out. There may be many at a time, so it has no mutex."""
 
         def work() -> int:
-            return self._rounds.work(lambda: worker.is_stopping)
+            return self._rounds.work(pool, lambda: worker.is_stopping)
 
         worker = Part(
             "worker", work, Timetable(0, self._times.work_s), self._rounds.scope.supervisor,

@@ -33,6 +33,7 @@ class Service:
 
     Several services may work on one store, in one process or many. Initiator, cleaner and
     housekeeper run in the one that holds their mutex; each worker takes what no other has taken.
+    With ``pool`` the workers carry out the compactions of that pool, else those of no pool.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Service:
         times: ServiceTimes | None = None,
         *,
         workers: int = 1,
+        pool: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.listeners = Listeners()
@@ -50,7 +52,7 @@ class Service:
         times = times or ServiceTimes()
         parts = Parts(rounds.telling(self.listeners), heartbeats, times, clock)
         cleaner = parts.cleaner()
-        self._workers = [parts.worker(cleaner.hasten) for _ in range(workers)]
+        self._workers = [parts.worker(pool, cleaner.hasten) for _ in range(workers)]
         initiator = parts.initiator(self._wake_workers)
         self.parts: tuple[Part, ...] = (parts.housekeeper(), initiator, *self._workers, cleaner)
         self._started = False

@@ -78,6 +78,18 @@ def require_mapping(value: object, what: str) -> None:
             raise ConfigError(f'"{key}" of {what} must be a string, not {_kind(item)}')
 
 
+def require_mapping_of_names(value: object, what: str) -> None:
+    """ConfigError unless the value is a mapping from strings that differ not only in case."""
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{what} must be a dict, not {_kind(value)}")
+    seen: set[str] = set()
+    for key in value:
+        require_text(key, f"a key of {what}")
+        if key.lower() in seen:
+            raise ConfigError(f'{what} names "{key}" twice')
+        seen.add(key.lower())
+
+
 def _kind(value: object) -> str:
     """The kind of a value for a message. Calls none of the value's methods: they may be hostile."""
     return "None" if value is None else f"a value of type {type(value).__name__}"

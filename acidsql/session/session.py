@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
@@ -16,6 +16,7 @@ from acidsql.background.scope import BackgroundScope
 from acidsql.background.vacuum import run_vacuum
 from acidsql.check.table import run_check
 from acidsql.definitions import define
+from acidsql.definitions.abort_compactions import abort_compactions
 from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
@@ -28,6 +29,7 @@ from acidsql.execution.query import run_query
 from acidsql.execution.reading import Reading
 from acidsql.execution.result import Result
 from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
+from acidsql.execution.stream_scope import StreamScope
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.write import run_write
 from acidsql.grammar.parse import parse
@@ -45,11 +47,13 @@ from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.background_work import BackgroundWork
 from acidsql.session.explain import explain
+from acidsql.session.insert import insert_of_rows
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
 from acidsql.statements import (
+    AbortCompactions,
     AbortTransactions,
     Check,
     Compact,
@@ -101,11 +105,14 @@ class Session(BackgroundWork):
         times: ServiceTimes | None = None,
         inline: bool = False,
         sleep: Callable[[float], None] = time.sleep,
+        borrows_store: bool = False,
     ) -> None:
         """``progress`` receives the phases of the engine's work.
 
         With ``inline`` the session compacts and cleans up in the background, after its commits.
+        ``borrows_store`` says that the store belongs to another session, which closes it.
         """
+        self._thresholds, self._borrows_store = thresholds, borrows_store
         self._sleep = sleep
         self._store = store
         self._engine = engine
@@ -127,12 +134,11 @@ class Session(BackgroundWork):
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         # Nobody watches what is done in the background, so it has no progress.
         quiet = TxnOpener(store, user, host, policy, heartbeats)
-        self._rounds = Rounds(
-            BackgroundScope(store, store, storage, quiet, self._supervisor),
+        rounds = Rounds(
+            BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep),
             engine, Initiator(thresholds, host), host, self._leases.settle,
         )  # fmt: skip
-        self._heartbeats, self._times = heartbeats, times or ServiceTimes()
-        self._inline = InlineService(self._rounds, heartbeats, self._times) if inline else None
+        super().__init__(rounds, heartbeats, times, inline=inline)
         self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
@@ -172,6 +178,51 @@ class Session(BackgroundWork):
         if result.write_ids and result.kind != "rollback" and not self.in_transaction:
             self._has_committed()
         result.statement, result.line, result.column = sql, line, column
+        result.elapsed_s = time.perf_counter() - started_s
+        return result
+
+    def insert(
+        self,
+        table: str,
+        data: Any,
+        *,
+        partition: Mapping[str, Any] | None = None,
+        overwrite: bool = False,
+        retries: int = 0,
+    ) -> Result:
+        """Insert rows of this process into a table, as one INSERT. Spark is not needed.
+
+        ``data`` is a frame of pandas or polars, an Arrow table, record batch, reader or other
+        object that gives an Arrow stream, a list of dicts, or a dict of columns. Its columns are
+        those of the table by name, in any case. A column of the table that it lacks becomes NULL,
+        one that the table lacks is an error. ``partition`` gives partition columns one value for
+        all rows. A reader is read batch by batch, so it may have more rows than memory.
+
+        ``overwrite`` replaces rows as INSERT OVERWRITE does. ``retries`` is that of `execute`; a
+        reader can be read once only, so there it must be 0.
+
+        Values are converted as INSERT converts them, but where that would lose something: a value
+        that does not fit its column is an InvalidValueError that names column and row, and nothing
+        is written. Raises AcidSqlError.
+        """
+        self._check_open()
+        require_text(table, "the name of a table")
+        require_count(retries, "retries")
+        started_s = time.perf_counter()
+        source = self._engine.row_source(data)
+        if retries and source.is_stream:
+            raise ConfigError(
+                "a stream of rows cannot be inserted again after a conflict",
+                detail="It can be read once only.",
+                hint="Leave out retries, or pass a table.",
+            )
+        name = TableName.parse(table, self._names.database)
+        statement, arguments = insert_of_rows(name, source, partition or {}, overwrite=overwrite)
+        try:
+            result = self._run_with_retries(statement, arguments, retries)
+        except SqlError as error:
+            error.line = error.column = None  # there is no text
+            raise
         result.elapsed_s = time.perf_counter() - started_s
         return result
 
@@ -275,9 +326,33 @@ class Session(BackgroundWork):
         require_text(name, "the name of a frame")
         self._engine.register(name, frame)
 
+    def beside(self, spark: Any = None) -> Session:
+        """A session on the same store, with a transaction and registered names of its own.
+
+        It is for work beside that of this session, for example in a callback of Spark: statements
+        there do not meet a transaction that is open here. ``spark`` is the SparkSession that it
+        uses. Close it before this session, which keeps the store.
+        """
+        self._check_open()
+        session = Session(
+            store=self._store, engine=self._engine.beside(spark), storage=self._storage,
+            policy=self._policy, warehouse=self._warehouse, user=self._user, host=self._host,
+            heartbeats=self._heartbeats, reflection=self._reflection, bounds=self._bounds,
+            thresholds=self._thresholds, sleep=self._sleep, borrows_store=True,
+        )  # fmt: skip
+        session._names.database = self._names.database
+        return session
+
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
         """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
+
+    def stream_scope(self) -> StreamScope:
+        """What `acidsql.streaming` needs to write beside this session. Not for other callers."""
+        self._check_open()
+        return StreamScope(
+            self._scope({}), self._policy, self._heartbeats, self._host, self._names.database
+        )
 
     def close(self) -> None:
         """Release every snapshot, the engine and the store. Idempotent.
@@ -294,7 +369,8 @@ class Session(BackgroundWork):
             self._leases.close()
         finally:
             self._engine.close()
-            self._store.close()
+            if not self._borrows_store:
+                self._store.close()
 
     def __enter__(self) -> Session:
         return self
@@ -345,21 +421,35 @@ class Session(BackgroundWork):
                 )
             case Explain():
                 return explain(statement, self._scope(arguments), self._policy)
-            case Compact():
-                return compact(statement, self._scope(arguments), self._host, self.run_worker)
             case Check():
                 return run_check(statement, block, self._open_txn, self._scope(arguments))
-            case Vacuum():
-                return run_vacuum(statement, self._scope(arguments), self._rounds)
+            case Compact() | Vacuum() | AbortTransactions() | AbortCompactions():
+                return self._maintain(statement, arguments)
             case Use():
                 self._names.database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
-            case AbortTransactions():
-                return abort_transactions(statement, self._store)
             case _ if isinstance(statement, Show):
                 return show(statement, self._scope(arguments))
             case _:
                 return self._define(statement, self._scope(arguments))
+
+    def _maintain(
+        self,
+        statement: Compact | Vacuum | AbortTransactions | AbortCompactions,
+        arguments: dict[str, Any],
+    ) -> Result:
+        match statement:
+            case Compact():
+                return compact(
+                    statement, self._scope(arguments), self._host, self.run_worker,
+                    self._thresholds,
+                )  # fmt: skip
+            case Vacuum():
+                return run_vacuum(statement, self._scope(arguments), self._rounds)
+            case AbortTransactions():
+                return abort_transactions(statement, self._store)
+            case AbortCompactions():
+                return abort_compactions(statement, self._store)
 
     def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
         if isinstance(statement, CreateTableAs):
@@ -389,7 +479,7 @@ class Session(BackgroundWork):
 def _close_later(
     transactions: TransactionControl, leases: Leases, inline: InlineService | None
 ) -> None:
-    """Give the closing of a session that nobody closed to the thread of its leases."""
+    """Have the thread of its leases close a session that Python has collected."""
     if inline is not None:
         inline.stop()
     leases.soon(transactions.close)

@@ -23,6 +23,7 @@ from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.ports.engine import Engine
 from acidsql.ports.store import Store
 from acidsql.statements import (
+    AbortCompactions,
     AbortTransactions,
     Begin,
     Check,
@@ -42,7 +43,15 @@ from acidsql.txn.entities import TxnType
 from acidsql.txn.transaction import OpenTxn
 
 _ALLOWED = (
-    WriteStatement | Query | Explain | Check | Show | Use | AbortTransactions | TransactionStatement
+    WriteStatement
+    | Query
+    | Explain
+    | Check
+    | Show
+    | Use
+    | AbortTransactions
+    | AbortCompactions
+    | TransactionStatement
 )
 
 

@@ -11,7 +11,7 @@ from acidsql.statements.alter_table import (
     UnsetProperties,
 )
 from acidsql.statements.check import Check
-from acidsql.statements.compact import Compact
+from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.create_table import (
     CreateTable,
     CreateTableAs,
@@ -75,10 +75,12 @@ OtherStatement = (
     | Use
     | Show
     | AbortTransactions
+    | AbortCompactions
 )
 Statement = TransactionStatement | OtherStatement
 
 __all__ = [
+    "AbortCompactions",
     "AbortTransactions",
     "AddColumns",
     "AddPartitions",

@@ -93,6 +93,12 @@ class Fragment:
     table in Spark belongs to no database.
     """
 
+    @classmethod
+    def of_parameter(cls, name: str) -> Fragment:
+        """An expression that is nothing but a parameter, for a value that no text has."""
+        tree = exp.Placeholder(this=name)
+        return cls("?", tree, 1, 1, parameters=(Parameter(name, 0, 1),))
+
     def fill(
         self,
         table: Callable[[int, TableRef], str],

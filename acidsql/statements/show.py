@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.model.ids import CompactionId
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.insert import PartitionValue
 
@@ -38,8 +39,30 @@ class ShowCreateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownOrder:
+    """``column`` [ASC | DESC]: a column of what SHOW prints."""
+
+    column: Identifier
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ShowCompactions:
-    """SHOW COMPACTIONS."""
+    """SHOW COMPACTIONS [COMPACTIONID = n], or with the other filters.
+
+    These are DATABASE ``database`` or ``target`` [PARTITION (…)], POOL, TYPE, STATUS, ORDER BY and
+    LIMIT. ``type`` and ``status`` are Hive's words in lower case.
+    """
+
+    compaction_id: CompactionId | None = None
+    database: Identifier | None = None
+    target: TableRef | None = None
+    partition: tuple[PartitionValue, ...] = ()
+    pool: str | None = None
+    type: str | None = None
+    status: str | None = None
+    order: tuple[ShownOrder, ...] = ()
+    limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,9 @@ class TxnType(IntEnum):
     DEFAULT = 0
     READ_ONLY = 2
     COMPACTION = 3
+    """Of a compaction that changes no row id. It never loses a write conflict."""
+    REBALANCE_COMPACTION = 6
+    """Of a compaction that gives new row ids. For others it is an update of all rows."""
 
 
 class LockType(Enum):
@@ -196,7 +199,7 @@ class CompactionType(Enum):
     MAJOR = "a"
     MINOR = "i"
     REBALANCE = "r"
-    """Only in a Hive Metastore. Hive spreads the rows over another number of files."""
+    """All rows are spread over files of equal size, and get new row ids."""
 
 
 class CompactionState(Enum):
@@ -211,7 +214,7 @@ class CompactionState(Enum):
     DID_NOT_INITIATE = "a"
     """Only in a Hive Metastore: its initiator failed."""
     ABORTED = "x"
-    """Only in a Hive Metastore: ABORT COMPACTIONS has ended it."""
+    """ABORT COMPACTIONS has ended it before a worker took it."""
 
     @property
     def word(self) -> str:
@@ -224,6 +227,14 @@ UNFINISHED = (CompactionState.INITIATED, CompactionState.WORKING)
 
 COMPACTED = (CompactionState.READY_FOR_CLEANING, CompactionState.SUCCEEDED)
 """The states in which the work is done and committed."""
+
+ENDED = (
+    CompactionState.SUCCEEDED,
+    CompactionState.FAILED,
+    CompactionState.REFUSED,
+    CompactionState.ABORTED,
+)
+"""The states of entries in the history of acidsql's own stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +259,34 @@ class ChangedPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class CompactionOptions:
+    """What a request says beyond the place and the type.
+
+    ``pool`` names the workers that may take it first; None is the default pool. ``buckets`` and
+    ``order_by`` are for a rebalance: the number of files, and an ORDER BY as `parse_sort_order`
+    reads it. ``properties`` override those of the table for this compaction.
+    """
+
+    pool: str | None = None
+    buckets: int | None = None
+    order_by: str | None = None
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+NO_OPTIONS = CompactionOptions()
+"""Of a request that says nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class AbortedCompaction:
+    """What ABORT COMPACTIONS has done to one entry: Hive's status and message."""
+
+    compaction_id: CompactionId
+    status: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """One row of COMPACTION_QUEUE or COMPLETED_COMPACTIONS. Times are ms by the store's clock."""
 
@@ -268,7 +307,7 @@ class Compaction:
     highest_write_id: WriteId | None = None
     initiator: str | None = None
     initiator_host: str | None = None
-    properties: Mapping[str, str] = field(default_factory=dict)
+    options: CompactionOptions = NO_OPTIONS
 
     @property
     def partition_name(self) -> PartitionName | None:

@@ -162,7 +162,7 @@ class Heartbeats:
 
     def _take(self) -> Heartbeat:
         _, _, heartbeat = heapq.heappop(self._due)
-        # This beat may take long, and the next one may be due before it ends.
+        # This beat may take long, and the next heartbeat may be due before this one ends.
         self._have_next_awaited()
         return heartbeat
 

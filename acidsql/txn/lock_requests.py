@@ -112,7 +112,7 @@ class LockRequests:
             raise LockTimeoutError(
                 f"lockid:{response.lock_id} was not granted in time",
                 detail=f"It waits for {response.blocked_by}." if response.blocked_by else None,
-                hint="SHOW LOCKS tells who holds what.",
+                hint="SHOW LOCKS tells which transaction holds which lock.",
                 code=10307,
             )
         return True
@@ -148,7 +148,7 @@ class LockRequests:
         try:
             return self._manager.check_lock(response.lock_id)
         except NoSuchLockError:
-            # The locks went with the transaction. Then the heartbeat raises why it has ended.
+            # The transaction has ended, and its locks with it. The heartbeat raises the reason.
             self._manager.heartbeat(self._txn_id)
             raise
 

@@ -17,8 +17,11 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
+    NO_OPTIONS,
+    AbortedCompaction,
     ChangedPlace,
     Compaction,
+    CompactionOptions,
     CompactionType,
     Lock,
     LockComponent,
@@ -161,6 +164,14 @@ class TxnManager(Protocol):
         """The transaction's write id in a table, allocated at first use. Idempotent."""
         ...
 
+    def allocate_write_ids(self, txn_ids: Sequence[TxnId], table: TableName) -> list[WriteId]:
+        """The write id of each of these transactions in a table, in their order. Idempotent.
+
+        Those that are new are given out in one step. So if none of the transactions has one yet,
+        the ids are consecutive: no other transaction's id lies between them.
+        """
+        ...
+
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
         """Never give out a write id up to ``highest``: directories of the table have them already.
 
@@ -258,10 +269,12 @@ class TxnManager(Protocol):
         type: CompactionType,
         initiator: str = "manual",
         host: str = "",
+        options: CompactionOptions = NO_OPTIONS,
     ) -> CompactionId:
         """Put a compaction into the queue. Not retryable: a repetition is refused.
 
         CompactionRefusedError if one of the same table or partition is initiated or working.
+        UnsupportedStatementError if a Hive Metastore does not know the type or the options.
         """
         ...
 
@@ -274,8 +287,20 @@ class TxnManager(Protocol):
         """
         ...
 
-    def next_compaction(self, worker_id: str) -> Compaction | None:
-        """The oldest initiated entry, which is working from now on, or None. Safe to retry."""
+    def next_compaction(self, worker_id: str, pool: str | None = None) -> Compaction | None:
+        """The oldest initiated entry, which is working from now on, or None. Safe to retry.
+
+        With ``pool`` it is one of that pool. Without, it is one of no pool, or one that has waited
+        longer than hive.compactor.worker.pool.timeout for a worker of its pool.
+        """
+        ...
+
+    def abort_compactions(self, compaction_ids: Sequence[CompactionId]) -> list[AbortedCompaction]:
+        """End initiated entries, and say for each id what became of it, in the order of the ids.
+
+        An entry that a worker has taken, or that has ended, stays as it is. Idempotent, but a
+        repetition says that the entries are aborted already.
+        """
         ...
 
     def compaction_started(

@@ -271,7 +271,8 @@ class OpenTxn:
         except CommitStateUnknownError as error:
             if not isinstance(error.__cause__, StoreNotWritableError):
                 raise
-            # What it read is right. Its locks go when it has timed out.
+            # The rows that the transaction read are right. The store releases its locks when it
+            # times out.
             reason = error_line(error.__cause__)
             _log.warning("not closed: %s", reason, extra={"txn_id": self.txn_id})
 

@@ -34,6 +34,9 @@ class TxnPolicy:
     ``kept_succeeded``, ``kept_failed`` and ``kept_attempted``
     (hive.compactor.history.retention.succeeded, .failed and .attempted) say how many compactions of
     each place the history keeps at least.
+
+    ``pool_timeout_s`` is hive.compactor.worker.pool.timeout: after that time, a compaction of any
+    pool may also be taken by workers without a pool.
     """
 
     timeout_s: float = 300.0
@@ -49,6 +52,7 @@ class TxnPolicy:
     delayed_cleanup: bool = False
     retention_s: float = 300.0
     worker_timeout_s: float = 86_400.0
+    pool_timeout_s: float = 12 * 3600.0
     compaction_attempts: int = 3
     kept_succeeded: int = 3
     kept_failed: int = 3
@@ -57,7 +61,9 @@ class TxnPolicy:
     def __post_init__(self) -> None:
         counts = (self.max_open_txns, self.max_open_batch)
         kept = (self.kept_succeeded, self.kept_failed, self.kept_attempted)
-        least = min(self.lock_retries, self.count_interval_s, self.retention_s, *kept)
+        least = min(
+            self.lock_retries, self.count_interval_s, self.retention_s, self.pool_timeout_s, *kept
+        )
         if min(self.timeout_s, self.worker_timeout_s) <= 0 or min(counts) < 1 or least < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
 
@@ -70,6 +76,11 @@ class TxnPolicy:
     def timeout_ms(self) -> int:
         """``timeout_s`` in milliseconds, the unit of the stores."""
         return round(self.timeout_s * 1000)
+
+    @property
+    def pool_timeout_ms(self) -> int:
+        """``pool_timeout_s`` in milliseconds."""
+        return round(self.pool_timeout_s * 1000)
 
     @property
     def cleanup_delay_ms(self) -> int:

@@ -17,6 +17,7 @@ from acidsql.model.ids import CompactionId, LockId, TxnId
 from acidsql.model.names import TableName
 from acidsql.txn.components import WRITES
 from acidsql.txn.entities import (
+    AbortedCompaction,
     Compaction,
     CompactionState,
     LockComponent,
@@ -123,6 +124,25 @@ def no_such_compaction(compaction_id: CompactionId) -> TxnError:
     return TxnError(f"No such compaction: {compaction_id}")
 
 
+ABORTED_BY_REQUEST = "Compaction Aborted by Abort Comapction request."
+"""Hive's error message of an aborted entry, with Hive's spelling."""
+
+
+def aborted_compaction(
+    compaction_id: CompactionId, found: CompactionState | None
+) -> AbortedCompaction:
+    """What becomes of an entry that was found in this state; None if there is none.
+
+    The words are those of Hive's AbortCompactionFunction.
+    """
+    if found is None:
+        return AbortedCompaction(compaction_id, "Error", "No Such Compaction Id Available")
+    if found is CompactionState.INITIATED:
+        return AbortedCompaction(compaction_id, "Success", "Successfully aborted compaction")
+    reason = f"Error while aborting compaction as compaction is in state-{found.word}"
+    return AbortedCompaction(compaction_id, "Error", reason)
+
+
 def workers_are_gone(attempts: int) -> str:
     """Why a compaction has failed that was begun several times."""
     return f"It was begun {attempts} times, and each time its worker was gone before the end"
@@ -152,10 +172,11 @@ def recorded_txn(entry: Compaction) -> TxnId:
 def require_worker(entry: Compaction, txn: Txn) -> None:
     """Raise unless the transaction may work on the entry.
 
-    It must be a compaction transaction: these never lose a write conflict. A worker that seemed
-    dead may come back after another worker has taken its entry.
+    A rebalance gives new row ids, so its transaction can lose a write conflict, as that of an
+    update. The others never lose one. A worker that seemed dead may come back after another worker
+    has taken its entry.
     """
-    if txn.type is not TxnType.COMPACTION:
+    if txn.type not in (TxnType.COMPACTION, TxnType.REBALANCE_COMPACTION):
         raise TxnError(f"txnid:{txn.txn_id} is not a compaction transaction")
     if entry.txn_id not in (None, txn.txn_id):
         raise TxnError(f"Compaction {entry.compaction_id} belongs to txnid:{entry.txn_id}")

@@ -30,7 +30,10 @@ def test_what_is_broken_is_there(rule: BrokenRule) -> None:
 @pytest.mark.parametrize("rule", RULES, ids=name)
 def test_the_document_names_it(rule: BrokenRule) -> None:
     file, _, test = rule.caught_by.partition("::")
-    entry = f"- **{rule.rule}** {rule.broken}: `{rule.file}`. Caught by `{file}`, `{test}`."
+    entry = (
+        f"- **{rule.rule}** The broken version {rule.broken}. "
+        f"File: `{rule.file}`. Test: `{file}`, `{test}`."
+    )
     assert entry in " ".join(DOCUMENT.read_text().split())
 
 

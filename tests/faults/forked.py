@@ -1,7 +1,8 @@
 """A process that forks while a session of it is in the middle of things; `test_forks.py` runs it.
 
-The child does with its copies what a library or a careless program may do, and ends in the way that
-is asked for. Then the parent goes on. What either saw is printed as JSON.
+Its arguments are the store, the warehouse, and the ways in which children are to end: it forks once
+for each. The child does with its copies what a library or a careless program may do, and ends. Then
+the parent goes on. What either saw is printed as JSON.
 """
 
 from __future__ import annotations
@@ -110,8 +111,10 @@ def main(url: str, warehouse: str, how: str) -> None:
     seen["check"] = session.execute("CHECK TABLE t").fetchall()
     seen["failures"] = dict(session.failures)
     tell(seen)
+    session.execute("DROP TABLE t")
     session.close()
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for each in sys.argv[3:]:
+        main(*sys.argv[1:3], each)

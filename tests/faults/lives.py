@@ -23,11 +23,12 @@ from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
 
 STORE_VERBS = (
-    "open_txn", "open_locked", "allocate_write_id", "lock", "add_dynamic_partitions", "commit_txn",
-    "abort_txn", "compact", "next_compaction", "compaction_started", "mark_compacted",
-    "mark_refused", "mark_failed", "mark_cleaned", "time_out_txns", "trim",
+    "open_txn", "open_txns", "open_locked", "allocate_write_id", "allocate_write_ids", "lock",
+    "add_dynamic_partitions", "commit_txn", "abort_txn", "abort_txns", "compact",
+    "next_compaction", "compaction_started", "mark_compacted", "mark_refused", "mark_failed",
+    "mark_cleaned", "time_out_txns", "trim",
 )  # fmt: skip
-STORAGE_VERBS = ("make_directory", "put_file", "write_file", "rename", "remove")
+STORAGE_VERBS = ("make_directory", "put_file", "write_file", "append", "rename", "remove")
 INSIDE = ", inside"
 POLICY = TxnPolicy(timeout_s=100, lock_retries=0)
 
@@ -145,6 +146,10 @@ def major(session: Session) -> None:
     session.execute("ALTER TABLE p PARTITION (d = 1) COMPACT 'major' AND WAIT")
 
 
+def rebalance(session: Session) -> None:
+    session.execute("ALTER TABLE t COMPACT 'rebalance' CLUSTERED INTO 2 BUCKETS AND WAIT")
+
+
 def clean(session: Session) -> None:
     assert session.run_cleaner() == 1
 
@@ -183,6 +188,7 @@ LIVES = {
     "own rows": Life(own_rows),
     "minor": Life(work, minor),
     "major": Life(major),
+    "rebalance": Life(rebalance),
     "cleaner": Life(clean, major),
     "VACUUM": Life(vacuum, replaced),
 }

@@ -20,7 +20,8 @@ from hypothesis import HealthCheck, example, given, settings
 from acidsql.errors import AcidSqlError, CorruptFileError
 from acidsql.model.ids import WriteId
 from acidsql.model.snapshot import ValidWriteIdList
-from acidsql.orc.merge import MergeInput, MergeOutput, merge_major
+from acidsql.orc.merge import merge_major
+from acidsql.orc.merge_rows import MergeInput, MergeOutput
 from acidsql.orc.reader import read_events, read_row_ids
 from acidsql.orc.writer import EventWriter
 from tests.checks import problems

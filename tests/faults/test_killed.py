@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,35 +21,35 @@ from acidsql.model.problem import ProblemKind
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
+from tests.jvm import SPARK_CONF
+from tests.processes import PROCESSES
 
 POLICY = TxnPolicy(timeout_s=100, lock_retries=0)
 ROWS = [(1, "a"), (2, "b")]
-KILLED = """
-import os, signal, sys
-from acidsql.backends.sqlite.store import SqliteStore
-from acidsql.engines.spark.runner import SparkEngine
-from acidsql.backends.filesystems import LocalStorage
-from acidsql.session.session import Session
-from acidsql.txn.policy import TxnPolicy
 
-warehouse, verb, sql = sys.argv[1:]
 
-def mortal(kind):
-    def __getattribute__(self, name):
-        if name == verb:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return kind.__getattribute__(self, name)
-    return type("Mortal", (kind,), {"__getattribute__": __getattribute__})
+def run_and_die(warehouse: str, verb: str, sql: str) -> None:
+    """What a process does that is killed when it first calls the verb."""
 
-policy = TxnPolicy(timeout_s=100, lock_retries=0)
-storage = mortal(LocalStorage)()
-store = mortal(SqliteStore)(f"{warehouse}/.acidsql.db", policy=policy, clock_ms=lambda: 1_000_000)
-session = Session(
-    store=store, engine=SparkEngine(storage, None, {}), storage=storage, policy=policy,
-    warehouse=warehouse, user="u", host="h",
-)
-session.execute(sql)
-"""
+    def mortal(kind: type) -> Any:
+        def look_up(self: object, name: str) -> Any:
+            if name == verb:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return kind.__getattribute__(self, name)
+
+        return type("Mortal", (kind,), {"__getattribute__": look_up})
+
+    storage = mortal(LocalStorage)()
+    path = f"{warehouse}/.acidsql.db"
+    store = mortal(SqliteStore)(path, policy=POLICY, clock_ms=lambda: 1_000_000)
+    session_over(store, storage, warehouse).execute(sql)
+
+
+def session_over(store: Any, storage: LocalStorage, warehouse: str) -> Session:
+    return Session(
+        store=store, engine=SparkEngine(storage, None, SPARK_CONF), storage=storage, policy=POLICY,
+        warehouse=warehouse, user="u", host="h",
+    )  # fmt: skip
 
 
 class Warehouse:
@@ -65,16 +64,7 @@ class Warehouse:
             policy=POLICY,
             clock_ms=lambda: self.now_ms,
         )
-        storage = LocalStorage()
-        self.session = Session(
-            store=self.store,
-            engine=SparkEngine(storage, None, {}),
-            storage=storage,
-            policy=POLICY,
-            warehouse=str(directory),
-            user="u",
-            host="h",
-        )
+        self.session = session_over(self.store, LocalStorage(), str(directory))
         self.session.execute(
             "CREATE TABLE t (k int, v string) TBLPROPERTIES ('transactional' = 'true')"
         )
@@ -83,9 +73,10 @@ class Warehouse:
 
     def kill_at(self, verb: str, sql: str) -> None:
         """Run the statement in a process that is killed when it first calls the verb."""
-        command = [sys.executable, "-c", KILLED, str(self.directory), verb, sql]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == -signal.SIGKILL, done.stderr
+        process = PROCESSES.Process(target=run_and_die, args=(str(self.directory), verb, sql))
+        process.start()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
 
     def rows(self) -> list[tuple[Any, ...]]:
         left_behind = frozenset({ProblemKind.LEFT_BEHIND})

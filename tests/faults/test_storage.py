@@ -22,6 +22,7 @@ from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import AcidSqlError, MissingFileError, StorageError
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
+from tests.python_engine import PythonEngine
 
 CREATE = "CREATE TABLE t (k int, v string) TBLPROPERTIES ('transactional' = 'true')"
 NOBODY = 65534
@@ -58,13 +59,15 @@ class FullStorage(LocalStorage):
 
 
 @contextlib.contextmanager
-def session_over(storage: LocalStorage, warehouse: Path, spark: Any = None) -> Iterator[Session]:
+def session_over(
+    storage: LocalStorage, warehouse: Path, engine: SparkEngine | None = None
+) -> Iterator[Session]:
     warehouse.mkdir(exist_ok=True)
     policy = TxnPolicy()
     store = SqliteStore(str(warehouse / ".acidsql.db"), warehouse=str(warehouse), policy=policy)
     with Session(
-        store=store, engine=SparkEngine(storage, spark, {}), storage=storage, policy=policy,
-        warehouse=str(warehouse), user="u", host="h",
+        store=store, engine=engine or SparkEngine(storage, None, {}), storage=storage,
+        policy=policy, warehouse=str(warehouse), user="u", host="h",
     ) as session:  # fmt: skip
         yield session
 
@@ -138,9 +141,19 @@ def test_a_compaction_on_a_disk_that_is_full_at_any_write(tmp_path: Path, kind: 
         assert session.execute("CHECK TABLE t").fetchall() == []
 
 
-def test_an_update_on_a_disk_that_is_full_at_any_write(tmp_path: Path, spark: Any) -> None:
+@pytest.mark.parametrize("rows_from", ["python", pytest.param("spark", marks=pytest.mark.thorough)])
+def test_an_update_on_a_disk_that_is_full_at_any_write(
+    tmp_path: Path, rows_from: str, request: pytest.FixtureRequest
+) -> None:
+    """The rows are computed in either way. Then the same code writes them."""
     storage = FullStorage()
-    with session_over(storage, tmp_path / "w", spark) as session:
+    engine: SparkEngine
+    if rows_from == "spark":
+        engine = SparkEngine(storage, request.getfixturevalue("spark"), {})
+    else:
+        engine = PythonEngine(storage, None, {})
+        engine.key, engine.change = 2, lambda _: "c"
+    with session_over(storage, tmp_path / "w", engine) as session:
         session.execute(CREATE)
         session.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
         failed = fail_at_every_write(

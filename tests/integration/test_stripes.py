@@ -76,3 +76,46 @@ def test_a_delete_file_of_many_stripes(session: Session, table: Path) -> None:
     assert_rows(session, expected)
     session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
     assert_rows(session, expected)
+
+
+def test_stripes_that_compactions_have_copied(session: Session, warehouse: Path) -> None:
+    """Spark reads copied stripes beside rewritten ones, and skips by their statistics."""
+    properties = "'transactional' = 'true', 'orc.compress' = 'none'"
+    session.execute(f"CREATE TABLE t (id int, v string) TBLPROPERTIES ({properties})")
+    text = "repeat(sha2(CAST(id AS string), 256), 10)"
+    for part in range(3):
+        session.execute(
+            f"INSERT INTO t SELECT CAST(id AS int), {text} FROM range({part * ROWS},"
+            f" {part * ROWS + ROWS}, 1, 1)"
+        )
+    session.execute(f"DELETE FROM t WHERE id IN ({ROWS}, {2 * ROWS - 1})")
+    before = [data for part in (1, 2, 3) for data in copies(warehouse, f"delta_000000{part}*")]
+    session.execute("ALTER TABLE t COMPACT 'minor' AND WAIT")
+    session.run_cleaner()
+    assert copies(warehouse, "delta_0000001_0000004*") == before
+    assert_hashes(session, text)
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    session.run_cleaner()
+    after = copies(warehouse, "base_*")
+    assert [data in after for data in before] == [True, False, True]
+    assert_hashes(session, text)
+
+
+def copies(warehouse: Path, pattern: str) -> list[bytes]:
+    """The bytes of each stripe of the one file that matches."""
+    [path] = (warehouse / "t").glob(f"{pattern}/bucket_00000")
+    data = path.read_bytes()
+    return [data[s.offset : s.offset + s.length] for s in read_tail(str(path)).stripes]
+
+
+def assert_hashes(session: Session, text: str) -> None:
+    whole = f"SELECT count(*), sum(id), count_if(v = {text}), sum(row__id.rowid) FROM t"
+    total = 3 * ROWS
+    gone = 3 * ROWS - 1
+    assert session.execute(whole).fetchall() == [
+        (total - 2, sum(range(total)) - gone, total - 2, 3 * sum(range(ROWS)) - (ROWS - 1))
+    ]
+    for row in (0, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS - 2, 2 * ROWS - 1, 2 * ROWS, total - 1):
+        found = session.execute(f"SELECT id, v = {text} FROM t WHERE id = {row}").fetchall()
+        assert found == ([] if row in (ROWS, 2 * ROWS - 1) else [(row, True)])
+    assert session.execute("CHECK TABLE t").fetchall() == []

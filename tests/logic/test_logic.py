@@ -113,6 +113,8 @@ class Runner:
         match words:
             case ["clean", *_]:
                 return f"clean {self.session.run_cleaner()}", ()
+            case ["worker", _, pool]:
+                return f"worker {self.session.run_worker(pool)} {pool}", ()
             case ["worker", *_]:
                 return f"worker {self.session.run_worker()}", ()
             case ["copy", source, target]:

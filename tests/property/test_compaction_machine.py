@@ -1,4 +1,7 @@
-"""Compaction against a model of events: what is read, and under which row ids, stays the same."""
+"""Compaction against a model of events: what is read, and under which row ids, stays the same.
+
+A rebalance gives new row ids, which the model computes from the order of the old ones.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ values = st.lists(st.one_of(st.none(), st.integers(0, 30)), min_size=1, max_size
 
 
 class CompactionMachine(RuleBasedStateMachine):
-    """Random writes, aborted ones among them, and both kinds of compaction."""
+    """Random writes, aborted ones among them, and every kind of compaction."""
 
     make: Callable[[], Table]
 
@@ -44,6 +47,11 @@ class CompactionMachine(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(["minor", "major"]))
     def compact(self, kind: Kind) -> None:
         self.model.compact(kind)
+
+    @precondition(lambda self: self.model.of.bucketing is None)
+    @rule(buckets=st.one_of(st.none(), st.integers(1, 5)))
+    def rebalance(self, buckets: int | None) -> None:
+        self.model.rebalance(buckets)
 
     @rule()
     def clean(self) -> None:

@@ -327,7 +327,7 @@ class DmlMachine(RuleBasedStateMachine):
         """One that another column may have had, so that names in files mislead."""
         return next(name for name in ("x", "y", "z") if name not in self.added)
 
-    @rule(kind=st.sampled_from(["minor", "major"]), data=st.data())
+    @rule(kind=st.sampled_from(["minor", "major", "rebalance"]), data=st.data())
     def compact(self, kind: str, data: st.DataObject) -> None:
         before = self.row_ids()
         places = [""]
@@ -337,8 +337,15 @@ class DmlMachine(RuleBasedStateMachine):
                 return
             value = data.draw(st.sampled_from([p.name.values[0] for p in names]))
             places = [f"PARTITION (p = {'NULL' if value is None else repr(value)}) "]
-        self.session.execute(f"ALTER TABLE t {places[0]}COMPACT '{kind}' AND WAIT")
-        assert self.row_ids() == before
+        order = ""
+        if kind == "rebalance":
+            order = data.draw(st.sampled_from(["", "ORDER BY k DESC", "ORDER BY s, v"]))
+            kind += f"' CLUSTERED INTO {data.draw(st.integers(1, 3))} BUCKETS"
+        else:
+            kind += "'"
+        self.session.execute(f"ALTER TABLE t {places[0]}COMPACT '{kind} AND WAIT {order}")
+        is_new = kind.startswith("rebalance") and KINDS[self.kind][1].count("CLUSTERED") == 0
+        assert is_new or self.row_ids() == before
 
     @rule()
     def clean(self) -> None:

@@ -26,7 +26,8 @@ from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
 from acidsql.model.types import parse_type
 from acidsql.orc.footer import ACID_VERSION, KEY_INDEX, STATS, read_tail
-from acidsql.orc.merge import MergeInput, MergeOutput, merge_major
+from acidsql.orc.merge import merge_major
+from acidsql.orc.merge_rows import MergeInput, MergeOutput
 from acidsql.orc.schema import arrow_type
 from acidsql.orc.statistics import ColumnStatistics, read_statistics
 from acidsql.orc.writer import EventWriter

@@ -372,7 +372,7 @@ class OverlapMachine(RuleBasedStateMachine):
 
     def compaction(self, data: st.DataObject) -> Statement:
         clause, _ = self.clause(data)
-        kind = data.draw(st.sampled_from(["minor", "major"]))
+        kind = data.draw(st.sampled_from(["minor", "major", "rebalance"]))
         return Statement(f"ALTER TABLE t {clause} COMPACT '{kind}' AND WAIT")
 
     @rule(data=st.data(), at=st.integers(0, 1))

@@ -518,7 +518,7 @@ class TableMachine(RuleBasedStateMachine):
 
     # -- background --------------------------------------------------------------------------------
 
-    @rule(data=st.data(), kind=st.sampled_from(["minor", "major"]))
+    @rule(data=st.data(), kind=st.sampled_from(["minor", "major", "rebalance"]))
     def compact(self, data: st.DataObject, kind: str) -> None:
         found = self.partition(data)
         if found is None:

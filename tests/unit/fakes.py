@@ -61,7 +61,8 @@ class FakeSession:
     failures: dict[str, int] = field(default_factory=dict)
     new_warehouse: str | None = None
     service_times: ServiceTimes = field(default_factory=ServiceTimes)
-    services: list[tuple[int, ServiceTimes]] = field(default_factory=list)
+    services: list[tuple[int, str | None, ServiceTimes]] = field(default_factory=list)
+    pool: str | None = None
 
     def execute(
         self,
@@ -94,7 +95,8 @@ class FakeSession:
         asked, self.needed = self.needed, 0
         return asked
 
-    def run_worker(self) -> int:
+    def run_worker(self, pool: str | None = None) -> int:
+        self.pool = pool
         done, self.compactions = self.compactions, 0
         return done
 
@@ -102,9 +104,11 @@ class FakeSession:
         done, self.cleanable = self.cleanable, 0
         return done
 
-    def service(self, *, workers: int, times: ServiceTimes) -> AbstractContextManager[None]:
+    def service(
+        self, *, workers: int, pool: str | None, times: ServiceTimes
+    ) -> AbstractContextManager[None]:
         """A service that is told to stop as soon as it runs."""
-        self.services.append((workers, times))
+        self.services.append((workers, pool, times))
 
         @contextmanager
         def running() -> Iterator[None]:

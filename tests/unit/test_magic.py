@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 import threading
 from collections.abc import Iterator
@@ -33,6 +34,8 @@ def shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Interacti
     shell.extension_manager.load_extension("acidsql")
     yield shell
     InteractiveShell.clear_instance()
+    # Each shell would look for garbage in the whole process when the tests end.
+    atexit.unregister(shell.atexit_operations)
 
 
 @pytest.fixture

@@ -30,7 +30,9 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.compactor.delta.pct.threshold": ("0.16", "delta_share", 0.16),
     "hive.compactor.abortedtxn.threshold": ("17", "aborted_threshold", 17),
     "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
+    "hive.compactor.worker.pool.timeout": ("20min", "pool_timeout_s", 1200.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
+    "acidsql.compactor.cluster.bytes": ("24", "cluster_bytes", 24),
     "hive.compactor.max.num.delta": ("20", "max_num_delta", 20),
     "hive.compactor.history.retention.succeeded": ("5", "kept_succeeded", 5),
     "hive.compactor.history.retention.failed": ("23", "kept_failed", 23),
@@ -55,8 +57,9 @@ POLICY = {
     "max_open_batch": "max_open_batch", "lock_retries": "lock_retries", "xlock_iow": "xlock_iow",
     "write_xlock": "write_xlock", "strict_locking": "strict_locking",
     "delayed_cleanup": "delayed_cleanup", "retention_s": "retention_s",
-    "worker_timeout_s": "worker_timeout_s", "kept_succeeded": "kept_succeeded",
-    "kept_failed": "kept_failed", "kept_attempted": "kept_attempted",
+    "worker_timeout_s": "worker_timeout_s", "pool_timeout_s": "pool_timeout_s",
+    "kept_succeeded": "kept_succeeded", "kept_failed": "kept_failed",
+    "kept_attempted": "kept_attempted",
     "failed_threshold": "kept_failed",
 }  # fmt: skip
 """What the transaction manager goes by."""

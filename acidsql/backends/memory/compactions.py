@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 from acidsql.backends.memory.locks import MemoryLocks
@@ -11,15 +12,20 @@ from acidsql.model.names import TableName
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import (
     COMPACTED,
+    NO_OPTIONS,
     UNFINISHED,
+    AbortedCompaction,
     ChangedPlace,
     Compaction,
+    CompactionOptions,
     CompactionState,
     CompactionType,
     TxnState,
     WriteOperation,
 )
 from acidsql.txn.state import (
+    ABORTED_BY_REQUEST,
+    aborted_compaction,
     compaction_is_scheduled,
     no_such_compaction,
     recorded_txn,
@@ -39,6 +45,7 @@ class MemoryCompactions(MemoryLocks):
         type: CompactionType,
         initiator: str = "manual",
         host: str = "",
+        options: CompactionOptions = NO_OPTIONS,
     ) -> CompactionId:
         with self.guard:
             for entry in self.compactions.values():
@@ -58,6 +65,7 @@ class MemoryCompactions(MemoryLocks):
                 enqueued_ms=self.now_ms(),
                 initiator=initiator,
                 initiator_host=host,
+                options=options,
             )
             return compaction_id
 
@@ -86,10 +94,13 @@ class MemoryCompactions(MemoryLocks):
         name = TableName(database, table)
         return ChangedPlace(name, partition, highest, len(aborted), age_ms)
 
-    def next_compaction(self, worker_id: str) -> Compaction | None:
+    def next_compaction(self, worker_id: str, pool: str | None = None) -> Compaction | None:
         with self.guard:
+            late_ms = self.now_ms() - self.policy.pool_timeout_ms
             for entry in self.compactions.values():
-                if entry.state is CompactionState.INITIATED:
+                ours = entry.options.pool == pool
+                ours |= pool is None and (entry.enqueued_ms or 0) < late_ms
+                if ours and entry.state is CompactionState.INITIATED:
                     self.attempts[entry.compaction_id] += 1
                     return self._change(
                         entry,
@@ -98,6 +109,21 @@ class MemoryCompactions(MemoryLocks):
                         started_ms=self.now_ms(),
                     )
             return None
+
+    def abort_compactions(self, compaction_ids: Sequence[CompactionId]) -> list[AbortedCompaction]:
+        with self.guard:
+            return [self._abort_compaction(i) for i in compaction_ids]
+
+    def _abort_compaction(self, compaction_id: CompactionId) -> AbortedCompaction:
+        entry = self.compactions.get(compaction_id)
+        if entry is not None and entry.state is CompactionState.INITIATED:
+            self._change(
+                entry,
+                state=CompactionState.ABORTED,
+                error_message=ABORTED_BY_REQUEST,
+                ended_ms=self.now_ms(),
+            )
+        return aborted_compaction(compaction_id, None if entry is None else entry.state)
 
     def compaction_started(
         self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from acidsql.backends.memory.catalog import MemoryCatalog
 from acidsql.backends.memory.compactions import MemoryCompactions
@@ -35,8 +35,7 @@ class MemoryStore(MemoryCompactions, MemoryMutexes, MemoryCatalog):
     ) -> Iterator[None]:
         with self.guard:
             self.require_open(txn_id)
-            state = {k: v for k, v in vars(self).items() if k not in _NOT_STATE}
-            before = copy.deepcopy(state)
+            before = {k: _copy(v) for k, v in vars(self).items() if k not in _NOT_STATE}
             try:
                 yield
                 self.commit_txn(txn_id, reached, written)
@@ -45,3 +44,10 @@ class MemoryStore(MemoryCompactions, MemoryMutexes, MemoryCatalog):
                 if isinstance(error, WriteConflictError):
                     self.abort_txn(txn_id, error.message)
                 raise
+
+
+def _copy(state: Any) -> Any:
+    """The dicts and lists of the state, copied; the entries in them are frozen values."""
+    if isinstance(state, dict):
+        return {key: _copy(value) for key, value in state.items()}
+    return [_copy(value) for value in state] if isinstance(state, list) else state

@@ -86,7 +86,7 @@ class MemoryTxns(MemoryWriteIds, ABC):
             self.end(txn_id, TxnState.COMMITTED)
 
     def _record_write_set(self, txn: Txn) -> Conflict | None:
-        if txn.type is not TxnType.DEFAULT:
+        if txn.type is TxnType.COMPACTION:
             return None
         commit_id = TxnId(self.next_txn_id - 1)
         own = [
@@ -102,7 +102,7 @@ class MemoryTxns(MemoryWriteIds, ABC):
     def _complete(self, txn: Txn, written: Sequence[Written]) -> None:
         for component in self.components_of(txn.txn_id):
             del self.components[component]
-            if txn.type is TxnType.DEFAULT and component.operation is not WriteOperation.COMPACT:
+            if component.operation is not WriteOperation.COMPACT:
                 self.completed[component] = place_written(component) in written
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:

@@ -28,6 +28,12 @@ class MemoryWriteIds(MemoryState):
                 self.next_write_ids[table] = WriteId(mapped[txn_id] + 1)
             return mapped[txn_id]
 
+    def allocate_write_ids(self, txn_ids: Sequence[TxnId], table: TableName) -> list[WriteId]:
+        with self.guard:
+            for txn_id in txn_ids:
+                self.require_open(txn_id)
+            return [self.allocate_write_id(txn_id, table) for txn_id in txn_ids]
+
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
         with self.guard:
             known = self.next_write_ids.get(table, WriteId(1))

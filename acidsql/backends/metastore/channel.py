@@ -182,7 +182,8 @@ class HttpChannel:
             connected.deadline = deadline
 
     def is_idle(self) -> bool:
-        # Without a socket, the server closed it after its answer; HTTPConnection connects again.
+        # If there is no socket, the server closed the connection after its answer, and
+        # HTTPConnection connects again.
         return self._connection.sock is None or _is_silent(self._connection.sock)
 
     def close(self) -> None:

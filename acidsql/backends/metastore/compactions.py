@@ -12,22 +12,31 @@ from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.errors import UnknownMethodError
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locks import MetastoreLocks
-from acidsql.backends.metastore.sense import meaning_of
-from acidsql.errors import CompactionRefusedError
+from acidsql.backends.metastore.sense import NonsenseError, given, meaning_of
+from acidsql.errors import CompactionRefusedError, UnsupportedStatementError
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.model.string_map import parse_string_map
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import (
     COMPACTED,
+    NO_OPTIONS,
     UNFINISHED,
+    AbortedCompaction,
     ChangedPlace,
     Compaction,
+    CompactionOptions,
     CompactionState,
     CompactionType,
     Written,
 )
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import no_such_compaction, recorded_txn, require_compaction
+from acidsql.txn.state import (
+    aborted_compaction,
+    no_such_compaction,
+    recorded_txn,
+    require_compaction,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -38,8 +47,9 @@ _TYPES = {
 }
 _TYPE_OF = {number: kind for kind, number in _TYPES.items()}
 _STATES = {state.word: state for state in CompactionState}
+_HIVE_4 = Call("get_open_txns_req", (hms.GetOpenTxnsRequest(),))
+"""A harmless call that Hive 3.1 does not know."""
 _STATES["attempted"] = CompactionState.DID_NOT_INITIATE  # as Hive 3.1 has it
-_NO_REBALANCE = "acidsql does not rebalance tables; ask for a major compaction"
 
 
 class MetastoreCompactions(MetastoreLocks, ABC):
@@ -59,7 +69,9 @@ class MetastoreCompactions(MetastoreLocks, ABC):
         type: CompactionType,
         initiator: str = "manual",
         host: str = "",
+        options: CompactionOptions = NO_OPTIONS,
     ) -> CompactionId:
+        """As in the port. UnsupportedStatementError for what Hive 3.1 does not know."""
         request = hms.CompactionRequest(
             dbname=table.database,
             tablename=table.table,
@@ -67,8 +79,18 @@ class MetastoreCompactions(MetastoreLocks, ABC):
             type=_TYPES[type],
             initiatorId=f"{host}-{initiator}",
             initiatorVersion="acidsql",
+            poolName=options.pool,
+            numberOfBuckets=options.buckets,
+            orderByClause=options.order_by,
+            properties=dict(options.properties) or None,
         )
-        answer = self._client.call("compact2", request, repeatable=False)
+        newer = options.pool, options.buckets, options.order_by
+        needs = _HIVE_4 if type is CompactionType.REBALANCE or any(newer) else None
+        try:
+            call = Call("compact2", (request,), needs=needs)
+            answer = self._client.call_known(call, repeatable=False)
+        except UnknownMethodError as error:
+            raise self._needs_hive_4("a rebalance, and COMPACT with a pool or buckets") from error
         if not answer.accepted:
             raise CompactionRefusedError(
                 answer.errormessage
@@ -78,38 +100,55 @@ class MetastoreCompactions(MetastoreLocks, ABC):
             )
         return CompactionId(answer.id)
 
-    def next_compaction(self, worker_id: str) -> Compaction | None:
-        """As in the port. Hive 3.1 gives its queue to its own workers only: then None.
+    def next_compaction(self, worker_id: str, pool: str | None = None) -> Compaction | None:
+        """As in the port. Hive 3.1 gives its queue to its own workers only: then None."""
+        request = hms.FindNextCompactRequest(
+            workerId=worker_id, workerVersion="acidsql", poolName=pool
+        )
+        calls = [Call("find_next_compact2", (request,))]
+        if pool is None:
+            calls.append(Call("find_next_compact", (worker_id,)))
+        try:
+            info = self._client.call_known(*calls, keep_unknown=True).ci
+        except UnknownMethodError:
+            if self._has_queue:
+                name = self._client.place.name
+                _log.warning("only the workers of the metastore %s get its compactions", name)
+            self._has_queue = False
+            return None
+        if info is None:
+            return None
+        self._taken[CompactionId(info.id)] = info
+        return _of_info(info, worker_id)
 
-        A rebalance, which only Hive's workers can do, is marked as refused.
-        """
-        request = hms.FindNextCompactRequest(workerId=worker_id, workerVersion="acidsql")
-        while True:
-            try:
-                info = self._client.call_known(
-                    Call("find_next_compact2", (request,)),
-                    Call("find_next_compact", (worker_id,)),
-                    keep_unknown=True,
-                ).ci
-            except UnknownMethodError:
-                if self._has_queue:
-                    name = self._client.place.name
-                    _log.warning("only the workers of the metastore %s get its compactions", name)
-                self._has_queue = False
-                return None
-            if info is None:
-                return None
-            if info.type != hms.CompactionType.REBALANCE:
-                self._taken[CompactionId(info.id)] = info
-                return _of_info(info, worker_id)
-            self._finish("mark_refused", info, _NO_REBALANCE)
+    def abort_compactions(self, compaction_ids: Sequence[CompactionId]) -> list[AbortedCompaction]:
+        """As in the port. UnsupportedStatementError from Hive 3.1, which cannot do it."""
+        request = hms.AbortCompactionRequest(compactionIds=list(compaction_ids))
+        try:
+            answer = self._client.call("abort_Compactions", request)
+        except UnknownMethodError as error:
+            raise self._needs_hive_4("ABORT COMPACTIONS") from error
+        found = given(answer.abortedcompacts, "the compactions aborted")
+        return [
+            AbortedCompaction(i, found[i].status or "", found[i].message or "")
+            if i in found
+            else aborted_compaction(i, None)
+            for i in compaction_ids
+        ]
+
+    def _needs_hive_4(self, what: str) -> UnsupportedStatementError:
+        return UnsupportedStatementError(
+            f"the metastore {self._client.place.name} does not know {what}",
+            hint="It takes a metastore of Hive 4.",
+        )
 
     def compaction_started(
         self, compaction_id: CompactionId, txn_id: TxnId, highest_write_id: WriteId
     ) -> None:
         info = self._info(compaction_id)
         info.highestWriteId = highest_write_id
-        # The user as whom the metastore's cleaner removes files. Without one it does not begin.
+        # The user as whom the metastore's cleaner removes files. Without a user the cleaner does
+        # not begin.
         info.runas = info.runas or self.owner_of(TableName(info.dbname, info.tablename))
         self._client.call("update_compactor_state", info, txn_id, keep_unknown=True)
         self._taken[compaction_id] = info
@@ -194,6 +233,7 @@ class MetastoreCompactions(MetastoreLocks, ABC):
             workerId=entry.worker_id,
             start=entry.started_ms,
             highestWriteId=entry.highest_write_id,
+            poolname=entry.options.pool,
         )
 
     def _entry(self, compaction_id: CompactionId) -> Compaction:
@@ -212,7 +252,20 @@ def _of_info(info: Any, worker_id: str) -> Compaction:
         meaning_of(_TYPE_OF, info.type, "type of a compaction"),
         CompactionState.WORKING,
         worker_id=worker_id,
+        options=CompactionOptions(
+            info.poolname or None,
+            info.numberOfBuckets or None,
+            info.orderByClause or None,
+            _properties(info.properties),
+        ),
     )
+
+
+def _properties(text: str | None) -> dict[str, str]:
+    try:
+        return parse_string_map(text) if text else {}
+    except ValueError as error:
+        raise NonsenseError(f"The properties of a compaction: {error}.") from error
 
 
 def _of_element(element: Any) -> Compaction:
@@ -235,4 +288,5 @@ def _of_element(element: Any) -> Compaction:
         highest_write_id=WriteId(element.hightestWriteId) if element.hightestWriteId else None,
         initiator=initiator or None,
         initiator_host=host or None,
+        options=CompactionOptions(element.poolName or None),
     )

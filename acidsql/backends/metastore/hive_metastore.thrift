@@ -397,8 +397,11 @@ struct CompactionRequest {
   4: required CompactionType type,
   5: optional string runas,
   6: optional map<string, string> properties,
-  7: optional string initiatorId,     // 4
-  8: optional string initiatorVersion // 4
+  7: optional string initiatorId,      // 4 from here on
+  8: optional string initiatorVersion,
+  9: optional string poolName,
+  10: optional i32 numberOfBuckets,
+  11: optional string orderByClause
 }
 struct CompactionResponse {
   1: required i64 id,
@@ -452,7 +455,9 @@ struct CompactionInfoStruct {
   14: optional bool hasoldabort,
   15: optional i64 enqueueTime,
   16: optional i64 retryRetention,
-  17: optional string poolname
+  17: optional string poolname,
+  18: optional i32 numberOfBuckets,
+  19: optional string orderByClause
 }
 struct OptionalCompactionInfoStruct { 1: optional CompactionInfoStruct ci }
 struct FindNextCompactRequest {
@@ -460,6 +465,17 @@ struct FindNextCompactRequest {
   2: optional string workerVersion,
   3: optional string poolName
 }
+struct AbortCompactionRequest { // 4
+  1: required list<i64> compactionIds,
+  2: optional string type,
+  3: optional string poolName
+}
+struct AbortCompactionResponseElement {
+  1: required i64 compactionId,
+  2: optional string status,
+  3: optional string message
+}
+struct AbortCompactResponse { 1: required map<i64, AbortCompactionResponseElement> abortedcompacts }
 
 // -- the service
 
@@ -574,4 +590,5 @@ service ThriftHiveMetastore {
   void mark_compacted(1: CompactionInfoStruct cr) throws (1: MetaException o1)
   void mark_failed(1: CompactionInfoStruct cr) throws (1: MetaException o1)
   void mark_refused(1: CompactionInfoStruct cr) throws (1: MetaException o1)
+  AbortCompactResponse abort_Compactions(1: AbortCompactionRequest rqst)
 }

@@ -138,7 +138,7 @@ class MetastoreLocks(MetastoreTxns):
         return self._response(self._client.call("check_lock", hms.CheckLockRequest(lockid=lock_id)))
 
     def await_lock(self, lock_id: LockId, timeout_s: float) -> bool:
-        """Sleep: a metastore wakes nobody."""
+        """Sleep, since a metastore wakes no client."""
         time.sleep(timeout_s)
         return False
 

@@ -251,24 +251,30 @@ class MetastoreTxns:
     # -- write ids ------------------------------------------------------------------------------
 
     def allocate_write_id(self, txn_id: TxnId, table: TableName) -> WriteId:
+        return self.allocate_write_ids([txn_id], table)[0]
+
+    def allocate_write_ids(self, txn_ids: Sequence[TxnId], table: TableName) -> list[WriteId]:
         request = hms.AllocateTableWriteIdsRequest(
-            dbName=table.database, tableName=table.table, txnIds=[txn_id]
+            dbName=table.database, tableName=table.table, txnIds=list(txn_ids)
         )
-        with self._ended_explained(txn_id):
+        with self._ended_explained(*txn_ids):
             answer = self._client.call("allocate_table_write_ids", request)
         allocated = {m.txnId: m.writeId for m in answer.txnToWriteIds}
-        return WriteId(given(allocated.get(txn_id), f"a write id for transaction {txn_id}"))
+        return [
+            WriteId(given(allocated.get(t), f"a write id for transaction {t}")) for t in txn_ids
+        ]
 
     @contextmanager
-    def _ended_explained(self, txn_id: TxnId) -> Iterator[None]:
-        """Raise the true error if a call failed because the transaction is not open.
+    def _ended_explained(self, *txn_ids: TxnId) -> Iterator[None]:
+        """Raise the true error if a call failed because one of the transactions is not open.
 
         Hive 4 calls that an internal error, and Hive 3.1 closes the connection. A heartbeat tells.
         """
         try:
             yield
         except (MetaError, LostAnswerError):
-            self.heartbeat(txn_id)
+            for txn_id in txn_ids:
+                self.heartbeat(txn_id)
             raise
 
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
@@ -374,7 +380,7 @@ class MetastoreTxns:
         return self._pins
 
     def setting(self, key: str) -> str:
-        """The text of a setting of the metastore; "" if the metastore tells it to nobody.
+        """The text of a setting of the metastore; "" if the metastore keeps it to itself.
 
         MetaError if the metastore fails: what the setting says is not known then.
         """

@@ -99,7 +99,13 @@ SELECT NCQ_NEXT FROM NEXT_COMPACTION_QUEUE_ID FOR UPDATE;
 
 -- name: oldest_initiated_to_change
 -- Passes over entries that other workers are taking.
-SELECT CQ_ID FROM COMPACTION_QUEUE WHERE CQ_STATE = 'i'
+SELECT CQ_ID FROM COMPACTION_QUEUE
+WHERE CQ_STATE = 'i' AND (
+  CQ_POOL_NAME = CAST(:pool AS TEXT)
+  OR (CAST(:pool AS TEXT) IS NULL AND (
+    CQ_POOL_NAME IS NULL OR CQ_ENQUEUE_TIME < :now_ms - CAST(:waits_ms AS BIGINT)
+  ))
+)
 ORDER BY CQ_ID LIMIT 1 FOR UPDATE SKIP LOCKED;
 
 -- name: compaction_to_change

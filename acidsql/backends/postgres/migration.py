@@ -25,7 +25,8 @@ def migrate(connection: Connection[Row], place: Place, *, must_exist: bool) -> b
         return False
     with connection.transaction():
         execute(connection, "lock_schema", {"schema": place.schema})
-        # Asked again: another process may have migrated while this one waited.
+        # The version is read again, because another process may have migrated while this one
+        # waited.
         version = _version(connection)
         if version > newest:
             raise StorageError(

@@ -278,7 +278,8 @@ class RelationalCatalog(OverSql):
     @writing()
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         table_id = self._require_table(name)
-        # In one order everywhere: two sessions that add the same ones do not wait in a circle.
+        # Every session adds partitions in this order, so two sessions that add the same partitions
+        # do not wait in a circle.
         for partition in sorted(partitions, key=lambda p: str(p.name)):
             self._sql.run(
                 "add_partition",

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from acidsql.backends.relational.connection import Row, reading, writing
 from acidsql.backends.relational.locks import RelationalLocks
 from acidsql.model.ids import CompactionId, TxnId, WriteId
 from acidsql.model.names import TableName
+from acidsql.model.string_map import parse_string_map, string_map_text
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import (
     COMPACTED,
+    NO_OPTIONS,
     UNFINISHED,
+    AbortedCompaction,
     ChangedPlace,
     Compaction,
+    CompactionOptions,
     CompactionState,
     CompactionType,
     WriteOperation,
 )
 from acidsql.txn.state import (
+    ABORTED_BY_REQUEST,
+    aborted_compaction,
     compaction_is_scheduled,
     no_such_compaction,
     recorded_txn,
@@ -40,9 +48,11 @@ class RelationalCompactions(RelationalLocks):
         type: CompactionType,
         initiator: str = "manual",
         host: str = "",
+        options: CompactionOptions = NO_OPTIONS,
     ) -> CompactionId:
         place = {"database": table.database, "table": table.table, "partition": partition}
-        # Locked first: of two requests for one place, the later one sees the entry of the other.
+        # The counter is locked first. So of two requests for one place, the later one sees the
+        # entry of the earlier one.
         compaction_id = CompactionId(self._sql.value("next_compaction_id_to_change"))
         unfinished = self._sql.value("unfinished_compaction", **place)
         if unfinished is not None:
@@ -54,6 +64,10 @@ class RelationalCompactions(RelationalLocks):
             type=type.value,
             initiator=initiator,
             host=host,
+            pool=options.pool,
+            buckets=options.buckets,
+            order_by=options.order_by,
+            properties=string_map_text(options.properties) if options.properties else None,
             **place,
         )
         return compaction_id
@@ -65,12 +79,27 @@ class RelationalCompactions(RelationalLocks):
         return sorted(places, key=lambda place: place.label)
 
     @writing()
-    def next_compaction(self, worker_id: str) -> Compaction | None:
-        oldest = self._sql.value("oldest_initiated_to_change")
+    def next_compaction(self, worker_id: str, pool: str | None = None) -> Compaction | None:
+        waits_ms = self._policy.pool_timeout_ms
+        oldest = self._sql.value("oldest_initiated_to_change", pool=pool, waits_ms=waits_ms)
         if oldest is None:
             return None
         self._sql.run("take_compaction", id=oldest, worker_id=worker_id)
         return self._entry(oldest)
+
+    @writing()
+    def abort_compactions(self, compaction_ids: Sequence[CompactionId]) -> list[AbortedCompaction]:
+        # Locked in one order: two requests for the same entries do not wait in a circle.
+        done = {i: self._abort_compaction(i) for i in sorted(set(compaction_ids))}
+        return [done[i] for i in compaction_ids]
+
+    def _abort_compaction(self, compaction_id: CompactionId) -> AbortedCompaction:
+        self._sql.row("compaction_to_change", id=compaction_id)
+        row = self._sql.row("show_compactions", id=compaction_id)
+        state = None if row is None else _compaction(row).state
+        if state is CompactionState.INITIATED:
+            self._archive(compaction_id, CompactionState.ABORTED, ABORTED_BY_REQUEST)
+        return aborted_compaction(compaction_id, state)
 
     @writing()
     def compaction_started(
@@ -200,7 +229,8 @@ def _changed_place(row: Row, now_ms: int) -> ChangedPlace:
 def _compaction(row: Row) -> Compaction:
     compaction_id, database, table, partition, kind, state, worker_id, *rest = row
     enqueued_ms, started_ms, ended_ms, error_message, txn_id, *rest = rest
-    next_txn_id, commit_ms, highest_write_id, initiator, initiator_host = rest
+    next_txn_id, commit_ms, highest_write_id, initiator, initiator_host, *rest = rest
+    pool, buckets, order_by, properties = rest
     return Compaction(
         CompactionId(compaction_id),
         database,
@@ -219,4 +249,7 @@ def _compaction(row: Row) -> Compaction:
         highest_write_id=highest_write_id,
         initiator=initiator,
         initiator_host=initiator_host,
+        options=CompactionOptions(
+            pool, buckets, order_by, parse_string_map(properties) if properties else {}
+        ),
     )

@@ -96,7 +96,7 @@ class RelationalLocks(RelationalTxns):
         if request.was_tried:
             self._give_up(request)
         inherited = self._inherited(request.heir_of)
-        # Counters in one order everywhere: transactions, write ids by table, locks.
+        # Every verb locks the counters in this order: transactions, write ids by table, locks.
         self._open(1, request.user, request.host, type)
         write_ids = {t: self._new_write_id(t, None) for t in sorted(set(tables), key=str)}
         if inherited is not None:

@@ -105,14 +105,16 @@ class RelationalTxns(RelationalWriteIds):
         self, txn_id: TxnId, reached: Sequence[Reached], written: Sequence[Written]
     ) -> Answer:
         """Commit, unless a rival may have won; the state afterwards. All is sent in one batch."""
-        # First of all: a component that another session adds is there by then, or is too late.
+        # The transaction is locked first. A component that another session adds is recorded before
+        # that, or too late.
         self._sql.run("txn_to_change", txn_id=txn_id)
         for r in reached:
             self._reach(txn_id, r.write_id, r.table, r.partitions, r.operation)
-        # Locked to the end, if the transaction changes rows: such commits are numbered and compared
-        # one after the other, and a transaction that opens later begins after this commit.
+        # If the transaction changes rows, the counter stays locked to the end. Such commits are
+        # numbered and compared one after the other, and a transaction that opens later begins after
+        # this commit.
         self._sql.run("next_txn_id_of_change", txn_id=txn_id)
-        self._sql.run("commit_unrivalled", txn_id=txn_id, writing=TxnType.DEFAULT.value)
+        self._sql.run("commit_unrivalled", txn_id=txn_id, compaction=TxnType.COMPACTION.value)
         self._complete(txn_id, written)
         return self._sql.ask("txn_state", txn_id=txn_id)
 
@@ -127,7 +129,7 @@ class RelationalTxns(RelationalWriteIds):
         txn = maybe_txn(row)
         if txn is not None and txn.state is TxnState.COMMITTED:
             return None
-        is_writing = require_txn(txn_id, row).type is TxnType.DEFAULT
+        is_writing = require_txn(txn_id, row).type is not TxnType.COMPACTION
         found = map(component_of, components.rows())
         changes = [c for c in found if is_writing and c.operation in CHANGES]
         commit_id = TxnId(next_txn_id.value() - 1) if changes else txn_id
@@ -145,9 +147,9 @@ class RelationalTxns(RelationalWriteIds):
 
     def _complete(self, txn_id: TxnId, written: Sequence[Written]) -> None:
         """Record what a transaction has written, if it is committed by now."""
-        writing = TxnType.DEFAULT.value
-        self._sql.run("insert_write_set", txn_id=txn_id, writing=writing)
-        self._sql.run("complete_components", txn_id=txn_id, writing=writing)
+        compaction = TxnType.COMPACTION.value
+        self._sql.run("insert_write_set", txn_id=txn_id, compaction=compaction)
+        self._sql.run("complete_components", txn_id=txn_id, compaction=compaction)
         for w in written:
             place = {"database": w.table.database, "table": w.table.table, "write_id": w.write_id}
             if w.partition is None:
@@ -170,7 +172,8 @@ class RelationalTxns(RelationalWriteIds):
     @writing()
     def abort_txns(self, txn_ids: Sequence[TxnId], reason: str = "") -> list[TxnId]:
         aborted = []
-        # In one order everywhere: two sessions that abort the same ones do not wait in a circle.
+        # Every session aborts transactions in this order, so two sessions that abort the same ones
+        # do not wait in a circle.
         for txn_id in sorted(set(txn_ids)):
             txn = self._txn("txn_to_change", txn_id)
             if txn is not None and txn.state is TxnState.OPEN:

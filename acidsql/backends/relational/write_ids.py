@@ -51,6 +51,22 @@ class RelationalWriteIds(OverSql):
         return self._sql.ask("next_write_id", **place)
 
     @writing()
+    def allocate_write_ids(self, txn_ids: Sequence[TxnId], table: TableName) -> list[WriteId]:
+        place = {"database": table.database, "table": table.table}
+        # In the order of their ids, so that two callers cannot wait for each other.
+        txns = [(t, self._sql.ask("txn_to_change", txn_id=t)) for t in sorted(set(txn_ids))]
+        asked = [(t, self._sql.ask("write_id", txn_id=t, **place)) for t in txn_ids]
+        for txn_id, txn in txns:
+            if require_txn(txn_id, txn.row()).type is TxnType.READ_ONLY:
+                raise write_id_refused(table)
+        known = {t: WriteId(w) for t, answer in asked if (w := answer.value()) is not None}
+        for txn_id in dict.fromkeys(txn_ids):
+            if txn_id not in known:
+                # The counter's row stays locked, so no other transaction's id comes in between.
+                known[txn_id] = WriteId(self._new_write_id(table, txn_id).value() - 1)
+        return [known[txn_id] for txn_id in txn_ids]
+
+    @writing()
     def seed_write_id(self, table: TableName, highest: WriteId) -> None:
         self._sql.run("seed_write_id", database=table.database, table=table.table, next=highest + 1)
 

@@ -212,7 +212,7 @@ class SqliteFile:
     def sync(self) -> None:
         with self._guard:
             if self._depth:
-                # The store transaction around it syncs.
+                # The store transaction around this call syncs.
                 return
             log, commits = self._open_log(), self._commits
         self._sync(log, commits, None)

@@ -38,7 +38,8 @@ def _migrate(connection: sqlite3.Connection, name: str, timeout_s: float) -> Non
         return
     patiently(connection, "BEGIN IMMEDIATE", timeout_s=timeout_s)
     try:
-        # Asked again: another process may have migrated while this one waited.
+        # The version is read again, because another process may have migrated while this one
+        # waited.
         version = schema_version(connection, timeout_s)
         require_known(version, name)
         for number, statements in load_migrations(DIALECT):

@@ -1,22 +1,19 @@
-"""Compaction in this process: one bucket per thread, files merged with pyarrow."""
+"""Compaction of one directory: its files are merged, bucket by bucket."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acidsql.engines.local.attempt import Attempt
+from acidsql.engines.local.bucket_merge import BucketMerge, MergeKind, Run, as_threads
 from acidsql.engines.local.compact_rows import COMPACTED, compact_rows
-from acidsql.engines.output import compression_of
 from acidsql.engines.selection import (
     SelectedFile,
     delete_files,
     directory_state,
     insert_files,
     opened_files,
-    source_of,
 )
 from acidsql.layout.acid_state import AcidState, SelectedDir
 from acidsql.layout.dir_names import (
@@ -24,31 +21,18 @@ from acidsql.layout.dir_names import (
     METADATA_FILE,
     VERSION_FILE,
     BaseDir,
-    BucketFile,
     DeltaDir,
     highest_write_id,
     lowest_write_id,
     parse_delta,
 )
 from acidsql.model.ids import NO_TXN, BucketId, TxnId
-from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
-from acidsql.orc.merge import (
-    MergeInput,
-    MergeOutput,
-    merge_major,
-    merge_minor_deletes,
-    merge_minor_inserts,
-    merge_others_deletes,
-    write_no_events,
-)
-from acidsql.orc.writer import VERSION_FILE_CONTENT, WrittenFile
+from acidsql.orc.writer import VERSION_FILE_CONTENT
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
-from acidsql.ports.storage import Storage, local_draft
-
-Merge = Callable[[list[MergeInput], list[MergeInput], MergeOutput], WrittenFile | None]
-MergeDeletes = Callable[[Sequence[MergeInput], ValidWriteIdList, MergeOutput], WrittenFile | None]
+from acidsql.ports.storage import Storage
 
 
 def compact(
@@ -59,6 +43,7 @@ def compact(
     txn_id: TxnId = NO_TXN,
     *,
     by_position: bool = True,
+    run: Run | None = None,
 ) -> bool:
     """Compact the one directory of the compactor's snapshot. False if there is nothing to do.
 
@@ -66,7 +51,8 @@ def compact(
     left something for the cleaner. Each new directory is written under a hidden name that holds
     ``txn_id``, the compactor's own, and is renamed when it is complete. With Hive 4's names the new
     name holds ``txn_id``, too. ``by_position`` says how columns of files are matched in a table
-    that does not say so itself.
+    that does not say so itself. ``run`` carries out the merges of the buckets; without it, threads
+    of this process do.
     """
     partition = snapshot.partitions[0]
     # A base that is newer than the snapshot cannot be compacted, not even while its transaction is
@@ -82,7 +68,14 @@ def compact(
         return True
     by_position = snapshot.table.matches_by_position(by_position)
     work = Compaction(
-        snapshot, partition, state, storage, visibility_id, attempt, by_position=by_position
+        snapshot,
+        partition,
+        state,
+        storage,
+        visibility_id,
+        attempt,
+        by_position=by_position,
+        run=run,
     )
     if plan.type == "major":
         work.major()
@@ -104,8 +97,7 @@ def _can_merge(plan: CompactPlan, state: AcidState) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Directory:
-    """An output directory: its buckets, and the function and the files that each is merged by and
-    from.
+    """An output directory: its buckets, and the kind of the merges and the files they merge.
 
     ``compacted`` adds the file that marks a compacted base. A ``needed`` directory is made even if
     no event is left for it.
@@ -113,7 +105,7 @@ class _Directory:
 
     name: str
     buckets: Sequence[BucketId]
-    merge: Merge
+    kind: MergeKind
     inserts: Sequence[SelectedFile]
     compacted: bool = False
     needed: bool = False
@@ -132,6 +124,7 @@ class Compaction:
         attempt: Attempt,
         *,
         by_position: bool,
+        run: Run | None = None,
     ) -> None:
         self.snapshot = snapshot
         self.partition = partition
@@ -141,26 +134,20 @@ class Compaction:
         self.by_position = by_position
         self.deletes = delete_files(0, partition, state)
         self.attempt = attempt
+        self.run = run or as_threads(storage)
 
     def major(self) -> None:
         """Merge everything into a base, without the deleted rows."""
         ids = [highest_write_id(d.directory) for d in self._directories]
         highest = max(ids, default=FIRST_BASE_WRITE_ID)
         inserts = self._inserts(with_base=True)
-        valid = self.snapshot.write_ids
-
-        def merge(
-            inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput
-        ) -> WrittenFile:
-            return merge_major(inserts, deletes, valid, output)
-
         base = BaseDir(highest, self.visibility_id)
         buckets = self._buckets(inserts) or [BucketId(0)]
-        self._write([_Directory(base.name, buckets, merge, inserts, compacted=True)])
+        self._write([_Directory(base.name, buckets, "major", inserts, compacted=True)])
 
     def minor(self) -> None:
         """Merge the deltas into one and the delete deltas into one; the base stays."""
-        delete_delta, delta = self._deltas(merge_minor_deletes)
+        delete_delta, delta = self._deltas("deletes")
         # An earlier compaction may have stopped after the first of its two directories.
         directories = []
         if not _is_made(delete_delta.name, self.state.delete_deltas):
@@ -172,35 +159,23 @@ class Compaction:
     def fold(self) -> None:
         """Merge as `minor` does, but without deletes of rows of the same write id.
 
-        Nobody else reads these directories yet. Both new ones are made, even without events:
-        readers must find them in the place of the old ones.
+        No other transaction reads these directories yet. Both new directories are made, even
+        without events, because readers must find them in the place of the old ones.
         """
-        made = self._deltas(merge_others_deletes)
+        made = self._deltas("others' deletes")
         self._write([replace(directory, needed=True) for directory in made])
 
-    def _deltas(self, merge_deletes: MergeDeletes) -> tuple[_Directory, _Directory]:
+    def _deltas(self, deletes: MergeKind) -> tuple[_Directory, _Directory]:
         """The delete delta and the delta that the present ones are merged into."""
         merged = [d.directory for d in (*self.state.deltas, *self.state.delete_deltas)]
         low, high = min(map(lowest_write_id, merged)), max(map(highest_write_id, merged))
         inserts = self._inserts(with_base=False)
-        valid = self.snapshot.write_ids
-
-        def deletes_only(
-            _: object, deletes: list[MergeInput], output: MergeOutput
-        ) -> WrittenFile | None:
-            return merge_deletes(deletes, valid, output)
-
-        def inserts_only(
-            inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput
-        ) -> WrittenFile | None:
-            return merge_minor_inserts(inserts, deletes, valid, output)
-
         buckets = self._buckets(inserts)
         delta = DeltaDir(low, high, visibility_id=self.visibility_id)
         delete_delta = replace(delta, is_delete=True)
         return (
-            _Directory(delete_delta.name, buckets, deletes_only, inserts),
-            _Directory(delta.name, buckets, inserts_only, inserts),
+            _Directory(delete_delta.name, buckets, deletes, inserts),
+            _Directory(delta.name, buckets, "inserts", inserts),
         )
 
     @property
@@ -219,58 +194,43 @@ class Compaction:
     def _write(self, directories: Sequence[_Directory]) -> None:
         """Write the directories; none becomes visible before all are complete."""
         try:
-            filled = {d.name: self._fill(d) for d in directories}
+            for directory in directories:
+                self.storage.make_directory(self.attempt.hidden(directory.name))
+            merges = [[self._merge(d, bucket) for bucket in d.buckets] for d in directories]
+            written = iter(self.run([merge for each in merges for merge in each]))
+            names = [[m.name for m in each if next(written)] for each in merges]
+            filled = {d.name: self._finish(d, n) for d, n in zip(directories, names, strict=True)}
             self.attempt.publish({name: files for name, files in filled.items() if files})
         finally:
             self.attempt.discard([d.name for d in directories])
 
-    def _fill(self, directory: _Directory) -> list[str]:
-        """Write a directory under its hidden name. Its files' names; [] if no event is left."""
-        hidden = self.attempt.hidden(directory.name)
-        self.storage.make_directory(hidden)
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            written = pool.map(
-                lambda b: self._write_bucket(hidden, b, directory), directory.buckets
-            )
-            files = [name for name in written if name is not None]
-        if not files and directory.needed:
-            empty = replace(directory, merge=lambda _inserts, _deletes, to: write_no_events(to))
-            name = self._write_bucket(hidden, directory.buckets[0], empty)
-            files = [name] if name is not None else []
-        if not files:
-            return []
-        self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
-        files.append(VERSION_FILE)
-        if directory.compacted:
-            # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
-            self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
-            files.append(METADATA_FILE)
-        return files
-
-    def _write_bucket(self, hidden: str, bucket: BucketId, directory: _Directory) -> str | None:
-        name = BucketFile(bucket).name
-        local = local_draft(f"{hidden}/{name}", self.storage)
-        table = self.snapshot.table
-        output = MergeOutput(
-            local,
-            table.columns,
-            compression_of(table),
-            by_position=self.by_position,
-            unchanged=table.is_unchanged,
+    def _merge(self, directory: _Directory, bucket: BucketId) -> BucketMerge:
+        return BucketMerge(
+            self.attempt.hidden(directory.name),
+            bucket,
+            directory.kind,
+            self.snapshot.table,
+            self.snapshot.write_ids,
+            tuple(f for f in directory.inserts if f.bucket_id == bucket),
+            tuple(f for f in self.deletes if f.bucket_id == bucket),
+            self.by_position,
         )
-        inserts = self._inputs(directory.inserts, bucket)
-        deletes = self._inputs(self.deletes, bucket)
-        if directory.merge(inserts, deletes, output) is None:
-            return None
-        self.storage.put_file(local, f"{hidden}/{name}")
-        return name
 
-    def _inputs(self, files: Sequence[SelectedFile], bucket: BucketId) -> list[MergeInput]:
-        return [
-            MergeInput(source_of(f.path, self.storage), f.path, f.length, f.first)
-            for f in files
-            if f.bucket_id == bucket
-        ]
+    def _finish(self, directory: _Directory, names: list[str]) -> list[str]:
+        """Put the other files into a directory. All names in it; [] if no event is left."""
+        if not names and directory.needed:
+            empty = self._merge(replace(directory, kind="nothing"), directory.buckets[0])
+            empty.run(self.storage, empty.name)
+            names = [empty.name]
+        if not names:
+            return []
+        hidden = self.attempt.hidden(directory.name)
+        self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
+        if not directory.compacted:
+            return [*names, VERSION_FILE]
+        # By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
+        self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
+        return [*names, VERSION_FILE, METADATA_FILE]
 
 
 def _is_made(wanted: str, found: Sequence[SelectedDir]) -> bool:

@@ -65,7 +65,7 @@ def compact_rows(
             written.append(OriginalFile(bucket).name)
             _merge(inputs, location, f"{hidden}/{written[-1]}", snapshot, storage)
         if major and not visibility_id:
-            # How Hive 3 tells a compacted base from one of INSERT OVERWRITE.
+            # By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
             storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
             written.append(METADATA_FILE)
         attempt.publish({name: written})

@@ -79,7 +79,7 @@ class EventScan:
         return Events(frame, values)
 
     def _plain(self, group: FileGroup) -> Events:
-        """Rows of files without events. Their row ids are null: nobody asks for them."""
+        """Rows of files without events. Their row ids are null, because no caller asks for them."""
         pairs = list(zip(self.snapshot.table.columns, group.schema.columns, strict=True))
         schema = ", ".join(f"{quote(f.name)} {storage_type(f.type)}" for _, f in pairs if f)
         frame = self._reader(group, schema)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.output import Output, OutputFile, Target
+from acidsql.engines.partition_codes import partition_codes, partition_column
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
@@ -23,7 +23,7 @@ from acidsql.engines.spark.job import (
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import stored
 from acidsql.model.ids import StatementId
-from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, quote_identifier
+from acidsql.model.names import DEFAULT_PARTITION_VALUE, quote_identifier
 from acidsql.model.names import string_literal as literal
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
@@ -98,11 +98,6 @@ def _partition_text(
     return SqlText.of("nullif(nullif(", text, f", ''), '{DEFAULT_PARTITION_VALUE}')")
 
 
-def partition_column(index: int) -> str:
-    """The name under which a partition value's text travels with the row."""
-    return f"__acidsql_partition_{index}"
-
-
 def write_inserted_rows(
     rows: DataFrame,
     table: Table,
@@ -163,38 +158,6 @@ def _row_writer(table: Table, target: Target, statement_id: StatementId) -> Any:
         yield files_batch(output.files)
 
     return write
-
-
-def partition_codes(rows: pa.Table, names: Sequence[str]) -> tuple[np.ndarray, list[str]]:
-    """The number of each row's partition, and the text of each partition.
-
-    Partitions are numbered in the order of their first rows, so that sorted rows stay sorted. An
-    empty value is null.
-    """
-    if not names:
-        return np.zeros(rows.num_rows, np.int64), [TABLE_ITSELF]
-    codes = np.zeros(rows.num_rows, np.int64)
-    dictionaries = []
-    for index in range(len(names)):
-        column = rows.column(partition_column(index)).combine_chunks().cast(pa.string())
-        encoded = column.dictionary_encode(null_encoding="encode")
-        dictionaries.append(encoded.dictionary.to_pylist())
-        codes = codes * max(1, len(dictionaries[-1])) + encoded.indices.to_numpy()
-    found, first, inverse = np.unique(codes, return_index=True, return_inverse=True)
-    texts: dict[str, int] = {}
-    numbers = np.zeros(len(found), np.int64)
-    for at in np.argsort(first):
-        text = _text(int(found[at]), names, dictionaries)
-        numbers[at] = texts.setdefault(text, len(texts))
-    return numbers[inverse], list(texts)
-
-
-def _text(code: int, names: Sequence[str], dictionaries: Sequence[Sequence[str | None]]) -> str:
-    values: list[tuple[str, str | None]] = []
-    for name, dictionary in zip(reversed(names), reversed(dictionaries), strict=True):
-        code, index = divmod(code, max(1, len(dictionary)))
-        values.insert(0, (name, dictionary[index]))
-    return str(PartitionName.of(values))
 
 
 def _by_bucket(

@@ -17,6 +17,7 @@ from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.clock import Clock
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.foreign import of_session
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.row_size import beyond_guess, rows_left
@@ -104,7 +105,7 @@ class Job:
                 )
                 return self.scan(source.table, request).frame
             case FrameSource():
-                return self.frames[source.name]
+                return of_session(self.frames[source.name], self.spark)
             case InputSource():
                 return self.inputs[source.name]
 

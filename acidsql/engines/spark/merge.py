@@ -303,7 +303,7 @@ class _Merge:
 def _with_copies(source: DataFrame, names: Sequence[str]) -> DataFrame:
     """The source with each column twice: under its own name and under one of ``names``.
 
-    ``names`` are used by nobody else; the source's own may not be unique.
+    No other column has one of ``names``. The source's own names may not be unique.
     """
     originals = zip(source.columns, names, strict=True)
     copies = [f"{copy} as {quote(name)}" for name, copy in originals]

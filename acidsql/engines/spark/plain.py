@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _FIELDS = "__acidsql_fields"
 _FIRST = RowId(WriteId(0), CODEC_V1, 0)
-"""The row id that numbering begins with. Rows of these tables have none, and nobody sees it."""
+"""The row id that numbering begins with. Rows of these tables have none, and no row shows it."""
 
 
 def scan_rows(
@@ -111,7 +111,7 @@ def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
         case FileFormat.TEXT:
             from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-            # Not Spark's CSV: it has quotes and escapes, and drops empty lines.
+            # Spark's CSV reader would not do: it knows quotes and escapes, and drops empty lines.
             delimiter = f"\\x{ord(table.field_delimiter):02x}"
             fields = F.split("value", delimiter, -1).alias(_FIELDS)
             return reader.text(paths).select("*", fields)

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import assert_never
 
 from acidsql.engines.cleanup import discard_write, undo_write
+from acidsql.engines.given_rows import given_rows
 from acidsql.engines.local.compact import compact
 from acidsql.engines.local.fold import fold
 from acidsql.engines.local.insert import insert_literals
+from acidsql.engines.local.insert_given import insert_given
 from acidsql.engines.local.load import load
+from acidsql.engines.local.rebalance import rebalance
 from acidsql.engines.output import (
     OutputFile,
     Target,
@@ -24,6 +27,7 @@ from acidsql.engines.output import (
     remove_attempts,
 )
 from acidsql.engines.overwrite import empty_bases, truncate
+from acidsql.engines.spark.compact import where_it_pays
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import only_ours
 from acidsql.engines.spark.frame import SparkFrame
@@ -46,7 +50,7 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
-from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.plan import WritePlan, replaces, statement_count
@@ -57,6 +61,7 @@ from acidsql.ports.engine import (
     JobResult,
     PartitionLocation,
     ReadContext,
+    RowSource,
     TableSnapshot,
     Touched,
     WriteContext,
@@ -72,7 +77,8 @@ class SparkEngine:
 
     ``spark`` is a session to use, else one is started when a plan first needs it, with the keys of
     ``conf`` that begin with "spark.". ``by_position`` says how columns of older files are matched
-    in a table that does not say so itself.
+    in a table that does not say so itself. ``cluster_bytes`` is how many bytes a compaction must
+    have to merge before it runs on Spark, where Spark is a cluster.
     """
 
     def __init__(
@@ -82,14 +88,21 @@ class SparkEngine:
         conf: Mapping[str, str],
         *,
         by_position: bool = True,
+        cluster_bytes: int = 128 << 20,
         progress: Progress = UNWATCHED,
     ) -> None:
         self._storage = storage
+        self._cluster_bytes = cluster_bytes
         self._progress = progress
         self._by_position = by_position
         self._frames: dict[str, DataFrame] = {}
         self._filters = KeptFilters()
         self._spark = SparkHolder(spark, conf, self._filters.clear, progress)
+
+    def beside(self, spark: SparkSession | None) -> SparkEngine:
+        return type(self)(
+            self._storage, spark, {}, by_position=self._by_position, progress=self._progress
+        )
 
     # -- reading -----------------------------------------------------------------------------------
 
@@ -194,6 +207,8 @@ class SparkEngine:
     def _insert(self, plan: InsertPlan, context: WriteContext, target: Target) -> list[OutputFile]:
         if isinstance(plan.rows, LiteralRows):
             return insert_literals(plan, plan.rows, target, context)
+        if isinstance(plan.rows, GivenRows):
+            return insert_given(plan, plan.rows, target, context)
         with self._job(context.read, "writing") as job:
             return run_insert(plan, plan.rows, job, target, context.statement_id)
 
@@ -221,7 +236,24 @@ class SparkEngine:
     def compact(
         self, plan: CompactPlan, snapshot: TableSnapshot, txns: ValidTxnList, txn_id: TxnId
     ) -> bool:
-        return compact(plan, snapshot, txns, self._storage, txn_id, by_position=self._by_position)
+        least = self._cluster_bytes
+        run = where_it_pays(self._spark, self._storage, least, self._progress)
+        by_position = self._by_position
+        return compact(
+            plan, snapshot, txns, self._storage, txn_id, by_position=by_position, run=run
+        )
+
+    @only_ours()
+    def rebalance(
+        self,
+        plan: CompactPlan,
+        snapshot: TableSnapshot,
+        txns: ValidTxnList,
+        txn_id: TxnId,
+        write_id: WriteId,
+    ) -> None:
+        by_position = self._by_position
+        rebalance(plan, snapshot, txns, self._storage, txn_id, write_id, by_position=by_position)
 
     def discard(self, paths: Sequence[OwnPath]) -> None:
         discard(paths, self._storage)
@@ -233,6 +265,9 @@ class SparkEngine:
 
     def register(self, name: str, frame: Any) -> None:
         self._frames[name.lower()] = registered_frame(name, frame, self._spark.get)
+
+    def row_source(self, data: Any) -> RowSource:
+        return given_rows(data)
 
     def frame_names(self) -> frozenset[str]:
         return frozenset(self._frames)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sys
 import threading
@@ -50,6 +51,8 @@ whole.
 
 _REMOTE = frozenset({"spark.remote", "SPARK_REMOTE"})
 """Where either is set, Spark is a server of Spark Connect, with settings of its own."""
+_IN_PROCESS = re.compile(r"local(\[.*\])?")
+"""Masters of Spark that run all tasks in its own process; ``local-cluster[…]`` is none of them."""
 _starting = threading.Lock()
 
 
@@ -84,6 +87,18 @@ class SparkHolder:
         if has_parents_spark():
             return False
         return self._session is not None or _running() is not None
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether tasks run in other processes than this one: a cluster, or a server.
+
+        Without a session that is so if the settings name the master of a cluster.
+        """
+        if not self.started:
+            master = self._conf.get("spark.master", os.environ.get("MASTER", "local"))
+            return not _IN_PROCESS.fullmatch(master) or not _REMOTE.isdisjoint(self._conf)
+        with clear_errors():
+            return not _IN_PROCESS.fullmatch(self.get().conf.get("spark.master", "local") or "")
 
     def get(self) -> SparkSession:
         """The session. DependencyError, in one line, without Java; ForkError in a child.

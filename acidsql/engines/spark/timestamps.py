@@ -43,7 +43,7 @@ def storage_type(kind: ColumnType) -> str:
     >>> storage_type(parse_type("array<timestamp>"))
     'array<timestamp_ltz>'
     """
-    # Not "timestamp": what that means is a setting of the session.
+    # The name "timestamp" would not do: a setting of the session says what it means.
     return spark_type(kind).replace("timestamp_ntz", "timestamp_ltz")
 
 

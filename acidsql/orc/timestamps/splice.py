@@ -14,8 +14,10 @@ from typing import BinaryIO
 
 from acidsql.orc.chunks import CHUNK_HEADER, decompress_section
 from acidsql.orc.footer import (
+    FOOTER_CONTENT_LENGTH,
     FOOTER_STATISTICS,
     FOOTER_STRIPE,
+    MAGIC,
     FileTail,
     Stripe,
     chunk_size,
@@ -26,14 +28,7 @@ from acidsql.orc.footer import (
     read_section,
 )
 from acidsql.orc.protobuf import bytes_field, fields, packed_field, packed_numbers
-from acidsql.orc.timestamps.run_length import (
-    RUN_MAX,
-    Runs,
-    Unsigned,
-    decode_unsigned,
-    encode_unsigned,
-)
-from acidsql.orc.timestamps.stripe import (
+from acidsql.orc.stripe import (
     ROW_INDEX,
     SECONDARY,
     Stream,
@@ -42,10 +37,16 @@ from acidsql.orc.timestamps.stripe import (
     read_stripe_footer,
     with_streams,
 )
+from acidsql.orc.timestamps.run_length import (
+    RUN_MAX,
+    Runs,
+    Unsigned,
+    decode_unsigned,
+    encode_unsigned,
+)
 
 _TIMESTAMP_STATISTICS = 9
 _ENTRY, _POSITIONS, _STATISTICS = 1, 1, 2
-_CONTENT_LENGTH = 2
 
 
 @dataclass(slots=True)
@@ -102,7 +103,8 @@ class _Splice:
         start = tail.stripes[0].offset if tail.stripes else tail.content_length
         self._target.write(read_bytes(self._source, 0, start))
         stripes = [self._stripe(stripe) for stripe in tail.stripes]
-        content_length = self._target.tell()
+        # As pyarrow counts it: the stripes without the magic before them.
+        content_length = self._target.tell() - len(MAGIC)
         statistics = read_section(
             self._source, tail, tail.content_length, tail.footer_start - tail.content_length
         )
@@ -169,7 +171,9 @@ class _Splice:
                 column += 1
                 result += bytes_field(number, _bare(value) if column in self._columns else value)
             else:
-                result += encode(number, content_length if number == _CONTENT_LENGTH else value)
+                result += encode(
+                    number, content_length if number == FOOTER_CONTENT_LENGTH else value
+                )
         return bytes(result)
 
 

@@ -7,7 +7,6 @@ it is finished.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -32,13 +31,7 @@ class MendedSink:
         self._path, self._schema = path, schema
         self._nanos: list[Nanos] = []
         self._sink = OrcSink(path, **options)
-        try:
-            # Without this a file of no rows would have no columns either.
-            self._sink.write(schema.empty_table())
-        except BaseException:
-            with suppress(OSError, pa.ArrowException):
-                self._sink.close()
-            raise
+        self._has_rows = False
 
     @property
     def has_nanoseconds(self) -> bool:
@@ -55,13 +48,20 @@ class MendedSink:
             return stored
 
         arrays = [map_leaves(column, is_timestamp, change) for column in columns]
-        self._sink.write(pa.Table.from_arrays(arrays, schema=self._schema))
+        table = pa.Table.from_arrays(arrays, schema=self._schema)
+        if table.num_rows:
+            self._sink.write(table)
+            self._has_rows = True
         self._nanos = self._nanos or [Nanos() for _ in withheld]
         for column, (count, nanos) in zip(self._nanos, withheld, strict=True):
             column.add(count, nanos)
 
     def finish(self) -> FileTail:
         """Close the file, put the nanoseconds in, and give the file's tail."""
+        if not self._has_rows:
+            # Without this a file of no rows would have no columns either. In front of rows it would
+            # cost as much time as ten thousand of them.
+            self._sink.write(self._schema.empty_table())
         self.close()
         tail = read_tail(self._path)
         if not any(nanos.parts for nanos in self._nanos):

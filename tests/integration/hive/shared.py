@@ -131,7 +131,7 @@ class Shared:
 
     def _begin(self, sql: str) -> str:
         """A turn begins: what was read is out of date. The statement without its placeholders."""
-        self._read.clear()
+        self.forget_rows()
         if sql == "clean":
             self._kept.clear()
         for mark, text in (
@@ -141,6 +141,10 @@ class Shared:
         ):
             sql = sql.replace(mark, text)
         return sql
+
+    def forget_rows(self) -> None:
+        """What was read is out of date: the next look at a table reads it anew."""
+        self._read.clear()
 
     @property
     def _outside(self) -> Path:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 import acidsql
-from acidsql.background.initiator import is_automatic, sizes_of
+from acidsql.background.initiator import is_automatic
+from acidsql.execution.compaction_need import sizes_of
 from acidsql.execution.snapshots import partition_directory
 from acidsql.layout.acid_state import acid_state
 from acidsql.model.names import PartitionName, TableName

@@ -20,7 +20,8 @@ from tests.integration.hive.shared import Shared
 pytestmark = pytest.mark.hive
 
 ROWS = 24_000
-SMALL = 64 * 1024
+SMALL, LARGE = 64 * 1024, 1200 * 1024
+"""Lengths of stripes in bytes. Compactions merge small ones and copy large ones."""
 SPLITS = {
     "hive.exec.orc.split.strategy": "ETL",
     "mapreduce.input.fileinputformat.split.maxsize": "100000",
@@ -32,17 +33,9 @@ SPLITS = {
 
 
 def test_deletes_at_the_edges_of_stripes(shared: Shared) -> None:
-    shared.both(
-        "CREATE TABLE t (id int, v string) STORED AS ORC"
-        " TBLPROPERTIES ('transactional' = 'true', 'orc.compress' = 'ZLIB')"
-    )
-    table = shared.store.table(TableName(shared.database, "t"))
-    edges = write_stripes(table)
-    (answer,) = shared.hive.run(f"!allocate {table.name} commit")
-    assert answer["write_id"] == 1
-    shared.theirs("SET hive.vectorized.execution.enabled=true")
+    _, edges = made_table(shared, SMALL, 15)
     assert len(edges) >= 8, "the file has too few stripes to show anything"
-    shared.acidsql(f"DELETE FROM t WHERE id IN ({', '.join(map(str, edges))})")
+    delete(shared, edges)
     kept = sorted(set(range(ROWS)) - set(edges))
     check(shared, kept)
     for turn in ("minor", "major"):
@@ -50,16 +43,57 @@ def test_deletes_at_the_edges_of_stripes(shared: Shared) -> None:
         check(shared, kept)
 
 
-def write_stripes(table: Table) -> list[int]:
+def test_stripes_that_compactions_have_copied(shared: Shared) -> None:
+    table, edges = made_table(shared, LARGE, 300)
+    before = stripes(Path(table.location), "delta_*")
+    assert len(before) >= 4, "the file has too few stripes to show anything"
+    delete(shared, edges[2:4])
+    delete(shared, edges[-2:])
+    kept = sorted(set(range(ROWS)) - {*edges[2:4], *edges[-2:]})
+    shared.acidsql("ALTER TABLE t COMPACT 'minor'")
+    assert stripes(Path(table.location), "delta_0000001_0000003*") == before
+    check(shared, kept)
+    shared.acidsql("ALTER TABLE t COMPACT 'major'")
+    after = stripes(Path(table.location), "base_*")
+    assert [b for b in before if b in after] == [before[0], *before[2:-1]]
+    check(shared, kept)
+
+
+def made_table(shared: Shared, stripe_bytes: int, text_bytes: int) -> tuple[Table, list[int]]:
+    """A table of one delta, and the first and the last row of each of its stripes."""
+    shared.both(
+        "CREATE TABLE t (id int, v string) STORED AS ORC"
+        " TBLPROPERTIES ('transactional' = 'true', 'orc.compress' = 'ZLIB')"
+    )
+    table = shared.store.table(TableName(shared.database, "t"))
+    edges = write_stripes(table, stripe_bytes, text_bytes)
+    (answer,) = shared.hive.run(f"!allocate {table.name} commit")
+    assert answer["write_id"] == 1
+    shared.theirs("SET hive.vectorized.execution.enabled=true")
+    return table, edges
+
+
+def delete(shared: Shared, rows: list[int]) -> None:
+    shared.acidsql(f"DELETE FROM t WHERE id IN ({', '.join(map(str, rows))})")
+
+
+def stripes(directory: Path, pattern: str) -> list[bytes]:
+    """The bytes of each stripe of the newest file that matches."""
+    path = sorted(directory.glob(f"{pattern}/bucket_00000"))[-1]
+    data = path.read_bytes()
+    return [data[s.offset : s.offset + s.length] for s in read_tail(str(path)).stripes]
+
+
+def write_stripes(table: Table, stripe_bytes: int, text_bytes: int) -> list[int]:
     """One delta in one file; the first and the last row of each of its stripes."""
     directory = Path(table.location) / DeltaDir(WriteId(1), WriteId(1), StatementId(0)).name
     directory.mkdir()
     noise = np.random.default_rng(5)
     path = directory / "bucket_00000"
-    with EventWriter(str(path), table.columns, "zlib", stripe_bytes=SMALL) as writer:
+    with EventWriter(str(path), table.columns, "zlib", stripe_bytes=stripe_bytes) as writer:
         for first in range(0, ROWS, 1000):
             ids = np.arange(first, first + 1000, dtype=np.int32)
-            texts = [noise.bytes(15).hex() for _ in ids]
+            texts = [noise.bytes(text_bytes).hex() for _ in ids]
             rows = pa.record_batch([pa.array(ids), pa.array(texts)], names=["id", "v"])
             bucket = encode_bucket(BucketId(0), StatementId(0))
             writer.write_inserts(rows, WriteId(1), bucket)

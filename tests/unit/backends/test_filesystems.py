@@ -19,7 +19,13 @@ from acidsql.backends.filesystems import (
     LocalStorage,
     storage_for,
 )
-from acidsql.errors import AcidSqlError, ConfigError, PathExistsError, StorageError
+from acidsql.errors import (
+    AcidSqlError,
+    ConfigError,
+    MissingFileError,
+    PathExistsError,
+    StorageError,
+)
 from acidsql.layout.listing import ListedFile
 from acidsql.model.own_path import OwnPath
 from acidsql.ports.storage import Storage
@@ -484,3 +490,28 @@ def test_files_of_this_machine_have_a_storage_of_their_own(tmp_path: Path) -> No
     local = standing_in(tmp_path / "none", BUCKET).local
     assert local.exists(str(tmp_path / "f"))
     assert local.resolve(f"file://{tmp_path}/f") == os.path.realpath(tmp_path / "f")
+
+
+@pytest.mark.parametrize("storage", [STORAGE, ArrowStorage(pafs.LocalFileSystem())])
+def test_bytes_are_appended_where_the_caller_thinks_the_file_ends(
+    tmp_path: Path, storage: Storage
+) -> None:
+    assert storage.appends
+    path = str(tmp_path / "f")
+    storage.write_file(path, b"abc")
+    storage.append(path, b"def", 3)
+    assert (tmp_path / "f").read_bytes() == b"abcdef"
+    for wrong in (3, 7):
+        with pytest.raises(StorageError, match="it has 6 bytes, not"):
+            storage.append(path, b"x", wrong)
+    with pytest.raises(MissingFileError):
+        storage.append(str(tmp_path / "none"), b"x", 0)
+    assert not (tmp_path / "none").exists()
+    assert (tmp_path / "f").read_bytes() == b"abcdef"
+
+
+def test_an_object_store_appends_nothing() -> None:
+    storage = ArrowStorage(pafs._MockFileSystem())
+    assert not storage.appends
+    with pytest.raises(StorageError, match="whole object"):
+        storage.append("/f", b"x", 0)

@@ -185,7 +185,7 @@ def test_an_open_txn_holds_the_cleaner_back_until_it_ends(store, type, end):
     assert ready(store) == [compaction_id]
 
 
-def test_a_txn_opened_beside_an_older_one_stands_in_for_it(store):
+def test_a_txn_opened_beside_an_older_one_keeps_what_that_one_may_read(store):
     older = begin(store)
     compaction_id, _ = start(store)
     store.mark_compacted(compaction_id)

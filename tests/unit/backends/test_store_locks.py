@@ -145,7 +145,7 @@ def test_who_is_refused_in_a_block_leaves_nothing(store):
     assert store.show_locks() == []
 
 
-def test_nobody_overtakes_a_waiting_request(store):
+def test_no_request_overtakes_a_waiting_one(store):
     """Otherwise readers that keep coming would starve a writer."""
     reader = store.open_txn("ann", "host1")
     ask(store, on(R), txn=reader)
@@ -251,7 +251,7 @@ def changing(partition=None, type=X, operation=WriteOperation.UPDATE, dynamic=Fa
 
 
 @pytest.mark.parametrize("change", [changing(), changing("p=1"), changing("p=1", dynamic=True)])
-def test_who_waited_in_vain_wins_no_conflict(store, change):
+def test_a_transaction_that_waited_in_vain_wins_no_conflict(store, change):
     """What a dynamic change may reach counts for the whole table until it names partitions."""
     holder, loser = store.open_txn("ann", "host1"), store.open_txn("bob", "host2")
     ask(store, change, txn=holder)

@@ -70,6 +70,8 @@ SAME = [
     Call("trim"),
     Call("allocate_write_id", (1, T)),
     Call("allocate_write_id", (3, T)),
+    Call("allocate_write_ids", ([1], T)),
+    Call("allocate_write_ids", ([3], T)),
     Call("seed_write_id", (T, 9)),
     Call("seed_txn_id", (9,)),
     Call("valid_write_ids", ([T], None)),
@@ -102,7 +104,7 @@ SAME = [
 
 OTHERS = {
     "open_txn", "open_txns", "open_locked", "abort_txns", "time_out_txns", "lock", "compact",
-    "next_compaction", "close",
+    "next_compaction", "abort_compactions", "close",
 }  # fmt: skip
 """Those that a test below is about."""
 

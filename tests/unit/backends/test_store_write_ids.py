@@ -27,6 +27,29 @@ def test_each_table_counts_from_one_and_a_txn_has_one_id_per_table(store):
     assert store.allocate_write_id(first, U) == 2
 
 
+def test_the_ids_of_a_batch_are_consecutive_and_in_its_order(store):
+    lone = begin(store)
+    first, second, third = store.open_txns(3, "ann", "host1")
+    store.allocate_write_id(lone, T)
+    assert store.allocate_write_ids([second, first, third], T) == [2, 3, 4]
+    assert store.allocate_write_ids([first, second, third], T) == [3, 2, 4]
+    assert store.allocate_write_id(begin(store), T) == 5
+
+
+def test_a_batch_takes_the_ids_that_its_txns_have(store):
+    first, second = begin(store), begin(store)
+    store.allocate_write_id(second, T)
+    assert store.allocate_write_ids([first, second], T) == [2, 1]
+
+
+def test_a_batch_with_an_ended_txn_gets_no_ids(store):
+    first, second = begin(store), begin(store)
+    store.abort_txn(second)
+    with pytest.raises(TxnAbortedError):
+        store.allocate_write_ids([first, second], T)
+    assert store.allocate_write_id(begin(store), T) == 1
+
+
 def test_ids_are_in_the_order_of_allocation_not_of_txns(store):
     early, late = begin(store), begin(store)
     assert store.allocate_write_id(late, T) == 1

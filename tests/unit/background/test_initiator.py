@@ -85,6 +85,25 @@ def test_many_deltas(session: Session, tmp_path: Path, properties: str) -> None:
     assert session.failures == {}
 
 
+def test_the_pool_of_the_table(session: Session) -> None:
+    session.execute(
+        f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID}, 'hive.compactor.worker.pool' = 'fast')"
+    )
+    insert(session, 3)
+    assert session.run_initiator() == 1
+    assert session.run_worker() == 0
+    assert session.run_worker("fast") == 1
+
+
+def test_what_was_aborted_is_no_failure(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 3)
+    for number in (1, 2, 3):
+        assert session.run_initiator() == 1
+        session.execute(f"ABORT COMPACTIONS {number}")
+    assert session.run_initiator() == 1
+
+
 def test_small_deltas_beside_a_base_are_put_together(session: Session, tmp_path: Path) -> None:
     session.execute(
         f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID},"

@@ -5,10 +5,14 @@ from __future__ import annotations
 import pytest
 
 from acidsql.backends.filesystems import LocalStorage
+from acidsql.background.scope import BackgroundScope
+from acidsql.background.worker import run_worker
 from acidsql.engines.local.compact import compact
 from acidsql.errors import StorageError
+from acidsql.orc.footer import read_tail
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import TxnOpener
 from tests.property.hooked_store import HookedStore
 from tests.python_engine import PythonEngine
 
@@ -103,3 +107,51 @@ def test_a_worker_that_cannot_open_its_transaction_goes_on(session, store):
     store.before = (("open_txn",), once)
     assert session.run_worker() == 1
     assert sorted(states(store)) == [("bad", "failed"), ("good", "ready for cleaning")]
+
+
+def test_a_compaction_that_takes_too_long_is_not_published(session, engine, store, tmp_path):
+    """hive.compactor.worker.timeout: the entry fails, and the next one goes on."""
+    now_s = [0.0]
+    real = engine.compact
+
+    def slow(plan, snapshot, txns, txn_id):
+        now_s[0] += 61 if plan.table.table == "bad" else 59
+        return compact(plan, snapshot, txns, LocalStorage(), txn_id)
+
+    engine.compact = slow
+    for table in ("bad", "good"):
+        session.execute(f"ALTER TABLE {table} COMPACT 'major'")
+    opener = TxnOpener(store, "ann", "host1", TxnPolicy(worker_timeout_s=60))
+    scope = BackgroundScope(
+        store, store, LocalStorage(), opener, session._supervisor, clock=lambda: now_s[0]
+    )
+    assert run_worker(scope, engine, "host1") == 1
+    assert sorted(states(store)) == [("bad", "failed"), ("good", "ready for cleaning")]
+    failed = [c.error_message for c in store.show_compactions() if c.table == "bad"]
+    assert failed == ["the compaction took too long"]
+    assert not [p for p in (tmp_path / "w" / "bad").iterdir() if "base" in p.name]
+    engine.compact = real
+
+
+def test_workers_of_pools(session, engine, store):
+    engine.error = None
+    session.execute("ALTER TABLE good COMPACT 'major' POOL 'fast'")
+    assert session.run_worker() == 0
+    assert session.run_worker("slow") == 0
+    assert session.run_worker(pool="fast") == 1
+
+
+def test_waiting_runs_the_pool_of_the_request(session, store):
+    session.execute("ALTER TABLE good SET TBLPROPERTIES ('hive.compactor.worker.pool' = 'own')")
+    message = session.execute("ALTER TABLE good COMPACT 'major' AND WAIT").message
+    assert message.endswith("finished with status: ready for cleaning")
+    assert store.show_compactions()[0].options.pool == "own"
+
+
+def test_properties_of_the_request_act(session, tmp_path):
+    session.execute(
+        "ALTER TABLE good COMPACT 'major' AND WAIT"
+        " WITH OVERWRITE TBLPROPERTIES ('tblprops.orc.compress' = 'zlib', 'compactor.x' = 'y')"
+    )
+    [base] = (tmp_path / "w" / "good").glob("base_*/bucket_*")
+    assert read_tail(str(base)).compression == "zlib"

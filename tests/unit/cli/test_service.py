@@ -33,7 +33,7 @@ class Foreign(BaseException):
 class Failing(FakeSession):
     error: BaseException = StorageError("disk full")
 
-    def run_worker(self) -> int:
+    def run_worker(self, pool: str | None = None) -> int:
         raise self.error
 
 
@@ -67,7 +67,7 @@ def test_it_runs_until_a_signal_comes(acidsql, connection):
     before = signal.getsignal(signal.SIGTERM)
     done = acidsql("service", "-D", "hive.compactor.check.interval=70s")
     assert done.exit_code == 0, done.output
-    assert connection.session.services == [(1, ServiceTimes())]
+    assert connection.session.services == [(1, None, ServiceTimes())]
     assert connection.session.closed
     assert connection.calls[0][1]["config"] == {"hive.compactor.check.interval": "70s"}
     assert signal.getsignal(signal.SIGTERM) == before
@@ -76,7 +76,14 @@ def test_it_runs_until_a_signal_comes(acidsql, connection):
 def test_workers_and_interval(acidsql, connection):
     connection.session.service_times = ServiceTimes(check_s=70, clean_s=3)
     assert acidsql("service", "--interval", "2", "--workers", "4").exit_code == 0
-    assert connection.session.services == [(4, ServiceTimes(check_s=70, work_s=2, clean_s=2))]
+    assert connection.session.services == [(4, None, ServiceTimes(check_s=70, work_s=2, clean_s=2))]
+
+
+def test_the_pool_of_the_workers(acidsql, connection):
+    assert acidsql("service", "--pool", "fast").exit_code == 0
+    assert connection.session.services == [(1, "fast", ServiceTimes())]
+    assert acidsql("service", "--once", "--pool", "slow").exit_code == 0
+    assert connection.session.pool == "slow"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

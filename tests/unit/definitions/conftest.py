@@ -10,13 +10,13 @@ import pytest
 import acidsql
 from acidsql.session.session import Session
 
+STORES = [
+    pytest.param("memory:", id="memory"),
+    pytest.param(None, id="sqlite", marks=pytest.mark.sqlite),
+]
 
-@pytest.fixture(
-    params=[
-        pytest.param("memory:", id="memory"),
-        pytest.param(None, id="sqlite", marks=pytest.mark.sqlite),
-    ]
-)
+
+@pytest.fixture(params=STORES)
 def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
     with acidsql.connect(tmp_path / "w", metastore=request.param) as session:
         yield session

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.backends.memory import MemoryStore
-from acidsql.definitions.compaction_request import WAIT_S, compaction_result, wait_for_compaction
+from acidsql.definitions.compaction_request import WAIT_S, outcome, wait_for_compaction
 from acidsql.model.ids import CompactionId
 from acidsql.model.names import TableName
 from acidsql.txn.entities import CompactionType
@@ -30,7 +30,8 @@ def test_a_compaction_that_another_worker_carries_out() -> None:
 
     wait_for_compaction(number, store, sleep)
     assert slept == [2, 4, 8]
-    message = compaction_result(number, store, finished=True).message
+    (entry,) = store.show_compactions()
+    message = "\n".join(outcome(number, entry, finished=True))
     assert message == (
         "Compaction enqueued with id 1\n"
         "Compaction with id 1 finished with status: refused\n"
@@ -43,7 +44,8 @@ def test_a_compaction_that_nobody_carries_out() -> None:
     slept: list[float] = []
     wait_for_compaction(number, store, slept.append)
     assert sum(slept) == WAIT_S
-    message = compaction_result(number, store, finished=True).message
+    (entry,) = store.show_compactions()
+    message = "\n".join(outcome(number, entry, finished=True))
     assert message == "Compaction enqueued with id 1\nCompaction with id 1 is still initiated"
 
 

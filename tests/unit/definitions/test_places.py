@@ -21,6 +21,7 @@ from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
+from tests.unit.definitions.conftest import STORES
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 TEXT = "STORED AS TEXTFILE"
@@ -32,8 +33,7 @@ def everything(place: Path) -> set[str]:
     return {p for p in paths if ".acidsql.db" not in p}
 
 
-@pytest.fixture
-def home(session: Session, tmp_path: Path) -> Session:
+def furnish(session: Session, tmp_path: Path) -> Session:
     """Two databases, a table in each of three, links to some of them."""
     for text in (
         f"CREATE TABLE t (k int) {ACID}",
@@ -50,6 +50,21 @@ def home(session: Session, tmp_path: Path) -> Session:
     (tmp_path / "link").symlink_to(tmp_path / "w")
     (tmp_path / "up").symlink_to(tmp_path)
     return session
+
+
+@pytest.fixture
+def home(session: Session, tmp_path: Path) -> Session:
+    return furnish(session, tmp_path)
+
+
+@pytest.fixture(scope="module", params=STORES)
+def shared_home(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Session, Path]]:
+    """A home and its parent directory, for tests that leave all of it as it was."""
+    directory = tmp_path_factory.mktemp("shared")
+    with acidsql.connect(directory / "w", metastore=request.param) as session:
+        yield furnish(session, directory), directory
 
 
 TAKEN = [
@@ -78,7 +93,10 @@ TAKEN = [
 
 
 @pytest.mark.parametrize("place", TAKEN)
-def test_no_table_lies_where_something_else_does(home: Session, tmp_path: Path, place: str) -> None:
+def test_no_table_lies_where_something_else_does(
+    shared_home: tuple[Session, Path], place: str
+) -> None:
+    home, tmp_path = shared_home
     location = place.format(w=tmp_path / "w", tmp=tmp_path)
     before = everything(tmp_path)
     home.execute(f"CREATE TABLE p (k int) PARTITIONED BY (d int) {ACID}")
@@ -95,8 +113,9 @@ def test_no_table_lies_where_something_else_does(home: Session, tmp_path: Path, 
 
 @pytest.mark.parametrize("place", ["{w}", "{tmp}", "{tmp}/link", "{w}/t", "{w}/a.db", "{w}/a.db/x"])
 def test_no_database_lies_where_something_else_does(
-    home: Session, tmp_path: Path, place: str
+    shared_home: tuple[Session, Path], place: str
 ) -> None:
+    home, tmp_path = shared_home
     location = place.format(w=tmp_path / "w", tmp=tmp_path)
     with pytest.raises(AnalysisError, match=r"belongs to|lies in"):
         home.execute(f"CREATE DATABASE new LOCATION '{location}'")
@@ -136,13 +155,15 @@ def test_a_relative_location_is_written_as_an_absolute_one(
 @pytest.mark.parametrize(
     "path", ["{w}/plain", "{w}/plain/000000_0", "{tmp}/link/plain", "{w}/t", "file://{w}/plain"]
 )
-def test_nothing_is_moved_out_of_a_table(home: Session, tmp_path: Path, path: str) -> None:
+def test_nothing_is_moved_out_of_a_table(shared_home: tuple[Session, Path], path: str) -> None:
+    home, tmp_path = shared_home
     home.execute(f"CREATE TABLE new (k int) {TEXT}")
     before = everything(tmp_path)
     source = path.format(w=tmp_path / "w", tmp=tmp_path)
     with pytest.raises(AnalysisError, match=r"lies in table default\.(plain|t)"):
         home.execute(f"LOAD DATA INPATH '{source}' INTO TABLE new")
     assert everything(tmp_path) == before
+    home.execute("DROP TABLE new")
 
 
 @pytest.mark.parametrize("start", ["", "file://", "file:"])

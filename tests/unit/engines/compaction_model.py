@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from acidsql.engines.changes import ChangeLeg, write_changes, writing_order
 from acidsql.engines.local.compact import compact
+from acidsql.engines.local.rebalance import rebalance
 from acidsql.engines.output import TABLE_ITSELF, Output, Target, publish
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.layout.obsolete import obsolete
-from acidsql.model.ids import StatementId, TxnId
+from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import Table
@@ -94,6 +95,30 @@ class Model:
         plan = CompactPlan(table=NAME, partition=None, type=kind)
         self.txn_id += 1
         return compact(plan, compactor, EVERYTHING, STORAGE, TxnId(self.txn_id))
+
+    def rebalance(self, buckets: int | None = None) -> None:
+        """New row ids for all rows: their write id is the next one, their order stays."""
+        self.write_id += 1
+        write_ids = snapshot(self.of, self.write_id, self.aborted)
+        compactor = type(write_ids)(
+            self.of, write_ids.partitions, write_ids.write_ids.for_compactor()
+        )
+        plan = CompactPlan(table=NAME, partition=None, type="rebalance", buckets=buckets)
+        self.txn_id += 1
+        own = WriteId(self.write_id)
+        rebalance(plan, compactor, EVERYTHING, STORAGE, TxnId(self.txn_id), own)
+        values = [value for _, value in sorted(self.rows.items())]
+        files = buckets or self.files_of_rows()
+        per_file = max(1, -(-len(values) // files))
+        self.rows = {
+            (self.write_id, 1 << 29 | n // per_file << 16, n): value
+            for n, value in enumerate(values)
+        }
+
+    def files_of_rows(self) -> int:
+        """How many buckets the base of the last rebalance, which is the newest directory, has."""
+        newest = Path(self.of.location) / f"base_{self.write_id:07d}"
+        return len([p for p in newest.iterdir() if p.name.startswith("bucket_")])
 
     def clean(self) -> None:
         files = STORAGE.list_files(self.of.location)

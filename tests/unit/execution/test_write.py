@@ -67,7 +67,7 @@ def stage(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Stage]:
 
 
 @pytest.mark.parametrize(("table", "partition"), [("t", None), ("p", "d=5")])
-def test_who_has_lost_is_told_to_whom_and_where(
+def test_a_statement_that_has_lost_names_the_winner_and_the_place(
     stage: Stage, table: str, partition: str | None
 ) -> None:
     begun = stage.ann.execute("BEGIN")
@@ -101,7 +101,7 @@ def test_who_would_hide_rows_is_told_whose(stage: Stage, table: str) -> None:
     )
 
 
-def test_who_would_hide_rows_of_a_later_write_id_is_told_so(stage: Stage) -> None:
+def test_an_overwrite_that_would_hide_a_later_write_fails(stage: Stage) -> None:
     stage.ann.execute("BEGIN")
     stage.ann.execute("INSERT INTO p PARTITION (d = 6) VALUES (2, 20)")
     stage.bob.execute("INSERT INTO p PARTITION (d = 5) VALUES (3, 30)")
@@ -111,7 +111,7 @@ def test_who_would_hide_rows_of_a_later_write_id_is_told_so(stage: Stage) -> Non
     assert sorted(stage.ann.execute("SELECT * FROM p").fetchall()) == [(1, 10, "5"), (3, 30, "5")]
 
 
-def test_whose_rows_a_base_would_hide_is_told_so(stage: Stage) -> None:
+def test_a_statement_whose_rows_a_base_would_hide_fails(stage: Stage) -> None:
     stage.ann.execute("BEGIN")
     stage.ann.execute("INSERT INTO p PARTITION (d = 6) VALUES (2, 20)")
     stage.bob.execute("TRUNCATE TABLE p PARTITION (d = 5)")

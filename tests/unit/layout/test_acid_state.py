@@ -318,7 +318,7 @@ def test_obsolete_is_capped() -> None:
 
 
 @pytest.mark.parametrize("later", ["delta_1_3", "base_3", "delta_1_2_v11"])
-def test_what_a_later_compaction_wrote_makes_nothing_obsolete_for_an_earlier(later: str) -> None:
+def test_a_later_compaction_makes_nothing_obsolete_for_an_earlier_one(later: str) -> None:
     """Readers may be open that have chosen from what was there before it."""
     files = listing(f"delta_1_1_0 delta_1_2 delta_3_3_0 {later}")
     assert obsolete(files, snapshot(2), ValidTxnList(9)) == ["delta_1_1_0"]

@@ -308,7 +308,7 @@ def hashes_of(columns: list[pa.Array], kinds: list[ColumnType], version: int) ->
 
 @pytest.mark.parametrize("hive", ["hive3", "hive4"])
 @pytest.mark.parametrize("name", sorted(KINDS))
-def test_as_hive_put_them(name: str, hive: str) -> None:
+def test_rows_are_in_the_buckets_that_hive_chose(name: str, hive: str) -> None:
     """Hive's own hash() and murmur_hash(), and the bucket it wrote each row to."""
     lines = (DATA / hive / "expected" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]

@@ -8,7 +8,7 @@ from acidsql.model.ids import WriteId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
 from acidsql.model.types import parse_type
-from acidsql.orc.merge import MergeInput
+from acidsql.orc.merge_rows import MergeInput
 from acidsql.orc.writer import EventWriter
 
 P0 = 536870912

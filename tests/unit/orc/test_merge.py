@@ -11,13 +11,8 @@ from acidsql.model.row_id import RowId
 from acidsql.orc.dump import dump
 from acidsql.orc.exact import exact_texts
 from acidsql.orc.footer import KEY_INDEX, STATS, read_tail
-from acidsql.orc.merge import (
-    MergeInput,
-    MergeOutput,
-    merge_major,
-    merge_minor_deletes,
-    merge_minor_inserts,
-)
+from acidsql.orc.merge import merge_major, merge_minor_deletes, merge_minor_inserts
+from acidsql.orc.merge_rows import MergeInput, MergeOutput
 from acidsql.orc.reader import read_events
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, P1, columns, delete_file, insert_file, seen

@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
+from acidsql.model.sort_order import SortColumn
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.explain import explain
-from acidsql.plans.insert import InsertPlan, LiteralRows
+from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
 from acidsql.plans.plan import PLAN, WritePlan, partition_predicates, tables_read, texts
 from acidsql.plans.query import QueryPlan
@@ -66,6 +67,7 @@ plans: st.SearchStrategy[Any] = st.one_of(
         static_partition=st.lists(st.tuples(words, cells), max_size=2).map(tuple),
         rows=st.one_of(
             sql,
+            st.builds(GivenRows, parameter=words),
             st.builds(
                 LiteralRows, rows=st.lists(st.lists(cells, max_size=3).map(tuple)).map(tuple)
             ),
@@ -105,7 +107,10 @@ plans: st.SearchStrategy[Any] = st.one_of(
         CompactPlan,
         table=names,
         partition=st.one_of(st.none(), partitions),
-        type=st.sampled_from(["minor", "major"]),
+        type=st.sampled_from(["minor", "major", "rebalance"]),
+        buckets=st.one_of(st.none(), st.integers(1, 4096)),
+        order=st.lists(st.builds(SortColumn, words, st.booleans(), st.booleans())).map(tuple),
+        properties=st.lists(st.tuples(words, words), max_size=2).map(tuple),
     ),
 )
 
@@ -230,6 +235,7 @@ LEG = InsertLeg(statement_id=StatementId(0), condition=None, values=())
         ),
         (INSERT.model_copy(update={"rows": SqlText.of(reads(A, B))}), (A,)),
         (INSERT.model_copy(update={"rows": SqlText.of(reads(B))}), ()),
+        (INSERT.model_copy(update={"rows": GivenRows(parameter="rows")}), (A,)),
         (TruncatePlan(table=T, static_partition=(("b", "1"),)), (B,)),
         (merge(None), (A, B)),
         pytest.param(merge(LEG), (), id="new rows may come to any partition"),
@@ -239,3 +245,11 @@ def test_what_holds_of_every_row_in_use(
     plan: WritePlan | QueryPlan, expected: tuple[Predicate, ...]
 ) -> None:
     assert partition_predicates(plan, TABLE) == expected
+
+
+def test_rows_of_the_caller_are_explained() -> None:
+    plan = InsertPlan(table=T, columns=("id", "b"), rows=GivenRows(parameter="rows"))
+    assert explain(plan).splitlines()[1:] == [
+        " ├── rows: those that the caller gives, in this process",
+        " └── delta 0000: id, b",
+    ]

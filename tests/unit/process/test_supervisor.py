@@ -1,4 +1,4 @@
-"""acidsql/txn/supervisor.py"""
+"""acidsql/process/supervisor.py"""
 
 from __future__ import annotations
 

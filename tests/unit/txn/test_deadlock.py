@@ -30,7 +30,7 @@ def lock(
     return Lock(LockId(lock_id), 1, TxnId(txn), "db", table, partition, state, kind, 0, None, *who)
 
 
-def test_two_that_want_what_the_other_has() -> None:
+def test_two_transactions_that_want_what_the_other_has() -> None:
     found = deadlocked([
         lock(1, 7, "a", EXCLUSIVE, ACQUIRED),
         lock(2, 5, "b", EXCLUSIVE, ACQUIRED),

@@ -1,11 +1,11 @@
--- The transaction tables are named and shaped after Hive's, so that whoever knows a metastore
--- finds their way. Times are milliseconds since the epoch by the server's clock. Texts are compared
--- byte by byte, as everywhere else in acidsql.
+-- The transaction tables are named and shaped after Hive's, so that they are familiar to users of a
+-- metastore. Times are milliseconds since the epoch by the server's clock. Texts are compared byte by
+-- byte, as everywhere else in acidsql.
 
 CREATE TABLE VERSION (SCHEMA_VERSION BIGINT NOT NULL);
 INSERT INTO VERSION VALUES (0);
 
--- Writers share a lock on it, who must be alone locks it exclusively.
+-- Writers share a lock on this table. A verb that must be alone locks it exclusively.
 CREATE TABLE TXN_LOCK_TBL (TXN_LOCK BIGINT NOT NULL);
 INSERT INTO TXN_LOCK_TBL VALUES (1);
 

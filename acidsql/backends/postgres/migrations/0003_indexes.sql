@@ -1,17 +1,17 @@
--- Who writes meanwhile, with a release that knows the second version, comes first or afterwards.
+-- Releases that know the second version write before this migration or after it, not meanwhile.
 LOCK TABLE TXN_LOCK_TBL IN EXCLUSIVE MODE;
 
--- Who asks for a lock looks for those of the same database, and one index page at a time is rid of
--- what has gone.
+-- A request for a lock looks for the locks of the same database. The server removes dead entries
+-- from an index page by page.
 CREATE INDEX HL_DB_INDEX ON HIVE_LOCKS (HL_DB, HL_TABLE);
 
--- Write ids are asked for by transaction, or for a table.
+-- Queries look for write ids by transaction, or by table.
 DROP INDEX T2W_TXNID_INDEX;
 ALTER TABLE TXN_TO_WRITE_ID DROP CONSTRAINT TXN_TO_WRITE_ID_PKEY;
 ALTER TABLE TXN_TO_WRITE_ID ADD PRIMARY KEY (T2W_TXNID, T2W_DATABASE, T2W_TABLE);
 
--- As in Hive. Every statement that adds a component looks for its transaction, and who writes here
--- is this package: what each row would be checked for again costs as much as the row.
+-- As in Hive, no constraints. Only this package writes here, and every statement that adds a
+-- component looks for its transaction. A check of each row again would cost as much as the row.
 ALTER TABLE TXN_COMPONENTS DROP CONSTRAINT TXN_COMPONENTS_TC_TXNID_FKEY;
 ALTER TABLE TXN_COMPONENTS DROP CONSTRAINT TXN_COMPONENTS_TC_OPERATION_TYPE_CHECK;
 ALTER TABLE TXN_COMPONENTS DROP CONSTRAINT TXN_COMPONENTS_PKEY;

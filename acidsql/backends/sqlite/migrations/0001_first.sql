@@ -1,5 +1,5 @@
--- The transaction tables are named and shaped after Hive's, so that whoever knows a metastore
--- finds their way. Times are milliseconds since the epoch by the store's clock.
+-- The transaction tables are named and shaped after Hive's, so that they are familiar to users of a
+-- metastore. Times are milliseconds since the epoch by the store's clock.
 
 CREATE TABLE TXNS (
   TXN_ID INTEGER PRIMARY KEY,

@@ -1,3 +1,3 @@
--- First committer wins: who commits asks for what was committed after its transaction had opened.
+-- First committer wins: a commit asks for changes that were committed after its transaction opened.
 DROP INDEX WRITE_SET_INDEX;
 CREATE INDEX WRITE_SET_INDEX ON WRITE_SET (WS_COMMIT_ID);

@@ -1,5 +1,6 @@
 import java.lang.reflect.Method;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
@@ -25,6 +26,7 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
  * count                          counts the open transactions, for hive.max.open.txns
  * hold NAME STATEMENT            runs it in a session of its own up to where it has its locks
  * release NAME                   lets it go on, and answers what it does
+ * stream TABLE SIZE commit|abort RECORDS …   Hive 3: a streaming batch (hive3/Streams.java)
  * conf KEY VALUE                 a setting that SET does not let through
  * </pre>
  */
@@ -81,6 +83,14 @@ class Verbs {
         return Collections.emptyList();
       case "release":
         return Held.release(words[1]);
+      case "stream": {
+        String[] rest = words[2].split(" ");
+        Class.forName("Streams")
+            .getDeclaredMethod("run", String.class, int.class, String[].class)
+            .invoke(null, words[1], Integer.parseInt(rest[0]),
+                Arrays.copyOfRange(rest, 1, rest.length));
+        return Collections.emptyList();
+      }
       case "conf":
         Runner.conf.set(words[1], words[2]);
         return Collections.emptyList();

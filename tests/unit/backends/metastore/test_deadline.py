@@ -40,7 +40,7 @@ def trickle(connection: socket.socket, start: bytes = ENDLESS) -> None:
     """
     for byte in itertools.chain(start, itertools.repeat(0x41)):
         connection.sendall(bytes([byte]))
-        time.sleep(0.001)
+        time.sleep(0.0002)
 
 
 def connect_to(port: int, options: str, *more: int) -> MetastoreClient:

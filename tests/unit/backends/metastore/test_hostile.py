@@ -118,6 +118,9 @@ VERBS: dict[str, Callable[[MetastoreStore], object]] = {
     "forget_statistics": lambda s: s.forget_statistics(T, [K0]),
     "open_txn": lambda s: s.open_txn("ann", "h"),
     "allocate_write_id": lambda s: s.allocate_write_id(TxnId(5), TableName("default", "t")),
+    "allocate_write_ids": lambda s: s.allocate_write_ids(
+        [TxnId(5), TxnId(6)], TableName("default", "t")
+    ),
     "lock": lambda s: s.lock(TxnId(5), [UPDATE], "ann", "h", "a"),
     "check_lock": lambda s: s.check_lock(LockId(1)),
     "heartbeat": lambda s: s.heartbeat(TxnId(5)),

@@ -24,6 +24,7 @@ from acidsql.errors import (
     TooManyOpenTxnsError,
     TxnAbortedError,
     TxnError,
+    UnsupportedStatementError,
     WriteConflictError,
 )
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
@@ -31,6 +32,8 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
+    AbortedCompaction,
+    CompactionOptions,
     CompactionState,
     CompactionType,
     LockComponent,
@@ -645,8 +648,8 @@ def info(number: int, kind: int) -> Any:
     struct = hms.CompactionInfoStruct(
         id=number, dbname="sales", tablename="orders", type=kind, workerId="w", start=5
     )
-    # A number of buckets, which our IDL does not have.
-    struct.unknown_fields = {18: (8, b"\x00\x00\x00\x07")}
+    # A field of a later Hive, which our IDL does not have.
+    struct.unknown_fields = {20: (8, b"\x00\x00\x00\x07")}
     return struct
 
 
@@ -670,7 +673,7 @@ def test_the_worker_gives_back_what_it_was_given(metastore: Open) -> None:
     (started, txn), compacted = requests
     assert (started.highestWriteId, txn, compacted.highestWriteId) == (6, 9, 6)
     assert started.runas == "ann", "as seen: Hive 4.0.1's cleaner never begins without"
-    assert compacted.unknown_fields == {18: (8, b"\x00\x00\x00\x07")}
+    assert compacted.unknown_fields == {20: (8, b"\x00\x00\x00\x07")}
     assert server.names[-3:] == ["heartbeat", "mark_compacted", "commit_txn"]
 
 
@@ -698,19 +701,72 @@ def test_hive_3_gives_its_queue_to_nobody(metastore: Open) -> None:
     assert server.names == ["find_next_compact2", "find_next_compact"]
 
 
-def test_what_only_hives_workers_can_do_is_refused(metastore: Open) -> None:
-    refused = []
+def test_options_of_a_request_travel(metastore: Open) -> None:
+    requests = []
+    order = "ORDER BY `b` DESC NULLS FIRST"
+    options = CompactionOptions("fast", 3, order, {"orc.compress": "zlib"})
+
+    def accept(request: Any) -> Any:
+        requests.append(request)
+        return hms.CompactionResponse(7, "initiated", True)
+
+    taken = info(7, hms.CompactionType.REBALANCE)
+    taken.poolname, taken.numberOfBuckets = "fast", 3
+    taken.orderByClause, taken.properties = "ORDER BY b", "1:12:orc.compress4:zlib"
     _, store = metastore(
-        find_next_compact2=in_turn(
-            hms.OptionalCompactionInfoStruct(info(4, hms.CompactionType.REBALANCE)),
-            hms.OptionalCompactionInfoStruct(None),
+        compact2=accept,
+        get_open_txns_req=lambda _: open_txns(9, []),
+        find_next_compact2=lambda request: (
+            requests.append(request) or hms.OptionalCompactionInfoStruct(taken)
         ),
-        mark_refused=refused.append,
     )
-    assert store.next_compaction("worker") is None
-    assert [(r.id, r.errorMessage) for r in refused] == [
-        (4, "acidsql does not rebalance tables; ask for a major compaction")
+    assert store.compact(TABLE, None, CompactionType.REBALANCE, options=options) == 7
+    entry = store.next_compaction("worker", "fast")
+    assert entry is not None
+    asked, taking = requests
+    assert (asked.poolName, asked.numberOfBuckets, asked.orderByClause, asked.properties) == (
+        options.pool, options.buckets, options.order_by, options.properties,
+    )  # fmt: skip
+    assert taking.poolName == "fast"
+    assert entry.type is CompactionType.REBALANCE
+    assert entry.options == replace(options, order_by="ORDER BY b")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        CompactionOptions("p"),
+        CompactionOptions(buckets=2),
+        CompactionOptions(order_by="ORDER BY a"),
+    ],
+)
+def test_hive_3_knows_no_options(metastore: Open, options: CompactionOptions) -> None:
+    server, store = metastore(compact2=lambda _: hms.CompactionResponse(7, "initiated", True))
+    with pytest.raises(UnsupportedStatementError, match="does not know a rebalance"):
+        store.compact(TABLE, None, CompactionType.MAJOR, options=options)
+    with pytest.raises(UnsupportedStatementError, match="does not know a rebalance"):
+        store.compact(TABLE, None, CompactionType.REBALANCE)
+    assert "compact2" not in server.names
+    plain = CompactionOptions(properties={"orc.compress": "zlib"})
+    assert store.compact(TABLE, None, CompactionType.MAJOR, options=plain) == 7
+
+
+def test_aborting_compactions(metastore: Open) -> None:
+    _, store = metastore(
+        abort_Compactions=lambda request: hms.AbortCompactResponse(
+            {3: hms.AbortCompactionResponseElement(3, "Success", "Successfully aborted compaction")}
+        )
+    )
+    assert store.abort_compactions([CompactionId(3), CompactionId(4)]) == [
+        AbortedCompaction(CompactionId(3), "Success", "Successfully aborted compaction"),
+        AbortedCompaction(CompactionId(4), "Error", "No Such Compaction Id Available"),
     ]
+
+
+def test_hive_3_aborts_no_compactions(metastore: Open) -> None:
+    _, store = metastore()
+    with pytest.raises(UnsupportedStatementError, match="does not know ABORT COMPACTIONS"):
+        store.abort_compactions([CompactionId(3)])
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ def test_files_of_now_are_searched_by_the_tables_columns() -> None:
     assert in_files(TABLE, [A, B], own_schema(TABLE).columns) == (TABLE, [A, B])
 
 
-def test_files_of_before_are_searched_by_their_names_and_only_for_values_they_hold() -> None:
+def test_older_files_are_searched_by_the_names_and_values_they_hold() -> None:
     """Column a was called x, b was an int, and c came later."""
     found = [
         FileColumn("x", parse_type("int")),

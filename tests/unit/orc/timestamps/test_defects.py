@@ -24,10 +24,10 @@ from acidsql.orc.footer import (
     read_tail,
 )
 from acidsql.orc.protobuf import bytes_field, fields
+from acidsql.orc.stripe import SECONDARY, read_stripe_footer
 from acidsql.orc.timestamps import MendedFile, MendedSink
 from acidsql.orc.timestamps.run_length import decode_unsigned
 from acidsql.orc.timestamps.stored import decode_nanos, encode_nanos
-from acidsql.orc.timestamps.stripe import SECONDARY, read_stripe_footer
 
 MICROS = pa.timestamp("us")
 YEAR_9999 = 253_402_300_799 * 10**6

@@ -1,0 +1,108 @@
+"""The merge of one bucket's files into one, which a thread or a Spark task carries out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from acidsql.engines.output import compression_of
+from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.layout.dir_names import BucketFile
+from acidsql.model.ids import BucketId
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.model.table import Table
+from acidsql.orc.merge import (
+    merge_major,
+    merge_minor_deletes,
+    merge_minor_inserts,
+    merge_others_deletes,
+    write_no_events,
+)
+from acidsql.orc.merge_rows import MergeInput, MergeOutput
+from acidsql.orc.writer import WrittenFile
+from acidsql.ports.storage import Storage, local_draft
+from acidsql.process.threads import in_threads
+
+MergeKind = Literal["major", "inserts", "deletes", "others' deletes", "nothing"]
+"""What is written: a base, a delta, a delete delta, the same when a transaction's own rows are
+folded, or no event."""
+
+
+@dataclass(frozen=True, slots=True)
+class BucketMerge:
+    """One bucket to be merged. It can be pickled.
+
+    ``directory`` is where the file goes. ``inserts`` and ``deletes`` are the files of this bucket.
+    """
+
+    directory: str
+    bucket: BucketId
+    kind: MergeKind
+    table: Table
+    write_ids: ValidWriteIdList
+    inserts: tuple[SelectedFile, ...]
+    deletes: tuple[SelectedFile, ...]
+    by_position: bool
+
+    @property
+    def name(self) -> str:
+        """The name that the file must have in the end."""
+        return BucketFile(self.bucket).name
+
+    @property
+    def bytes(self) -> int:
+        """The size of the files that are merged."""
+        return sum(file.size for file in (*self.inserts, *self.deletes))
+
+    def run(self, storage: Storage, name: str) -> bool:
+        """Write the file under this name, durably. False, and no file, if no event is left.
+
+        StorageError or CorruptFileError if files cannot be read or written.
+        """
+        path = f"{self.directory}/{name}"
+        local = local_draft(path, storage)
+        output = MergeOutput(
+            local,
+            self.table.columns,
+            compression_of(self.table),
+            by_position=self.by_position,
+            unchanged=self.table.is_unchanged,
+        )
+        inserts, deletes = (_inputs(files, storage) for files in (self.inserts, self.deletes))
+        if self._merge(inserts, deletes, output) is None:
+            return False
+        storage.put_file(local, path)
+        return True
+
+    def _merge(
+        self, inserts: list[MergeInput], deletes: list[MergeInput], output: MergeOutput
+    ) -> WrittenFile | None:
+        match self.kind:
+            case "major":
+                return merge_major(inserts, deletes, self.write_ids, output)
+            case "inserts":
+                return merge_minor_inserts(inserts, deletes, self.write_ids, output)
+            case "deletes":
+                return merge_minor_deletes(deletes, self.write_ids, output)
+            case "others' deletes":
+                return merge_others_deletes(deletes, self.write_ids, output)
+            case "nothing":
+                return write_no_events(output)
+
+
+Run = Callable[[Sequence[BucketMerge]], Sequence[bool]]
+"""Carries merges out, each under its own name. Whether each has written its file."""
+
+
+def as_threads(storage: Storage) -> Run:
+    """Carries merges out in this process, one in a thread, as many at once as there are CPUs."""
+
+    def run(merges: Sequence[BucketMerge]) -> Sequence[bool]:
+        return in_threads(lambda merge: merge.run(storage, merge.name), merges, None)
+
+    return run
+
+
+def _inputs(files: Sequence[SelectedFile], storage: Storage) -> list[MergeInput]:
+    return [MergeInput(source_of(f.path, storage), f.path, f.length, f.first) for f in files]

@@ -1,0 +1,94 @@
+"""The tail of an ORC file that is put together of stripes which were written elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import BinaryIO
+
+from acidsql.orc.footer import (
+    FOOTER_CONTENT_LENGTH,
+    FOOTER_METADATA,
+    FOOTER_ROWS,
+    FOOTER_STATISTICS,
+    FOOTER_STRIPE,
+    FileTail,
+    Stripe,
+    encode,
+    footer_and_postscript,
+    metadata_item,
+    original_section,
+    read_section,
+    stripe_message,
+)
+from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
+from acidsql.orc.statistics_merge import merged_columns
+
+_STRIPE_STATISTICS = _COLUMN = 1
+_OWN = frozenset(
+    {FOOTER_CONTENT_LENGTH, FOOTER_STRIPE, FOOTER_METADATA, FOOTER_ROWS, FOOTER_STATISTICS}
+)
+"""The footer's fields that each file has of its own."""
+
+
+class NewTail:
+    """Collects stripes. What all stripes must agree on is taken from ``model``, a file's tail."""
+
+    def __init__(self, model: FileTail) -> None:
+        self.model = model
+        self.stripes: list[Stripe] = []
+        self._of_stripes = bytearray()
+        self._of_file: Sequence[bytes] = ()
+
+    def add(self, stripe: Stripe, statistics: Sequence[bytes]) -> None:
+        """Add a stripe that stands in the new file. ``statistics`` are as in `stripe_statistics`.
+
+        ValueError if they are malformed.
+        """
+        both = [self._of_file, statistics] if self.stripes else [statistics]
+        self._of_file = merged_columns(both)
+        message = b"".join(bytes_field(_COLUMN, column) for column in statistics)
+        self._of_stripes += bytes_field(_STRIPE_STATISTICS, message)
+        self.stripes.append(stripe)
+
+    def encode(self, content_length: int, metadata: Mapping[str, str]) -> bytes:
+        """The bytes behind the stripes, with this user metadata.
+
+        ``content_length`` is that of all that comes before, without the magic at the beginning, as
+        pyarrow counts it.
+        """
+        section = original_section(bytes(self._of_stripes), self.model)
+        footer = bytearray()
+        for number, value in fields(self.model.footer):
+            if number not in _OWN:
+                footer += encode(number, value)
+        footer += varint_field(FOOTER_CONTENT_LENGTH, content_length)
+        for stripe in self.stripes:
+            footer += bytes_field(FOOTER_STRIPE, stripe_message(stripe))
+        footer += varint_field(FOOTER_ROWS, sum(stripe.rows for stripe in self.stripes))
+        for column in self._of_file if self.stripes else _statistics_of_nothing(self.model):
+            footer += bytes_field(FOOTER_STATISTICS, column)
+        footer += b"".join(metadata_item(*item) for item in metadata.items())
+        return section + footer_and_postscript(self.model, bytes(footer), len(section))
+
+
+def _statistics_of_nothing(model: FileTail) -> Sequence[bytes]:
+    """The statistics of a file without stripes, from another one without stripes."""
+    assert not model.stripes
+    return [as_bytes(value) for n, value in fields(model.footer) if n == FOOTER_STATISTICS]
+
+
+def stripe_statistics(source: BinaryIO, tail: FileTail) -> list[list[bytes]]:
+    """For each stripe of a file the ColumnStatistics messages of its columns.
+
+    ValueError if a stripe or a column has none, or they cannot be read.
+    """
+    length = tail.footer_start - tail.content_length
+    section = read_section(source, tail, tail.content_length, length)
+    result = [
+        [as_bytes(column) for n, column in fields(as_bytes(value)) if n == _COLUMN]
+        for number, value in fields(section)
+        if number == _STRIPE_STATISTICS
+    ]
+    if [len(stripe) for stripe in result] != [len(tail.types)] * len(tail.stripes):
+        raise ValueError("the stripes have statistics of other columns")
+    return result

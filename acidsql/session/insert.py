@@ -1,0 +1,45 @@
+"""The INSERT statement of rows that a caller gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from acidsql.model.names import TableName
+from acidsql.ports.engine import RowSource
+from acidsql.session.parameters import check_text, require_mapping_of_names
+from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.insert import GivenSource, Insert, PartitionValue
+
+_ROWS = "rows"
+
+
+def insert_of_rows(
+    table: TableName, source: RowSource, partition: Mapping[str, Any], *, overwrite: bool
+) -> tuple[Insert, dict[str, Any]]:
+    """The statement, and its arguments: the rows, and the values of the PARTITION clause.
+
+    Rows without columns name no column, so they must be none.
+    """
+    require_mapping_of_names(partition, "partition")
+    arguments: dict[str, Any] = {_ROWS: source}
+    values = []
+    for number, (column, value) in enumerate(partition.items(), 1):
+        if isinstance(value, str):
+            check_text(value, f'the value of partition column "{column}"')
+        arguments[f"_{number}"] = value
+        values.append(PartitionValue(_identifier(column), Fragment.of_parameter(f"_{number}")))
+    columns = tuple(map(_identifier, source.columns))
+    statement = Insert(
+        target=TableRef(table.database, table.table, None, 0, 0, 1, 1),
+        partition=tuple(values),
+        columns=columns or None,
+        source=GivenSource(_ROWS),
+        rows=None,
+        overwrite=overwrite,
+    )
+    return statement, arguments
+
+
+def _identifier(name: str) -> Identifier:
+    return Identifier(name, 1, 1)

@@ -1,0 +1,184 @@
+"""Columns of values → Arrow arrays that files can hold, and the rows whose values do not fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from acidsql.errors import InvalidValueError
+from acidsql.layout.arrow import Array
+from acidsql.model.table import Column
+from acidsql.model.types import CharType, ColumnType, PrimitiveType
+from acidsql.orc.schema import arrow_type
+from acidsql.orc.values import storable
+from acidsql.streaming.values import from_python, from_text
+
+_PLAIN = {
+    "tinyint": r"^-?[0-9]{1,19}$",
+    "smallint": r"^-?[0-9]{1,19}$",
+    "int": r"^-?[0-9]{1,19}$",
+    "bigint": r"^-?[0-9]{1,19}$",
+    "double": r"^-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]{1,2})?$",
+    "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$",
+}
+"""Texts that Arrow converts as `from_text` does."""
+_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "tinyint": (int,),
+    "smallint": (int,),
+    "int": (int,),
+    "bigint": (int,),
+    "double": (float,),
+    "string": (str,),
+    "binary": (bytes,),
+    "date": (date,),
+}
+"""Python types that Arrow takes as `from_python` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The values of one column, with NULL for each that does not fit; and why, by its position."""
+
+    array: Array
+    faults: Mapping[int, str]
+
+
+def texts_converted(texts: Sequence[str | None], column: Column) -> Converted:
+    """Fields of text, where None is NULL."""
+    fast = _cast_texts(texts, column.type)
+    return _fitted(fast, column) if fast is not None else values_converted(texts, column, from_text)
+
+
+def python_converted(values: Sequence[Any], column: Column) -> Converted:
+    """Python values, where None is NULL."""
+    kind = column.type
+    allowed = _PYTHON_TYPES.get(kind.name, ()) if isinstance(kind, PrimitiveType) else ()
+    if isinstance(kind, CharType):
+        allowed = (str,)
+    # A date column must not take a datetime, nor an int column a bool: so the very types count.
+    if {type(value) for value in values} <= {*allowed, type(None)}:
+        try:
+            return _fitted(pa.array(values, arrow_type(kind)), column)
+        except (pa.ArrowInvalid, OverflowError, UnicodeError):
+            pass  # the slow way finds which value it was
+    return values_converted(values, column, from_python)
+
+
+def values_converted(
+    values: Sequence[Any], column: Column, convert: Callable[[Any, ColumnType], Any]
+) -> Converted:
+    """Values of any form, each converted by ``convert``, which raises ValueError for a bad one."""
+    wanted = arrow_type(column.type)
+    faults: dict[int, str] = {}
+    found: list[Any] = []
+    for at, value in enumerate(values):
+        try:
+            converted = None if value is None else convert(value, column.type)
+            if isinstance(converted, str):
+                converted.encode()
+        except (ValueError, ArithmeticError) as error:
+            faults[at], converted = str(error), None
+        found.append(converted)
+    try:
+        array = pa.array(found, wanted)
+    except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError):
+        array = _one_by_one(found, wanted, faults)
+    return _fitted(array, column, faults)
+
+
+def array_fitted(array: Array, column: Column) -> Converted:
+    """Values of an Arrow array: cast to the column's type if they fit."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        array = array.cast(kind.value_type)
+        kind = array.type
+    if isinstance(column.type, PrimitiveType) and pa.types.is_timestamp(kind):
+        reason = _zone_fault(kind, column.type)
+        if reason is not None:
+            every = np.flatnonzero(np.asarray(array.is_valid()))
+            nulls = pa.nulls(len(array), arrow_type(column.type))
+            return Converted(nulls, dict.fromkeys(every.tolist(), reason))
+    return _fitted(array, column)
+
+
+def _zone_fault(kind: Any, wanted: PrimitiveType) -> str | None:
+    if wanted.name == "timestamp" and kind.tz is not None:
+        return "it has a time zone, and the column has wall-clock time"
+    if wanted.name == "timestamp with local time zone" and kind.tz is None:
+        return "it has no time zone, and the column has instants"
+    return None
+
+
+def without(array: Array, rows: Mapping[int, Any]) -> Array:
+    """The array with NULL at some positions."""
+    if not rows:
+        return array
+    mask = np.zeros(len(array), np.bool_)
+    mask[list(rows)] = True
+    return array.take(pa.array(np.arange(len(array)), mask=mask))
+
+
+def _cast_texts(texts: Sequence[str | None], kind: ColumnType) -> Array | None:
+    """The texts converted by Arrow at once; None if one of them needs a closer look."""
+    try:
+        array = pa.array(texts, pa.string())
+        if isinstance(kind, CharType) or kind == PrimitiveType("string"):
+            return array
+        pattern = _PLAIN.get(kind.name) if isinstance(kind, PrimitiveType) else None
+        if pattern is None or pc.all(pc.match_substring_regex(array, pattern)).as_py() is False:
+            return None
+        return pc.cast(array, arrow_type(kind))
+    except (pa.ArrowInvalid, UnicodeError):
+        return None
+
+
+def _one_by_one(values: list[Any], wanted: Any, faults: dict[int, str]) -> Array:
+    arrays = []
+    for at, value in enumerate(values):
+        try:
+            arrays.append(pa.array([value], wanted))
+        except (pa.ArrowException, OverflowError, UnicodeError, TypeError, ValueError) as error:
+            faults[at] = str(error).splitlines()[0]
+            arrays.append(pa.nulls(1, wanted))
+    return pa.concat_arrays(arrays) if arrays else pa.nulls(0, wanted)
+
+
+def _fitted(array: Array, column: Column, faults: Mapping[int, str] | None = None) -> Converted:
+    """The values as a file can hold them, with NULL for each that it cannot."""
+    found = dict(faults or {})
+    try:
+        return Converted(storable(array, column), found)
+    except InvalidValueError:
+        _find_unfit(array, column, 0, found)
+    nulled = without(array, found)
+    try:
+        return Converted(storable(nulled, column), found)
+    except InvalidValueError as error:
+        # The type itself cannot be cast, whatever the values are.
+        every = dict.fromkeys(range(len(array)), _reason(error))
+        return Converted(pa.nulls(len(array), arrow_type(column.type)), {**every, **found})
+
+
+def _find_unfit(array: Array, column: Column, start: int, found: dict[int, str]) -> None:
+    """Find the values that do not fit, by halves."""
+    try:
+        storable(array, column)
+    except InvalidValueError as error:
+        if len(array) == 1:
+            found[start] = _reason(error)
+            return
+        half = len(array) // 2
+        _find_unfit(array.slice(0, half), column, start, found)
+        _find_unfit(array.slice(half), column, start + half, found)
+
+
+def _reason(error: InvalidValueError) -> str:
+    return (error.detail or error.message).rstrip(".")

@@ -1,0 +1,366 @@
+"""One value of a record → a Python value of the column's type. ValueError says why there is none.
+
+Text converts as Hive's LazySimpleSerDe does (the classes Lazy…), JSON as its JsonSerDe does. Where
+they make NULL of what they cannot read, or cut a text that is too long, there is a ValueError.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timezone
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
+from typing import Any
+
+from acidsql.model.types import (
+    INTEGER_BITS,
+    ArrayType,
+    CharType,
+    ColumnType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructType,
+)
+
+_INTEGER = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fFdD]?", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T].*)?", re.ASCII | re.DOTALL)
+_TIME = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,9}))?)?", re.ASCII
+)
+_ZONE = re.compile(r"\s*(?:Z|UTC|GMT|([+-])(\d{2}):?(\d{2}))", re.ASCII)
+_BASE64 = re.compile(rb"[A-Za-z0-9+/=\s]*")
+_WIDE = Context(prec=80)
+_DIGITS_MAX = 400
+_SPECIAL_NUMBERS = ("NaN", "Infinity", "+Infinity", "-Infinity")
+
+NULL_TEXT = "\\N"
+"""The text of NULL in delimited text (serialization.null.format)."""
+
+NESTED_DELIMITERS = "\x02\x03\x04\x05\x06\x07\x08"
+"""What stands between the items of nested values, by level (LazySerDeParameters)."""
+
+
+class JsonNumber(str):
+    """A number of JSON with a fraction or an exponent, as its text: nothing of it is lost."""
+
+    __slots__ = ()
+
+
+def from_text(text: str, kind: ColumnType, level: int = 0) -> Any:
+    r"""The value of a field of text. ``level`` counts the nested types around it.
+
+    >>> from_text("1.9", PrimitiveType("int")), from_text(" 1.505 ", DecimalType(5, 2))
+    (1, Decimal('1.51'))
+    >>> from_text("1\x022", ArrayType(PrimitiveType("int")))
+    [1, 2]
+    """
+    match kind:
+        case PrimitiveType(name):
+            return _TEXTS[name](text)
+        case DecimalType():
+            return _decimal(text, kind)
+        case CharType():
+            return text
+        case _:
+            return _nested(text, kind, level)
+
+
+def _nested(text: str, kind: ArrayType | MapType | StructType, level: int) -> Any:
+    inner = level + (2 if isinstance(kind, MapType) else 1)
+    if inner > len(NESTED_DELIMITERS):
+        raise ValueError("it is nested too deeply for delimited text")
+    items = text.split(NESTED_DELIMITERS[level]) if text else []
+
+    def value(item: str, of: ColumnType) -> Any:
+        return None if item == NULL_TEXT else from_text(item, of, inner)
+
+    match kind:
+        case ArrayType(element):
+            return [value(item, element) for item in items]
+        case MapType(key, entry):
+            pairs = [item.partition(NESTED_DELIMITERS[level + 1]) for item in items]
+            if not all(sign for _, sign, _ in pairs):
+                raise ValueError("an entry of a map has no delimiter between key and value")
+            return [(value(k, key), value(v, entry)) for k, _, v in pairs]
+        case StructType(fields):
+            if len(items) != len(fields):
+                raise ValueError(f"a struct has {len(items)} fields, not {len(fields)}")
+            named = zip(items, fields, strict=True)
+            return {name: value(item, of) for item, (name, of) in named}
+
+
+def _integer(bits: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        found = _INTEGER.fullmatch(text)
+        # As LazyInteger: digits behind a point are checked and dropped.
+        if found is None or not (found[2] or found[3]) or len(text) > _DIGITS_MAX:
+            raise ValueError("it is not a whole number")
+        return in_range(int(f"{found[1]}{found[2] or '0'}"), bits)
+
+    return parse
+
+
+def in_range(number: int, bits: int) -> int:
+    """The number. ValueError if an integer of so many bits cannot hold it."""
+    if not -(1 << bits - 1) <= number < 1 << bits - 1:
+        raise ValueError(f"the type holds {-(1 << bits - 1)} to {(1 << bits - 1) - 1}")
+    return number
+
+
+def _float(text: str) -> float:
+    stripped = text.strip()
+    if stripped in _SPECIAL_NUMBERS:
+        return float(stripped)
+    if not _NUMBER.fullmatch(stripped):
+        raise ValueError("it is not a number")
+    return float(stripped.rstrip("fFdD"))
+
+
+def _decimal(text: str, kind: DecimalType) -> Decimal:
+    stripped = text.strip()
+    if not _DECIMAL.fullmatch(stripped) or len(stripped) > _DIGITS_MAX:
+        raise ValueError("it is not a number")
+    return to_decimal(Decimal(stripped), kind)
+
+
+def to_decimal(number: Decimal, kind: DecimalType) -> Decimal:
+    """The number with the type's scale, rounded half up as in Hive. ValueError if it is too large.
+
+    >>> to_decimal(Decimal("2.345"), DecimalType(3, 2))
+    Decimal('2.35')
+    """
+    limit = 10 ** (kind.precision - kind.scale)
+    too_large = ValueError(
+        f"it has more than {kind.precision - kind.scale} digits before the point"
+    )
+    try:
+        rounded = number.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, _WIDE)
+    except InvalidOperation:
+        raise too_large from None
+    if not rounded.is_finite():
+        raise ValueError("it is not a number")
+    if rounded.copy_abs() >= limit:  # abs() would round to 28 digits
+        raise too_large
+    return rounded
+
+
+def _boolean(text: str) -> bool:
+    word = text.lower()
+    if word not in ("true", "false"):
+        raise ValueError("it is neither true nor false")
+    return word == "true"
+
+
+def _date(text: str) -> date:
+    found = _DATE.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("it is not a date like 2026-01-31")
+    return date(*map(int, found.groups()))
+
+
+def _timestamp(text: str) -> datetime:
+    found = _TIME.fullmatch(text.strip())
+    if found is None:
+        raise ValueError("it is not a timestamp like 2026-01-31 12:00:00.5")
+    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+    fraction = (found[7] or "").ljust(9, "0")
+    if fraction[6:] != "000":
+        raise ValueError("it is finer than a microsecond")
+    return datetime(year, month, day, hour, minute, second, int(fraction[:6]))
+
+
+def _instant(text: str) -> datetime:
+    stripped = text.strip()
+    zone = re.search(rf"(?:{_ZONE.pattern})$", stripped, re.ASCII)
+    if zone is None:
+        raise ValueError("it has no zone such as Z or +01:00 at its end")
+    wall = _timestamp(stripped[: zone.start()])
+    if not zone[1]:
+        return wall.replace(tzinfo=timezone.utc)
+    parsed = datetime.fromisoformat(f"2000-01-01T00:00:00{zone[1]}{zone[2]}:{zone[3]}")
+    return wall.replace(tzinfo=parsed.tzinfo)
+
+
+def _binary(text: str) -> bytes:
+    """As LazyBinary: bytes that may be base64 are decoded, others are taken as they are."""
+    data = text.encode()
+    if not _BASE64.fullmatch(data):
+        return data
+    try:
+        return base64.b64decode(data, validate=False)
+    except binascii.Error as error:
+        raise ValueError("it is not base64") from error
+
+
+def _void(_: str) -> Any:
+    raise ValueError("a column of type void holds nothing but NULL")
+
+
+_TEXTS: Mapping[str, Callable[[str], Any]] = {
+    **{name: _integer(bits) for name, bits in INTEGER_BITS.items()},
+    "boolean": _boolean,
+    "float": _float,
+    "double": _float,
+    "string": str,
+    "binary": _binary,
+    "date": _date,
+    "timestamp": _timestamp,
+    "timestamp with local time zone": _instant,
+    "void": _void,
+}
+
+
+def from_json(value: Any, kind: ColumnType) -> Any:
+    """The value of a member of a JSON object.
+
+    A number may stand in a string, and a string column takes numbers and true or false, too.
+
+    >>> from_json({"A": [1, None]}, StructType((("a", ArrayType(PrimitiveType("int"))),)))
+    {'a': [1, None]}
+    """
+    if value is None:
+        return None
+    match kind:
+        case ArrayType(element):
+            return [from_json(item, element) for item in _of(value, list, "an array")]
+        case MapType(key, entry):
+            members = _of(value, dict, "an object").items()
+            return [(from_text(k, key), from_json(v, entry)) for k, v in members]
+        case StructType(fields):
+            return _json_struct(_of(value, dict, "an object"), fields)
+        case PrimitiveType("boolean") if isinstance(value, bool):
+            return value
+        case PrimitiveType("string") | CharType():
+            if isinstance(value, bool):
+                return str(value).lower()
+            return str(_of(value, (str, int), "a text"))
+        case _:
+            if isinstance(value, bool):
+                raise ValueError("it is true or false")
+            text = str(_of(value, (str, int), "a single value"))
+            return (
+                _json_number(text, kind) if isinstance(value, JsonNumber) else from_text(text, kind)
+            )
+
+
+def _json_number(text: str, kind: ColumnType) -> Any:
+    """A number with a fraction or an exponent: in a whole number's column the fraction goes."""
+    if isinstance(kind, PrimitiveType) and kind.name in INTEGER_BITS:
+        number = Decimal(text)
+        if not -(1 << 64) < number < 1 << 64:
+            raise ValueError("it is out of range")
+        return in_range(int(number), INTEGER_BITS[kind.name])
+    return from_text(text, kind)
+
+
+def _json_struct(members: dict[str, Any], fields: tuple[tuple[str, ColumnType], ...]) -> Any:
+    lower = {name.lower(): value for name, value in members.items()}
+    unknown = sorted(lower.keys() - {name for name, _ in fields})
+    if unknown:
+        raise ValueError(f'a struct has no field "{unknown[0]}"')
+    return {name: from_json(lower.get(name), of) for name, of in fields}
+
+
+def _of(value: Any, kinds: type | tuple[type, ...], words: str) -> Any:
+    if not isinstance(value, kinds):
+        raise ValueError(f"it is not {words}")
+    return value
+
+
+def from_python(value: Any, kind: ColumnType) -> Any:
+    """A Python value as it is, checked. Nothing is made of another type but numbers.
+
+    >>> from_python(2.0, PrimitiveType("int")), from_python(5, DecimalType(3, 1))
+    (2, Decimal('5.0'))
+    """
+    if value is None:
+        return None
+    match kind:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return _whole(value, INTEGER_BITS[name])
+        case PrimitiveType(name):
+            return _PYTHON[name](value)
+        case CharType():
+            return _of(value, str, "a str")
+        case DecimalType():
+            _refuse_bool(value)
+            return to_decimal(Decimal(_of(value, (int, Decimal), "an int or a Decimal")), kind)
+        case ArrayType(element):
+            items = _of(value, (list, tuple), "a list")
+            return [from_python(item, element) for item in items]
+        case MapType(key, entry):
+            pairs = value.items() if isinstance(value, Mapping) else _of(value, list, "a dict")
+            return [(from_python(k, key), from_python(v, entry)) for k, v in pairs]
+        case StructType(fields):
+            lower = {str(k).lower(): v for k, v in _of(value, Mapping, "a dict").items()}
+            unknown = sorted(lower.keys() - {name for name, _ in fields})
+            if unknown:
+                raise ValueError(f'a struct has no field "{unknown[0]}"')
+            return {name: from_python(lower.get(name), of) for name, of in fields}
+
+
+def _whole(value: Any, bits: int) -> int:
+    _refuse_bool(value)
+    is_whole = (
+        value.is_integer()
+        if isinstance(value, float)
+        else isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
+    )
+    whole = int(value) if is_whole else value
+    if not isinstance(whole, int) and not hasattr(whole, "__index__"):
+        raise ValueError("it is not a whole number")
+    return in_range(int(whole), bits)
+
+
+def _real(value: Any) -> float:
+    _refuse_bool(value)
+    if not isinstance(value, int | float | Decimal) and not hasattr(value, "__float__"):
+        raise ValueError("it is not a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError("it is out of range") from None
+
+
+def _refuse_bool(value: Any) -> None:
+    if isinstance(value, bool):
+        raise ValueError("it is a bool")
+
+
+def _day(value: Any) -> date:
+    if isinstance(value, datetime):
+        raise ValueError("it is a datetime, not a date")
+    found: date = _of(value, date, "a date")
+    return found
+
+
+def _wall_clock(value: Any) -> datetime:
+    found: datetime = _of(value, datetime, "a datetime")
+    if found.tzinfo is not None:
+        raise ValueError("it has a time zone, and the column has wall-clock time")
+    return found
+
+
+def _moment(value: Any) -> datetime:
+    found: datetime = _of(value, datetime, "a datetime")
+    if found.tzinfo is None:
+        raise ValueError("it has no time zone, and the column has instants")
+    return found
+
+
+_PYTHON: Mapping[str, Callable[[Any], Any]] = {
+    "boolean": lambda value: _of(value, bool, "a bool"),
+    "float": _real,
+    "double": _real,
+    "string": lambda value: _of(value, str, "a str"),
+    "binary": lambda value: bytes(_of(value, (bytes, bytearray, memoryview), "bytes")),
+    "date": _day,
+    "timestamp": _wall_clock,
+    "timestamp with local time zone": _moment,
+    "void": lambda value: _void(str(value)),
+}

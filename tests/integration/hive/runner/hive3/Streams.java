@@ -1,0 +1,39 @@
+import java.nio.charset.StandardCharsets;
+
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hive.streaming.HiveStreamingConnection;
+import org.apache.hive.streaming.StreamingConnection;
+import org.apache.hive.streaming.StrictDelimitedInputWriter;
+
+/** One batch of a streaming connection; hive-streaming of Hive 4 is not on Maven Central. */
+class Streams {
+  /** Each transaction is "commit" or "abort", then its records with | between them. */
+  static void run(String table, int size, String[] transactions) throws Exception {
+    String[] name = table.split("\\.");
+    StreamingConnection connection =
+        HiveStreamingConnection.newBuilder()
+            .withDatabase(name[0])
+            .withTable(name[1])
+            .withAgentInfo("runner")
+            .withTransactionBatchSize(size)
+            .withRecordWriter(
+                StrictDelimitedInputWriter.newBuilder().withFieldDelimiter(',').build())
+            .withHiveConf(new HiveConf(Runner.conf))
+            .connect();
+    try {
+      for (int at = 0; at < transactions.length; at += 2) {
+        connection.beginTransaction();
+        for (String record : transactions[at + 1].split("\\|")) {
+          connection.write(record.getBytes(StandardCharsets.UTF_8));
+        }
+        if (transactions[at].equals("commit")) {
+          connection.commitTransaction();
+        } else {
+          connection.abortTransaction();
+        }
+      }
+    } finally {
+      connection.close();
+    }
+  }
+}

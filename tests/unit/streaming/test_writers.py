@@ -1,0 +1,247 @@
+"""acidsql/streaming/writers.py, columns.py"""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from acidsql.errors import SerializationError, StreamingConnectionError
+from acidsql.streaming.columns import python_converted, texts_converted
+from acidsql.streaming.values import from_text
+from acidsql.streaming.writers import (
+    ArrowRecordWriter,
+    Encoded,
+    RecordWriter,
+    StrictDelimitedInputWriter,
+    StrictJsonWriter,
+    StrictRegexWriter,
+)
+from tests.unit.engines.tables import columns
+
+TWO = columns("id int, v varchar(3)")
+
+
+def encoded(writer: RecordWriter, records: Any, of: Any = TWO) -> Encoded:
+    return writer.encode(records, of)
+
+
+def rows(found: Encoded) -> list[tuple[Any, ...]]:
+    return [tuple(row.values()) for row in found.rows.to_pylist()]
+
+
+class TestDelimited:
+    def test_lines_are_records(self) -> None:
+        found = encoded(StrictDelimitedInputWriter(), b"1,a\n2,\\N\n3,\xc3\xa4")
+        assert (rows(found), found.rejected) == ([(1, "a"), (2, None), (3, "ä")], ())
+
+    def test_other_delimiters(self) -> None:
+        found = encoded(StrictDelimitedInputWriter("|", ";"), "1|a;2|b;")
+        assert rows(found) == [(1, "a"), (2, "b")]
+
+    def test_there_are_no_quotes(self) -> None:
+        found = encoded(StrictDelimitedInputWriter(), '1,"a"\n2,"b,c"\n')
+        assert rows(found) == [(1, '"a"')]
+        assert found.rejected == [(2, None, "it has 3 fields, and the table has 2 columns")]
+
+    def test_records_that_do_not_fit(self) -> None:
+        found = encoded(StrictDelimitedInputWriter(), b"x,a\n2,abcd\n\n4\n5,\xff\n6,f")
+        assert rows(found) == [(6, "f")]
+        assert [(n, c) for n, c, _ in found.rejected] == [
+            (1, "id"), (2, "v"), (3, None), (4, None), (5, None),
+        ]  # fmt: skip
+
+    def test_lenient(self) -> None:
+        found = encoded(StrictDelimitedInputWriter(lenient=True), b"x,a\n2,abcd\n4\n5,\xff\n6,f,g")
+        assert rows(found) == [(None, "a"), (2, None), (4, None), (None, None), (6, "f")]
+        assert (found.rejected, found.nulled, found.dropped) == ((), 5, 1)
+
+    def test_nothing(self) -> None:
+        assert rows(encoded(StrictDelimitedInputWriter(), b"")) == []
+
+    def test_one_column_may_be_empty(self) -> None:
+        found = encoded(StrictDelimitedInputWriter(), "a\n\nb\n\n", columns("v string"))
+        assert rows(found) == [("a",), ("",), ("b",), ("",)]
+
+    @pytest.mark.parametrize("delimiter", ["", "ab", "\n"])
+    def test_delimiters_that_cannot_be(self, delimiter: str) -> None:
+        with pytest.raises(StreamingConnectionError):
+            StrictDelimitedInputWriter(delimiter)
+
+    def test_what_is_no_text(self) -> None:
+        with pytest.raises(SerializationError, match="takes no list"):
+            encoded(StrictDelimitedInputWriter(), [{"id": 1}])
+
+
+class TestJson:
+    def test_objects(self) -> None:
+        text = '{"id": 1, "v": "a"}\n{"V": null, "ID": "2"}'
+        assert rows(encoded(StrictJsonWriter(), text)) == [(1, "a"), (2, None)]
+
+    def test_records_that_do_not_fit(self) -> None:
+        text = (
+            '{"id":1}\n[]\n{\n{"id":1,"v":"a","w":2}\n{"id":1,"ID":2,"v":""}\nNaN\n{"id":9,"v":"z"}'
+        )
+        found = encoded(StrictJsonWriter(), text)
+        assert rows(found) == [(9, "z")]
+        assert [(n, c) for n, c, _ in found.rejected] == [
+            (1, "v"), (2, None), (3, None), (4, None), (5, None), (6, None),
+        ]  # fmt: skip
+
+    def test_lenient(self) -> None:
+        found = encoded(StrictJsonWriter(lenient=True), '{"id":"x","v":"abcd","w":1}\n{}\nno')
+        assert rows(found) == [(None, None)] * 3
+        assert (found.rejected, found.dropped) == ((), 1)
+
+    def test_deep_nesting_is_no_crash(self) -> None:
+        found = encoded(StrictJsonWriter(), "[" * 100_000 + '\n{"id":1,"v":"a"}')
+        assert (rows(found), len(found.rejected)) == ([(1, "a")], 1)
+
+
+class TestRegex:
+    def test_groups_are_columns(self) -> None:
+        writer = StrictRegexWriter(r"(\d+) (?:(\w+)|-)")
+        found = encoded(writer, "1 a\n2 -\nx\n3 b c")
+        assert rows(found) == [(1, "a"), (2, None)]
+        assert [n for n, _, _ in found.rejected] == [3, 4]
+
+    def test_lenient(self) -> None:
+        found = encoded(StrictRegexWriter(r"(\d+)", lenient=True), "1\nx")
+        assert rows(found) == [(1, None), (None, None)]
+
+    def test_what_is_no_expression(self) -> None:
+        with pytest.raises(StreamingConnectionError):
+            StrictRegexWriter("(")
+
+
+class TestArrow:
+    def test_dicts(self) -> None:
+        found = encoded(ArrowRecordWriter(), [{"id": 1, "v": "a"}, {"V": None, "Id": 2}])
+        assert rows(found) == [(1, "a"), (2, None)]
+        assert rows(encoded(ArrowRecordWriter(), {"id": 1, "v": "a"})) == [(1, "a")]
+        assert rows(encoded(ArrowRecordWriter(), [])) == []
+
+    @pytest.mark.parametrize(
+        ("record", "column"),
+        [
+            ({"id": 1}, "v"), ({"id": 1, "v": "a", "w": 1}, None), ({"id": 1.5, "v": "a"}, "id"),
+            ({"id": True, "v": "a"}, "id"), ({"id": "1", "v": "a"}, "id"), (5, None), (None, None),
+            ({"id": 2**40, "v": "a"}, "id"), ({"id": 1, "v": "abcd"}, "v"),
+            ({"id": 1, "v": 5}, "v"),
+            ({"id": 1, "v": "\ud800"}, "v"),
+        ],
+    )  # fmt: skip
+    def test_dicts_that_do_not_fit(self, record: Any, column: str | None) -> None:
+        found = encoded(ArrowRecordWriter(), [{"id": 0, "v": ""}, record, {"id": 2, "v": "z"}])
+        assert rows(found) == [(0, ""), (2, "z")]
+        assert [(n, c) for n, c, _ in found.rejected] == [(2, column)]
+
+    def test_tables(self) -> None:
+        table = pa.table(
+            {"V": pa.array(["a", "abcd", None]).dictionary_encode(), "id": pa.array([1, 2, 2**40])}
+        )
+        found = encoded(ArrowRecordWriter(), table)
+        assert rows(found) == [(1, "a")]
+        assert [(n, c) for n, c, _ in found.rejected] == [(2, "v"), (3, "id")]
+        lenient = encoded(ArrowRecordWriter(lenient=True), table)
+        assert (rows(lenient), lenient.nulled) == ([(1, "a"), (2, None), (None, None)], 2)
+
+    @pytest.mark.parametrize(
+        "table",
+        [
+            pa.table({"id": [1]}),
+            pa.table({"id": [1], "v": ["a"], "w": [1]}),
+            pa.Table.from_arrays([pa.array([1])] * 3, names=["id", "v", "ID"]),
+        ],
+    )
+    def test_tables_of_other_columns(self, table: pa.Table) -> None:
+        with pytest.raises(SerializationError, match="Nothing of this write"):
+            encoded(ArrowRecordWriter(), table)
+
+    def test_missing_and_other_columns_of_a_lenient_one(self) -> None:
+        found = encoded(ArrowRecordWriter(lenient=True), pa.table({"id": [1, 2], "w": [3, 4]}))
+        assert (rows(found), found.nulled, found.dropped) == ([(1, None), (2, None)], 2, 2)
+
+    def test_types_that_cannot_be_cast(self) -> None:
+        found = encoded(ArrowRecordWriter(), pa.table({"id": [[1], None], "v": ["a", "b"]}))
+        assert [(n, c) for n, c, _ in found.rejected][:1] == [(1, "id")]
+
+    def test_zones_must_agree(self) -> None:
+        of = columns("t timestamp")
+        aware = pa.table(
+            {"t": pa.array([dt.datetime(2026, 1, 1), None], pa.timestamp("us", "UTC"))}
+        )
+        found = encoded(ArrowRecordWriter(), aware, of)
+        assert (rows(found), [n for n, _, _ in found.rejected]) == ([(None,)], [1])
+
+    def test_nanoseconds_are_not_cut(self) -> None:
+        of = columns("t timestamp")
+        ticks = pa.array([1_000, 1_001], pa.int64()).cast(pa.timestamp("ns"))
+        found = encoded(ArrowRecordWriter(), pa.table({"t": ticks}), of)
+        assert [n for n, _, _ in found.rejected] == [2]
+
+    @pytest.mark.parametrize("records", ["text", b"bytes", 5, None])
+    def test_what_is_no_records(self, records: Any) -> None:
+        with pytest.raises(SerializationError, match="takes no"):
+            encoded(ArrowRecordWriter(), records)
+
+
+def test_the_error_names_the_first_records() -> None:
+    found = encoded(StrictDelimitedInputWriter(), "x,a\n" * 9 + "1,b")
+    with pytest.raises(SerializationError) as caught:
+        found.require_all()
+    text = str(caught.value)
+    assert 'record 1, column "id": it is not a whole number' in text
+    assert "record 4, column id" in text
+    assert "and 5 more" in text
+    assert "The other 1 records" in text
+    assert len(caught.value.rejected) == 9
+
+
+TEXTS = st.sampled_from(
+    ["1", "-1", "+1", "1.5", "128", "2147483648", "99999999999999999999", "", " 1", "1e3", "NaN",
+     "2026-01-02", "2026-02-30", "2026-01-02 03:04:05", "2026-01-02 03:04:05.123456",
+     "2026-01-02 24:00:00", "true", "a", "abcd", "-0", "1e400", "0001-01-01", "1.", "007"]
+)  # fmt: skip
+KINDS = st.sampled_from(
+    ["tinyint", "int", "bigint", "float", "double", "boolean", "date", "timestamp", "decimal(5,2)",
+     "varchar(3)", "string"]
+)  # fmt: skip
+
+
+@given(KINDS, st.lists(st.none() | TEXTS, max_size=6))
+def test_the_fast_way_converts_as_the_slow_one(kind: str, texts: list[str | None]) -> None:
+    [column] = columns(f"c {kind}".replace(", ", ","))
+    found = texts_converted(texts, column)
+    for at, text in enumerate(texts):
+        alone = texts_converted([text], column)
+        assert (at in found.faults) == (0 in alone.faults)
+        assert found.array[at].as_py() == alone.array[0].as_py() or found.array[at].as_py() != (
+            found.array[at].as_py()
+        )
+        if text is not None and 0 not in alone.faults and kind not in ("float", "varchar(3)"):
+            slow = from_text(text, column.type)
+            assert found.array[at].as_py() == slow or slow != slow  # noqa: PLR0124 - NaN
+
+
+@given(st.lists(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)))
+def test_any_python_value_is_taken_whole_or_refused(values: list[Any]) -> None:
+    [column] = columns("c bigint")
+    found = python_converted(values, column)
+    for at, value in enumerate(values):
+        if at in found.faults:
+            assert found.array[at].as_py() is None
+        else:
+            assert found.array[at].as_py() == value
+            assert not isinstance(value, bool | str)
+
+
+def test_decimals_round_as_in_hive() -> None:
+    [column] = columns("c decimal(5,2)")
+    found = texts_converted(["1.005", "-1.005", "2"], column)
+    assert found.array.to_pylist() == [Decimal("1.01"), Decimal("-1.01"), Decimal("2.00")]
