@@ -76,6 +76,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     # Requests that are under way at the end are cut: the service does not wait for its watchers.
     block_on_close = False
+    request_queue_size = 2 * CLIENTS_MAX
 
     def __init__(self, address: tuple[str, int], service: Service, metrics: Metrics) -> None:
         self.service, self.metrics = service, metrics

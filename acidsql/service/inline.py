@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
-import uuid
 from collections.abc import Callable
 
 from acidsql.background.rounds import Rounds
 from acidsql.service.mutex import ServiceMutex
 from acidsql.service.part import Part
-from acidsql.service.service import CLEANER, HOUSEKEEPER, INITIATOR
+from acidsql.service.parts import CLEANER, HOUSEKEEPER, INITIATOR, owner_of_mutexes
 from acidsql.service.timetable import ServiceTimes, Timetable
 from acidsql.txn.heartbeats import Heartbeats
 
@@ -44,7 +42,7 @@ class InlineService:
         self._times = times or ServiceTimes()
         self._supervisor = rounds.scope.supervisor
         self._heartbeats, self._clock = heartbeats, clock
-        self._owner = f"{rounds.host}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self._owner = owner_of_mutexes(rounds.host)
         self._reaping = Timetable(self._times.reap_start_s, self._times.reap_s)
         self._guard = threading.Lock()
         self._commits = 0

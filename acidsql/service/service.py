@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import time
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from acidsql.background.events import Action, Event, Tell, log_event
 from acidsql.background.rounds import Rounds
 from acidsql.process.supervisor import Supervisor
-from acidsql.service.mutex import ServiceMutex
 from acidsql.service.part import Part, PartStatus
-from acidsql.service.timetable import ServiceTimes, Timetable
+from acidsql.service.parts import Parts
+from acidsql.service.timetable import ServiceTimes
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.manager import TxnManager
-
-INITIATOR, CLEANER, HOUSEKEEPER = "Initiator", "Cleaner", "HouseKeeper"
-"""The names of the mutexes: the keys of Hive's AUX_TABLE."""
 
 
 @dataclass
@@ -52,63 +47,19 @@ class Service:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.listeners = Listeners()
-        rounds = rounds.telling(self.listeners)
-        times = times or ServiceTimes()
         self.txns: TxnManager = rounds.scope.txns
         self.supervisor: Supervisor = rounds.scope.supervisor
-        owner = f"{rounds.host}-{os.getpid()}-{uuid.uuid4().hex[:12]}"
-
-        def part(
-            name: str,
-            work: Callable[[], object],
-            timetable: Timetable,
-            mutex: str,
-            then: Callable[[], object] = lambda: None,
-        ) -> Part:
-            held = ServiceMutex(
-                self.txns,
-                heartbeats,
-                mutex,
-                owner,
-                timetable.interval_s,
-                times.lease_s,
-                clock=clock,
-            )
-            return Part(name, work, timetable, self.supervisor, mutex=held, then=then, clock=clock)
-
-        workers_found: list[Part] = []
-
-        def wake_workers() -> None:
-            for worker in workers_found:
-                worker.hasten()
-
-        initiator = part(
-            "initiator", rounds.initiate, Timetable(0, times.check_s), INITIATOR, wake_workers
-        )
-        cleaner = part("cleaner", rounds.clean, Timetable(0, times.clean_s), CLEANER)
-        reaping = Timetable(times.reap_start_s, times.reap_s)
-        housekeeper = part("housekeeper", rounds.keep_house, reaping, HOUSEKEEPER)
-        for _ in range(workers):
-            workers_found.append(self._worker(rounds, times, pool, cleaner.hasten, clock))
-        self.parts: tuple[Part, ...] = (housekeeper, initiator, *workers_found, cleaner)
+        times = times or ServiceTimes()
+        parts = Parts(rounds.telling(self.listeners), heartbeats, times, clock)
+        cleaner = parts.cleaner()
+        self._workers = [parts.worker(pool, cleaner.hasten) for _ in range(workers)]
+        initiator = parts.initiator(self._wake_workers)
+        self.parts: tuple[Part, ...] = (parts.housekeeper(), initiator, *self._workers, cleaner)
         self._started = False
 
-    def _worker(
-        self,
-        rounds: Rounds,
-        times: ServiceTimes,
-        pool: str | None,
-        then: Callable[[], object],
-        clock: Callable[[], float],
-    ) -> Part:
-        def work() -> int:
-            return rounds.work(pool, lambda: worker.is_stopping)
-
-        worker = Part(
-            "worker", work, Timetable(0, times.work_s), self.supervisor,
-            limit_s=times.work_limit_s, then=then, clock=clock,
-        )  # fmt: skip
-        return worker
+    def _wake_workers(self) -> None:
+        for worker in self._workers:
+            worker.hasten()
 
     @property
     def _names(self) -> str:

@@ -154,6 +154,17 @@ def clean(session: Session) -> None:
     assert session.run_cleaner() == 1
 
 
+def replaced(session: Session) -> None:
+    overwrite(session)
+    major(session)
+
+
+def vacuum(session: Session) -> None:
+    """After a compaction in one partition, and an overwrite in another one."""
+    found = session.execute("VACUUM p").fetchall()
+    assert {why for _, _, why in found} == {"replaced by a compaction", "replaced by an overwrite"}
+
+
 def nothing(session: Session) -> None:
     pass
 
@@ -179,6 +190,7 @@ LIVES = {
     "major": Life(major),
     "rebalance": Life(rebalance),
     "cleaner": Life(clean, major),
+    "VACUUM": Life(vacuum, replaced),
 }
 
 

@@ -392,14 +392,19 @@ class OverlapMachine(RuleBasedStateMachine):
         except CompactionRefusedError:
             assert queued
 
-    @rule(at=st.integers(0, 1))
-    def clean(self, at: int) -> None:
-        self.clean_in(self.processes[at])
+    @rule(at=st.integers(0, 1), vacuums=st.booleans())
+    def clean(self, at: int, vacuums: bool) -> None:
+        self.clean_in(self.processes[at], vacuums=vacuums)
 
-    def clean_in(self, process: Process) -> None:
-        self.history.append("clean")
+    def clean_in(self, process: Process, *, vacuums: bool = False) -> None:
+        self.history.append("VACUUM" if vacuums else "clean")
         self.pasts.clear()
-        process.session.run_cleaner()
+        if not vacuums:
+            process.session.run_cleaner()
+            return
+        # While somebody else is in a transaction that keeps readers out.
+        with contextlib.suppress(LockTimeoutError):
+            process.session.execute("VACUUM t")
 
     @rule(periods=st.integers(1, 7), at=st.integers(0, 1))
     def pass_time(self, periods: int, at: int) -> None:

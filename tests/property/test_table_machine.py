@@ -543,14 +543,21 @@ class TableMachine(RuleBasedStateMachine):
         except CompactionRefusedError:
             assert busy
 
-    @rule(data=st.data())
-    def clean(self, data: st.DataObject) -> None:
-        self.log.append("clean")
+    @rule(data=st.data(), vacuums=st.booleans())
+    def clean(self, data: st.DataObject, vacuums: bool) -> None:
+        self.log.append("VACUUM" if vacuums else "clean")
         self.changed = True
         for reader in self.readers:
             reader.perhaps_gone |= reader.loose
         self.pasts.clear()
-        self.sessions[data.draw(st.integers(0, 1))].run_cleaner()
+        session = self.sessions[data.draw(st.integers(0, 1))]
+        if not vacuums:
+            session.run_cleaner()
+            return
+        try:
+            session.execute("VACUUM t")
+        except LockTimeoutError:
+            assert self.open_dead()
 
     @rule(how=st.sampled_from(["little", "much", "asleep"]), data=st.data())
     def pass_time(self, how: str, data: st.DataObject) -> None:

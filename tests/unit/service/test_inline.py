@@ -45,7 +45,7 @@ def test_many_small_inserts_leave_few_directories(
     most = 0
     for number in range(ROWS):
         session.execute(f"INSERT INTO t VALUES ({number})")
-        if number % 3 == 0:
+        if number % 7 == 0:
             found = session.execute("SELECT * FROM t").fetchall()
             assert sorted(found) == [(n,) for n in range(number + 1)]
         if number % EVERY == EVERY - 1:
