@@ -19,6 +19,7 @@ from acidsql.model.credentials import hide, is_quotable, shown
 from acidsql.model.progress import Relay
 from acidsql.ports.storage import Storage, without_login
 from acidsql.ports.store import Store
+from acidsql.service.timetable import ServiceTimes
 from acidsql.session.parameters import require_mapping, require_text
 from acidsql.session.session import Session
 from acidsql.settings import Settings, duration_s
@@ -78,6 +79,19 @@ def connect(
         reflection=settings.allow_reflection,
         bounds=bounds,
         thresholds=settings.thresholds,
+        times=_times(settings),
+        inline=settings.service == "inline",
+    )
+
+
+def _times(settings: Settings) -> ServiceTimes:
+    return ServiceTimes(
+        check_s=settings.check_interval_s,
+        clean_s=settings.clean_interval_s,
+        reap_start_s=settings.reaper_start_s,
+        reap_s=settings.reaper_interval_s,
+        work_limit_s=settings.worker_timeout_s,
+        lease_s=settings.service_lease_s,
     )
 
 

@@ -7,6 +7,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
+from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -39,8 +40,11 @@ _TIMES = {
     "hive.timedout.txn.reaper.start": "reaper_start_s",
     "hive.timedout.txn.reaper.interval": "reaper_interval_s",
     "hive.compactor.check.interval": "check_interval_s",
-    "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
+    "hive.compactor.cleaner.run.interval": "clean_interval_s",
     "hive.compactor.worker.timeout": "worker_timeout_s",
+    "hive.compactor.cleaner.retention.time.seconds": "retention_s",
+    "acidsql.service.lease": "service_lease_s",
+    "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
     "hive.compactor.worker.pool.timeout": "pool_timeout_s",
 }
 _COUNTS = {
@@ -51,6 +55,10 @@ _COUNTS = {
     DELTA_COUNT: "delta_count",
     DELTA_SHARE: "delta_share",
     "hive.compactor.abortedtxn.threshold": "aborted_threshold",
+    "hive.compactor.max.num.delta": "max_num_delta",
+    "hive.compactor.history.retention.succeeded": "kept_succeeded",
+    "hive.compactor.history.retention.failed": "kept_failed",
+    "hive.compactor.history.retention.attempted": "kept_attempted",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
     "acidsql.compactor.cluster.bytes": "cluster_bytes",
 }
@@ -61,9 +69,11 @@ _FLAGS = {
     "hive.txn.write.xlock": "write_xlock",
     "hive.txn.strict.locking.mode": "strict_locking",
     "acidsql.missing.directory.is.empty": "missing_is_empty",
+    "hive.compactor.delayed.cleanup.enabled": "delayed_cleanup",
 }
 _ROOTS = "acidsql.allowed.roots"
-KNOWN = frozenset(_TIMES) | frozenset(_COUNTS) | frozenset(_FLAGS) | {_ROOTS}
+_WORDED = {"acidsql.service": "service"}
+KNOWN = frozenset({**_TIMES, **_COUNTS, **_FLAGS, **_WORDED}) | {_ROOTS}
 """The properties that acidsql knows: some of Hive's, and its own, which begin with "acidsql."."""
 
 
@@ -90,15 +100,31 @@ class Settings(BaseModel):
     heartbeat_threads: int = Field(default=5, gt=0)
     check_interval_s: float = Field(default=300.0, gt=0)
     """Seconds from one run of the initiator to the next, in ``acidsql service``."""
+    clean_interval_s: float = Field(default=5.0, gt=0)
+    """Seconds from one run of the cleaner to the next, in ``acidsql service``."""
+    worker_timeout_s: float = Field(default=86_400.0, gt=0)
+    """How long a compaction may take before its service counts as unwell, and, without a heartbeat,
+    before another worker takes it.
+    """
+    delayed_cleanup: bool = False
+    retention_s: float = Field(default=300.0, ge=0)
+    """With ``delayed_cleanup``: how long after its commit a compaction is not cleaned up after."""
+    service_lease_s: float = Field(default=30.0, gt=0)
+    """How long a service that has died keeps others from its work, beyond its next round."""
+    service: Literal["inline", "off"] = "off"
+    """Whether a session compacts and cleans up in the background, after its commits."""
     delta_count: int = Field(default=10, ge=0)
     delta_share: float = Field(default=0.1, ge=0)
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
+    max_num_delta: int = Field(default=500, gt=1)
+    """Accepted for Hive's sake, and without effect: a compaction opens one file at a time."""
+    kept_succeeded: int = Field(default=3, ge=0)
+    kept_failed: int = Field(default=3, ge=0)
+    kept_attempted: int = Field(default=2, ge=0)
     failed_threshold: int = Field(default=2, ge=0)
     cluster_bytes: int = Field(default=128 << 20, ge=0)
     """How many bytes a compaction must merge to run on Spark, where Spark is a cluster."""
-    worker_timeout_s: float = Field(default=24 * 3600.0, gt=0)
-    """The longest time in seconds that a worker may take for one compaction."""
     pool_timeout_s: float = Field(default=12 * 3600.0, ge=0)
     """Seconds after which workers without a pool take compactions of any pool."""
     positional_evolution: bool = True
@@ -138,6 +164,8 @@ class Settings(BaseModel):
                 values[_COUNTS[key]] = value
             elif key in _FLAGS:
                 values[_FLAGS[key]] = value
+            elif key in _WORDED:
+                values[_WORDED[key]] = str(value).strip().lower()
             elif key == _ROOTS:
                 values["allowed_roots"] = _roots(str(value))
             else:
@@ -157,7 +185,7 @@ class Settings(BaseModel):
         except ValidationError as error:
             first = error.errors()[0]
             field = first["loc"][0]
-            names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS}.items()}
+            names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS, **_WORDED}.items()}
             raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
 
     @property
@@ -185,7 +213,13 @@ class Settings(BaseModel):
             write_xlock=self.write_xlock,
             strict_locking=self.strict_locking,
             pool_timeout_s=self.pool_timeout_s,
+            delayed_cleanup=self.delayed_cleanup,
+            retention_s=self.retention_s,
             worker_timeout_s=self.worker_timeout_s,
+            kept_succeeded=self.kept_succeeded,
+            # The initiator counts the failures in the history (as in Hive).
+            kept_failed=max(self.kept_failed, self.failed_threshold),
+            kept_attempted=self.kept_attempted,
         )
 
 

@@ -7,10 +7,12 @@ write: one may have died before its partitions were recorded, and its table may 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from acidsql.background.scope import BackgroundScope
+from acidsql.background.events import Action, Event
+from acidsql.background.removal import Doomed, Why, bytes_of, remove_all
+from acidsql.background.scope import BackgroundScope, may_be_cleaned
 from acidsql.execution.snapshots import table_directories
 from acidsql.layout.dir_names import DeltaDir, is_hidden, parse_compaction_attempt
 from acidsql.layout.history import history
@@ -23,6 +25,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
 from acidsql.ports.storage import Storage, list_marked_files
 from acidsql.txn.components import TxnComponent
+from acidsql.txn.transaction import OpenTxn
 
 
 def forget_aborted_writes(scope: BackgroundScope) -> int:
@@ -41,42 +44,71 @@ def _forget(name: TableName, scope: BackgroundScope) -> int:
     with scope.kept_in_place(name) as txn:
         if txn is None:
             return 0
-        place = (name.database, name.table)
-        written = [c for c in scope.txns.aborted_writes() if (c.database, c.table) == place]
-        table = scope.catalog.find_table(name)
-        kept = _remove(table, written, scope) if table is not None else set()
-        txn.require_open()
-        gone = {c.txn_id for c in written} - kept
-        if gone:
-            scope.txns.forget_aborted(name, sorted(gone))
-    return 1 if gone else 0
+        left = left_behind(name, scope)
+        remove_all(left.files, scope.storage)
+        return forget(left, name, txn, scope)
 
 
-def _remove(table: Table, written: Sequence[TxnComponent], scope: BackgroundScope) -> set[TxnId]:
-    """Remove the directories of aborted writes; the transactions of which something has to stay."""
+@dataclass(frozen=True, slots=True)
+class LeftBehind:
+    """``files`` of aborted transactions, and the transactions to forget once these are gone."""
+
+    files: Sequence[Doomed]
+    gone: Collection[TxnId]
+
+
+def forget(left: LeftBehind, name: TableName, txn: OpenTxn, scope: BackgroundScope) -> int:
+    """Have the store forget the writes whose files are removed. Returns 1 if there are any."""
+    if not left.gone:
+        return 0
+    txn.require_open()
+    scope.txns.forget_aborted(name, sorted(left.gone))
+    count = f"{len(left.gone)} aborted transactions"
+    scope.told(Event(Action.FORGOTTEN, str(name), reason=count))
+    return 1
+
+
+def left_behind(name: TableName, scope: BackgroundScope) -> LeftBehind:
+    """What the aborted writes that are due have left. The caller keeps the table in place."""
+    place = (name.database, name.table)
+    written = [c for c in scope.txns.aborted_writes() if (c.database, c.table) == place]
+    all_txns = {c.txn_id for c in written}
+    table = scope.catalog.find_table(name)
+    if table is None or table.kind is TableKind.PLAIN:
+        return LeftBehind((), all_txns)
+    if not may_be_cleaned(table):
+        return LeftBehind((), ())
+    found, kept = _files(table, written, scope)
+    return LeftBehind(found, all_txns - kept)
+
+
+def _files(
+    table: Table, written: Sequence[TxnComponent], scope: BackgroundScope
+) -> tuple[list[Doomed], set[TxnId]]:
+    """The directories of aborted writes; the transactions of which something has to stay."""
     owners = {c.write_id: c.txn_id for c in written if c.write_id is not None}
     all_txns = {c.txn_id for c in written}
-    if table.kind is TableKind.PLAIN:
-        return set()
     txns, storage = scope.txns, scope.storage
     known_txns = txns.valid_txns()
     known_ids = txns.valid_write_ids([table.name], known_txns)[table.name]
     # Only the writes that are due: a writer that was aborted just now may still remove its own.
     seen = replace(known_txns, aborted=known_txns.aborted & all_txns)
     write_ids = replace(known_ids, aborted=known_ids.aborted & frozenset(owners))
+    found: list[Doomed] = []
     kept: set[TxnId] = set()
     places = {p.location for p in table_directories(scope.catalog, table)}
     for location, depth in _locations(table, places):
         if not storage.exists(location):
             # A missing directory may come back with its files, as when a disk is mounted again.
-            return all_txns
+            return found, all_txns
         files, markers = list_marked_files(location, storage)
-        doomed = aborted(files, write_ids, seen, markers, table.kind)
-        doomed += _without_files(location, depth, files, write_ids, seen, storage)
-        for path in doomed:
-            storage.remove(_own_path(f"{location}/{path}", places, location))
-        kept |= {owners[w] for w in _covered(files, doomed, write_ids)}
-    return kept
+        paths = aborted(files, write_ids, seen, markers, table.kind)
+        paths += _without_files(location, depth, files, write_ids, seen, storage)
+        for path in paths:
+            own = _own_path(f"{location}/{path}", places, location)
+            found.append(Doomed(own, bytes_of(path, files), Why.ABORTED))
+        kept |= {owners[w] for w in _covered(files, paths, write_ids)}
+    return found, kept
 
 
 def _own_path(full: str, places: Collection[str], location: str) -> OwnPath:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from acidsql.background.scope import BackgroundScope
+from acidsql.background.events import Action, Event
+from acidsql.background.removal import Doomed, Why, doomed, remove_all
+from acidsql.background.scope import BackgroundScope, may_be_cleaned
 from acidsql.execution.snapshots import partition_directory
-from acidsql.layout.dir_names import compaction_attempt, parse_compaction_attempt
+from acidsql.layout.dir_names import parse_compaction_attempt
 from acidsql.layout.obsolete import obsolete
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import TableName
-from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.ports.storage import Storage, list_marked_files
 from acidsql.txn.entities import Compaction, CompactionType
+from acidsql.txn.transaction import OpenTxn
 
 
 def run_cleaner(scope: BackgroundScope) -> int:
@@ -33,64 +35,85 @@ def run_cleaner(scope: BackgroundScope) -> int:
 
 def _clean(compaction: Compaction, scope: BackgroundScope) -> int:
     name = TableName(compaction.database, compaction.table)
+    started_s = scope.clock()
     with scope.kept_in_place(name) as txn:
         # Asked again: the table may have been renamed or dropped before our lock was granted.
         if txn is None or compaction not in scope.txns.ready_to_clean():
             return 0
-        if not _remove_due(compaction, name, scope):
+        found = due(compaction, name, scope)
+        if found is None:
             return 0
-        # mark_cleaned makes a Hive Metastore forget the aborted writes of the place. None of their
-        # files may be left then, so our lock must still hold.
-        txn.require_open()
-        scope.txns.mark_cleaned(compaction.compaction_id)
+        remove_all(found, scope.storage)
+        cleaned(compaction, found, txn, scope, started_s)
     return 1
 
 
-def _remove_due(compaction: Compaction, name: TableName, scope: BackgroundScope) -> bool:
-    """Remove the obsolete directories; False if the directory is missing, so nothing is known."""
+def cleaned(
+    compaction: Compaction,
+    found: Sequence[Doomed],
+    txn: OpenTxn,
+    scope: BackgroundScope,
+    started_s: float,
+) -> None:
+    """Tell the store that everything that was due after a compaction is gone."""
+    # mark_cleaned makes a Hive Metastore forget the aborted writes of the place. None of their
+    # files may be left then, so our lock must still hold.
+    txn.require_open()
+    scope.txns.mark_cleaned(compaction.compaction_id)
+    event = Event.of(
+        Action.CLEANED,
+        compaction,
+        directories=len(found),
+        bytes=sum(one.bytes for one in found),
+        seconds=scope.clock() - started_s,
+    )
+    scope.told(event)
+
+
+def due(compaction: Compaction, name: TableName, scope: BackgroundScope) -> list[Doomed] | None:
+    """What is to be removed after a compaction that is ready for cleaning.
+
+    None if it has to wait: NO_CLEANUP is set, or the directory is missing, so nothing is known.
+    """
     table = scope.catalog.find_table(name)
     if table is None:
-        return True
+        return []
+    if not may_be_cleaned(table):
+        return None
     valid_txns = scope.txns.valid_txns()
     write_ids = _covered_write_ids(scope.txns.valid_write_ids([name], valid_txns)[name], compaction)
     directory = partition_directory(scope.catalog, table, compaction.partition_name)
     if directory is None:
-        return True
+        return []
     if not scope.storage.exists(directory.location):
         # A missing directory may come back with its files, as when a disk is mounted again.
-        return False
+        return None
     settled = _settled_txns(valid_txns, compaction)
     minor = compaction.type is CompactionType.MINOR
-    _remove_obsolete(directory.location, write_ids, settled, scope.storage, minor=minor)
-    _remove_unfinished(directory.location, valid_txns, scope.storage)
-    return True
+    found = _obsolete(directory.location, write_ids, settled, scope.storage, minor=minor)
+    return found + _unfinished(directory.location, valid_txns, scope.storage)
 
 
-def _remove_obsolete(
+def _obsolete(
     location: str,
     write_ids: ValidWriteIdList,
     txns: ValidTxnList,
     storage: Storage,
     *,
     minor: bool,
-) -> None:
+) -> list[Doomed]:
     files, markers = list_marked_files(location, storage)
     directories = storage.list_directories(location)
-    for path in obsolete(files, write_ids, txns, markers, directories=directories, minor=minor):
-        storage.remove(OwnPath(location, path))
+    paths = obsolete(files, write_ids, txns, markers, directories=directories, minor=minor)
+    return doomed(location, paths, files, Why.COMPACTED)
 
 
-def _remove_unfinished(location: str, txns: ValidTxnList, storage: Storage) -> None:
-    """Remove the hidden directories of compactors whose transactions ended before the listing.
-
-    Each is renamed first, in one step: a compactor that still runs then finds nothing to publish.
-    """
-    for name in storage.list_directories(location):
-        txn_id = parse_compaction_attempt(name)
-        if txn_id and (txns.is_valid(txn_id) or txns.is_aborted(txn_id)):
-            doomed = OwnPath(location, compaction_attempt(txn_id, uuid.uuid4().hex))
-            storage.rename(f"{location}/{name}", str(doomed))
-            storage.remove(doomed)
+def _unfinished(location: str, txns: ValidTxnList, storage: Storage) -> list[Doomed]:
+    """The hidden directories of compactors whose transactions ended before the listing."""
+    names = storage.list_directories(location)
+    ids = {name: parse_compaction_attempt(name) for name in names}
+    ended = [n for n, i in ids.items() if i and (txns.is_valid(i) or txns.is_aborted(i))]
+    return doomed(location, ended, storage.list_files(location) if ended else (), Why.UNFINISHED)
 
 
 def _covered_write_ids(write_ids: ValidWriteIdList, compaction: Compaction) -> ValidWriteIdList:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
+from acidsql.background.events import Action, Event, type_word
 from acidsql.background.scope import BackgroundScope
 from acidsql.errors import CompactionRefusedError
 from acidsql.execution.compaction_need import needed_compaction
@@ -21,8 +21,6 @@ from acidsql.txn.entities import (
     CompactionOptions,
     CompactionState,
 )
-
-_log = logging.getLogger(__name__)
 
 INITIATOR = "acidsql-initiator"
 """What SHOW COMPACTIONS names as the initiator of its entries."""
@@ -87,8 +85,9 @@ class Initiator:
             # Another initiator, or a user, was faster.
             return 0
         self._asked[key] = place.highest_write_id
-        extra = {"place": place.label, "type": need.type.name.lower(), "reason": need.reason}
-        _log.info("asked for a compaction of %s: %s", place.label, need.reason, extra=extra)
+        kind = type_word(need.type)
+        event = Event(Action.ASKED, str(place.table), place.partition, kind, reason=need.reason)
+        scope.told(event)
         return 1
 
     def _has_failed(self, newest_first: Sequence[Compaction]) -> bool:
@@ -108,12 +107,15 @@ class Initiator:
         return asked and [e.state for e in newest_first[:1]] == [CompactionState.REFUSED]
 
     def _need(self, table: Table, place: ChangedPlace, scope: BackgroundScope) -> Need | None:
-        if table.kind is TableKind.PLAIN or not is_automatic(table):
+        if table.kind is TableKind.PLAIN:
+            return None
+        of_database = scope.catalog.database(table.name.database).parameters
+        if not is_automatic(table.parameters, of_database):
             return None
         if place.partition is None and table.partition_columns:
             # The partitions of a dynamic write that were never named.
             return None
-        thresholds = self.thresholds.of_table(table.parameters)
+        thresholds = self.thresholds.of_table({**of_database, **table.parameters})
         name = PartitionName.parse(place.partition) if place.partition else None
         directory = partition_directory(scope.catalog, table, name)
         return needed_compaction(table, directory, place, thresholds, scope.txns, scope.storage)
@@ -123,7 +125,18 @@ def _place(entry: Compaction) -> _Key:
     return TableName(entry.database, entry.table), entry.partition
 
 
-def is_automatic(table: Table) -> bool:
-    """Whether the initiator may ask for compactions of the table: not with no_auto_compaction."""
-    texts = {key.lower(): value for key, value in table.parameters.items()}
-    return texts.get(NO_AUTO_COMPACTION, "").lower() != "true"
+def is_automatic(of_table: Mapping[str, str], of_database: Mapping[str, str]) -> bool:
+    """Whether the initiator may ask for compactions of the table: not with no_auto_compaction.
+
+    If the database has the property, that of the table does not count (Hive isNoAutoCompactSet).
+
+    >>> is_automatic({"NO_AUTO_COMPACTION": "true"}, {}), is_automatic({}, {})
+    (False, True)
+    >>> is_automatic({"no_auto_compaction": "true"}, {"no_auto_compaction": "false"})
+    True
+    """
+    for parameters in (of_database, of_table):
+        texts = {key.lower(): value for key, value in parameters.items()}
+        if (text := texts.get(NO_AUTO_COMPACTION)) is not None:
+            return text.lower() != "true"
+    return True

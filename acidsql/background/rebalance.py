@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import accumulate, takewhile
 
 from acidsql.errors import LockTimeoutError
 from acidsql.model.ids import WriteId
@@ -13,12 +13,12 @@ from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.txn.entities import Compaction, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.manager import TxnManager
 from acidsql.txn.policy import TxnPolicy, lock_waits
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import OpenTxn, TxnOpener
 
 BUCKETED = "Cannot execute rebalancing compaction on bucketed tables."
 """Hive's words."""
 PATIENCE_S = 60.0
-"""How long a worker waits for open writes. The rest of the queue waits meanwhile."""
+"""How long a worker waits for a lock or for open writes. The rest of the queue waits meanwhile."""
 
 
 class BusyError(Exception):
@@ -29,9 +29,8 @@ def open_rebalance(
     compaction: Compaction,
     name: TableName,
     txns: TxnManager,
-    open_txn: Callable[..., OpenTxn],
-    policy: TxnPolicy,
-    sleep: Callable[[float], None] = time.sleep,
+    open_txn: TxnOpener,
+    sleep: Callable[[float], None],
 ) -> OpenTxn:
     """A transaction with an exclusive write lock on the place, and with a write id.
 
@@ -40,14 +39,15 @@ def open_rebalance(
     transaction that wrote before and is still open would have to wait for our lock, and we for it.
     So the lock is given back meanwhile, for Hive's pauses between two looks at a lock.
 
-    LockTimeoutError after `PATIENCE_S`, or if the lock is not granted in time.
+    LockTimeoutError after `PATIENCE_S`, for the lock and for the writes.
     """
+    patient = replace(open_txn, policy=_patient(open_txn.policy))
     operation = WriteOperation.UPDATE
     place = compaction.database, compaction.table, compaction.partition
     locks = [LockComponent(LockType.EXCL_WRITE, *place, operation)]
-    pauses, waited_s = lock_waits(policy), 0.0
+    pauses = lock_waits(patient.policy)
     while True:
-        txn = open_txn(type=TxnType.REBALANCE_COMPACTION, tables=(name,), components=locks)
+        txn = patient(TxnType.REBALANCE_COMPACTION, tables=(name,), components=locks)
         try:
             txn.lock(locks)
             _require_alone(txn, name, txns)
@@ -59,13 +59,12 @@ def open_rebalance(
             txn.abort_after(error)
             raise
         pause_s = next(pauses, None)
-        if pause_s is None or waited_s >= PATIENCE_S:
+        if pause_s is None:
             raise LockTimeoutError(
                 f"the rebalance could not begin in time: {busy}",
                 hint="SHOW TRANSACTIONS lists the open transactions.",
             )
         sleep(pause_s)
-        waited_s += pause_s
         txns.time_out_txns()
 
 
@@ -78,6 +77,12 @@ def rows_below(write_ids: ValidWriteIdList, own: WriteId) -> ValidWriteIdList:
         aborted=frozenset(w for w in write_ids.aborted if w <= own),
     )
     return capped.for_compactor()
+
+
+def _patient(policy: TxnPolicy) -> TxnPolicy:
+    """The policy with as many looks at a lock as there are in `PATIENCE_S`."""
+    ends_s = accumulate(lock_waits(policy))
+    return replace(policy, lock_retries=sum(1 for _ in takewhile(lambda s: s < PATIENCE_S, ends_s)))
 
 
 def _require_alone(txn: OpenTxn, name: TableName, txns: TxnManager) -> None:

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
+from acidsql.background.events import Action, Event
 from acidsql.background.rebalance import BUCKETED, open_rebalance, rows_below
+from acidsql.background.scope import BackgroundScope
 from acidsql.errors import AcidSqlError, TableNotFoundError, UnsupportedStatementError
+from acidsql.execution.compaction_need import sizes_of
 from acidsql.execution.snapshots import partition_directory
 from acidsql.layout.acid_state import acid_state
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
-from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.sort_order import SortColumn, parse_sort_order
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.catalog import Catalog
 from acidsql.ports.engine import Engine, PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage, list_marked_files
-from acidsql.process.supervisor import Supervisor
 from acidsql.txn.entities import Compaction, CompactionState, CompactionType, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.manager import TxnManager
@@ -36,71 +37,79 @@ NOT_ENOUGH = "None of the compaction thresholds met, compaction request is refus
 """Hive's words for a compaction that would change nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """What a worker needs. ``clock`` and ``sleep`` are those of this process, in seconds."""
-
-    txns: TxnManager
-    catalog: Catalog
-    engine: Engine
-    storage: Storage
-    supervisor: Supervisor
-    user: str
-    host: str
-    policy: TxnPolicy
-    clock: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
-
-    def open_txn(self, **more: object) -> OpenTxn:
-        """A transaction of the worker; ``more`` are arguments of `OpenTxn`."""
-        return OpenTxn(
-            self.txns,
-            user=self.user,
-            host=self.host,
-            policy=self.policy,
-            **more,  # type: ignore[arg-type]
-        )
-
-
-def run_worker(worker: Worker, pool: str | None = None) -> int:
+def run_worker(
+    scope: BackgroundScope,
+    engine: Engine,
+    host: str,
+    pool: str | None = None,
+    until: Callable[[], bool] = lambda: False,
+) -> int:
     """Carry out the queued compactions, one after the other. Returns how many were carried out.
 
     With ``pool`` those of the pool, else those of no pool. A compaction that fails in any way is
-    marked as failed, with the reason. The others go on.
+    marked as failed, with the reason. The others go on. None is begun once ``until`` answers True.
     """
     done = 0
-    name = f"{worker.host}-acidsql"
-    while (compaction := worker.txns.next_compaction(name, pool)) is not None:
-        work = partial(_carry_out, compaction, worker)
-        done += worker.supervisor.attempt("worker", work, otherwise=0, about=compaction.label)
+    while not until():
+        compaction = scope.txns.next_compaction(f"{host}-acidsql", pool)
+        if compaction is None:
+            break
+        work = partial(_carry_out, compaction, scope, engine)
+        done += scope.supervisor.attempt("worker", work, otherwise=0, about=compaction.label)
     return done
 
 
-def _carry_out(compaction: Compaction, worker: Worker) -> bool:
+def _carry_out(compaction: Compaction, scope: BackgroundScope, engine: Engine) -> bool:
     txns: list[OpenTxn] = []
+    started_s = scope.clock()
+    scope.told(Event.of(Action.BEGUN, compaction))
     try:
-        return _compact(compaction, worker, txns.append)
+        ended = _compact(compaction, scope, engine, txns.append)
     except BaseException as error:
         for txn in txns:
             txn.abort_after(error)
+        reason = _reason(error)
         try:
-            _fail(compaction, txns[0] if txns else None, worker.txns, error)
+            _fail(compaction, txns[0] if txns else None, scope.txns, reason)
         except AcidSqlError:
             # The store takes the entry back once this worker seems to be dead.
             _log.warning("%s cannot be marked as failed", compaction.label, exc_info=True)
+        seconds = scope.clock() - started_s
+        scope.told(Event.of(Action.FAILED, compaction, seconds=seconds, reason=reason))
         raise
+    seconds = scope.clock() - started_s
+    event = Event.of(
+        Action.DONE if ended.refusal is None else Action.REFUSED,
+        compaction,
+        seconds=seconds,
+        directories=ended.directories,
+        bytes=ended.bytes,
+        reason=ended.refusal,
+    )
+    scope.told(event)
+    return ended.refusal is None
 
 
-def _fail(
-    compaction: Compaction, txn: OpenTxn | None, txns: TxnManager, error: BaseException
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A compaction that was carried out, with what it has read if that is known, or refused."""
+
+    refusal: str | None = None
+    directories: int | None = None
+    bytes: int | None = None
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, AcidSqlError):
+        return error_line(error)
+    return f"{type(error).__name__}: {error}"
+
+
+def _fail(compaction: Compaction, txn: OpenTxn | None, txns: TxnManager, reason: str) -> None:
     """Mark the compaction as failed, unless the store has given its entry to another worker.
 
     The store does so if this worker seemed to be dead.
     """
-    reason = error_line(error)
-    if not isinstance(error, AcidSqlError):
-        reason = f"{type(error).__name__}: {error}"
     own = None if txn is None else txn.txn_id
     for entry in txns.show_compactions():
         ours = entry.compaction_id == compaction.compaction_id
@@ -109,77 +118,112 @@ def _fail(
             txns.mark_failed(entry.compaction_id, reason)
 
 
-def _compact(compaction: Compaction, worker: Worker, opened: Callable[[OpenTxn], None]) -> bool:
-    """Whether the compaction was carried out. ``opened`` is told the transaction that is to end."""
+def _compact(
+    compaction: Compaction,
+    scope: BackgroundScope,
+    engine: Engine,
+    opened: Callable[[OpenTxn], None],
+) -> _Ended:
+    """Carry out one compaction. ``opened`` is told the transaction that is to end."""
     name = TableName(compaction.database, compaction.table)
     kind = compaction.type
     if kind is CompactionType.REBALANCE:
-        table = worker.catalog.find_table(name)
+        table = scope.catalog.find_table(name)
         if table is None or table.bucketing is not None:
             reason = _gone(name) if table is None else BUCKETED
-            worker.txns.mark_refused(compaction.compaction_id, reason)
-            return False
+            scope.txns.mark_refused(compaction.compaction_id, reason)
+            return _Ended(reason)
         if table.kind is TableKind.INSERT_ONLY:
             # As in Hive: there are no row ids whose order or buckets could change.
             kind = CompactionType.MAJOR
     if kind is CompactionType.REBALANCE:
-        txn = open_rebalance(
-            compaction, name, worker.txns, worker.open_txn, worker.policy, worker.sleep
-        )
+        txn = open_rebalance(compaction, name, scope.txns, scope.open_txn, scope.sleep)
         opened(txn)
     else:
-        txn = worker.open_txn(type=TxnType.COMPACTION)
+        txn = scope.open_txn(TxnType.COMPACTION)
         opened(txn)
         # While the worker writes, no session may drop or rename the directory (Hive's Worker).
         txn.lock(lock_components([Access.of(name, Operation.SELECT, compaction.partition_name)]))
-    return _work(compaction, kind, name, txn, worker)
+    return _work(compaction, kind, name, txn, scope, engine)
 
 
 def _work(
-    compaction: Compaction, kind: CompactionType, name: TableName, txn: OpenTxn, worker: Worker
-) -> bool:
-    txns, number = worker.txns, compaction.compaction_id
-    target = _target(compaction, name, worker.catalog)
+    compaction: Compaction,
+    kind: CompactionType,
+    name: TableName,
+    txn: OpenTxn,
+    scope: BackgroundScope,
+    engine: Engine,
+) -> _Ended:
+    txns, number = scope.txns, compaction.compaction_id
+    target = _target(compaction, name, scope.catalog)
     if target is None:
         txn.abort("nothing to compact")
         txns.mark_refused(number, _gone(name))
-        return False
+        return _Ended(_gone(name))
     table, directory = target
-    is_late = _deadline(worker)
-    require_open = partial(_require_open, txn, is_late, worker.policy)
-    write_ids = txn.snapshot([name])[name]
-    if kind is CompactionType.REBALANCE:
-        write_ids = rows_below(write_ids, txn.write_id(name))
-        highest = txn.write_id(name)
-    else:
-        write_ids = write_ids.for_compactor()
-        highest = WriteId(max(0, write_ids.high_watermark))
+    write_ids, highest = _covered(kind, name, txn)
+    require_open = partial(_require_open, txn, _deadline(scope), scope.open_txn.policy)
     snapshot = TableSnapshot(table, (directory,), write_ids, require_open)
     # Recorded before anything is written, so that a crash is traceable (as in Hive's Worker).
     txns.compaction_started(number, txn.txn_id, highest)
+    read = _measured(compaction, snapshot, txn.valid_txns, scope.storage)
     plan = _plan(compaction, kind, name)
     if kind is CompactionType.REBALANCE:
-        worker.engine.rebalance(plan, snapshot, txn.valid_txns, txn.txn_id, highest)
+        engine.rebalance(plan, snapshot, txn.valid_txns, txn.txn_id, highest)
     else:
-        wrote = worker.engine.compact(plan, snapshot, txn.valid_txns, txn.txn_id)
-        if not wrote and not _has_obsolete(snapshot, txn.valid_txns, worker.storage):
+        wrote = engine.compact(plan, snapshot, txn.valid_txns, txn.txn_id)
+        if not wrote and not _has_obsolete(snapshot, txn.valid_txns, scope.storage):
             txn.abort("nothing to compact")
             txns.mark_refused(number, NOT_ENOUGH)
-            return False
+            return _Ended(NOT_ENOUGH)
     txn.check()
     txns.mark_compacted(number)
     txn.commit()
-    return True
+    return read
+
+
+def _measured(
+    compaction: Compaction, snapshot: TableSnapshot, txns: ValidTxnList, storage: Storage
+) -> _Ended:
+    """What the compaction will read, for its event; unknown if that cannot be listed.
+
+    The compaction itself then fails, with the error that says why.
+    """
+    [directory] = snapshot.partitions
+    kind = snapshot.table.kind
+    try:
+        files, markers = list_marked_files(directory.location, storage)
+        state = acid_state(files, snapshot.write_ids, txns, markers, kind)
+    except AcidSqlError:
+        return _Ended()
+    sizes = sizes_of(state, kind)
+    if compaction.type is CompactionType.MINOR:
+        return _Ended(directories=sizes.deltas, bytes=sizes.delta_bytes)
+    count = len(state.names)
+    return _Ended(directories=count, bytes=sizes.base_bytes + sizes.delta_bytes)
+
+
+def _covered(
+    kind: CompactionType, name: TableName, txn: OpenTxn
+) -> tuple[ValidWriteIdList, WriteId]:
+    """The write ids that the compaction reads, and the highest write id that it covers."""
+    write_ids = txn.snapshot([name])[name]
+    if kind is CompactionType.REBALANCE:
+        own = txn.write_id(name)
+        return rows_below(write_ids, own), own
+    write_ids = write_ids.for_compactor()
+    return write_ids, WriteId(max(0, write_ids.high_watermark))
 
 
 def _gone(name: TableName) -> str:
     return f"{name} is gone, or cannot be compacted"
 
 
-def _deadline(worker: Worker) -> Callable[[], bool]:
+def _deadline(scope: BackgroundScope) -> Callable[[], bool]:
     """Tells whether the worker has taken longer than it may take for one compaction."""
-    at_s = worker.clock() + worker.policy.worker_timeout_s
-    return lambda: worker.clock() > at_s
+    at_s = scope.clock() + scope.open_txn.policy.worker_timeout_s
+    return lambda: scope.clock() > at_s
 
 
 def _require_open(txn: OpenTxn, is_late: Callable[[], bool], policy: TxnPolicy) -> None:
@@ -217,7 +261,7 @@ def _plan(compaction: Compaction, kind: CompactionType, name: TableName) -> Comp
         type=kinds[kind],
         buckets=options.buckets,
         order=_order(options.order_by) if options.order_by else (),
-        properties=options.properties,
+        properties=tuple(sorted(options.properties.items())),
     )
 
 

@@ -1,13 +1,11 @@
-"""``acidsql service``: housekeeper, initiator, worker and cleaner, round after round."""
+"""``acidsql service``: initiator, workers, cleaner and housekeeper, until a signal comes."""
 
 from __future__ import annotations
 
 import signal
-import time
-import traceback
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -19,29 +17,55 @@ from acidsql.cli.connection import (
     config_of,
     connected,
     connection_options,
-    error_text,
+    fail,
     property_option,
 )
-from acidsql.errors import AcidSqlError
-from acidsql.execution.result import count_text
+from acidsql.cli.service_log import FORMATS, logging_to_stdout
+from acidsql.errors import AcidSqlError, DependencyError
 from acidsql.process.supervisor import Supervisor
 
 if TYPE_CHECKING:
+    from acidsql.service.service import Service
     from acidsql.session.session import Session
 
 
 @click.command("service")
-@click.option("--once", is_flag=True, help="Run one round and exit.")
+@click.option("--once", is_flag=True, help="Do what is due now and exit.")
 @connection_options
 @property_option
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="How many compactions run at the same time.",
+)
+@click.option(
+    "--pool",
+    metavar="NAME",
+    help="Carry out the compactions of this pool only. [default: those of no pool]",
+)
 @click.option(
     "--interval",
     "interval_s",
     type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
     metavar="S",
-    help="Seconds between two rounds.",
+    help="Seconds between two looks of workers and cleaner."
+    " [default: 5, and hive.compactor.cleaner.run.interval]",
+)
+@click.option(
+    "--http",
+    "address",
+    metavar="HOST:PORT",
+    help="Answer /healthz and /metrics there. A port alone is one of this machine only.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="How each line of the log is written.",
 )
 def service_command(
     once: bool,
@@ -49,129 +73,86 @@ def service_command(
     metastore: str | None,
     must_exist: bool,
     properties: tuple[str, ...],
-    interval_s: float,
+    workers: int,
+    pool: str | None,
+    interval_s: float | None,
+    address: str | None,
+    log_format: str,
 ) -> None:
     """Ask for compactions, carry them out, clean up after them, and abort timed-out transactions.
 
-    Runs until SIGINT or SIGTERM; the current round is finished first. What has been written is
-    looked at on a timetable of its own: at the start, then every hive.compactor.check.interval
-    (300s). Timed-out transactions are aborted on another one: hive.timedout.txn.reaper.start (100s)
-    after the start, then every hive.timedout.txn.reaper.interval (180s). A failure is printed on
-    standard error, and the work is tried again in its next round. With --once a failure gives exit
-    status 3.
+    Several services may work on one store, on one machine or many. Standard output has a line for
+    each thing done, refused or failed. What failed is tried again in its next round.
+
+    Runs until SIGINT or SIGTERM. What is under way is finished first; a second signal ends it at
+    once. The times are Hive's: hive.compactor.check.interval (300s),
+    hive.compactor.cleaner.run.interval (5s), hive.timedout.txn.reaper.start (100s) and
+    hive.timedout.txn.reaper.interval (180s). With --once a failure gives exit status 3.
     """
+    if once and (address is not None or workers > 1):
+        raise click.UsageError("--once takes neither --http nor --workers.")
     config = config_of(properties)
-    with connected(warehouse, metastore, config, must_exist=must_exist) as session:
-        if not once:
-            from acidsql.settings import Settings
-
-            settings = Settings.of(warehouse, metastore=metastore, config=config)
-            housekeeping = Timetable(settings.reaper_start_s, settings.reaper_interval_s)
-            with stop_signals() as stop:
-                checks = Timetable(0, settings.check_interval_s)
-                serve(session, stop, Timetable(0, interval_s), housekeeping, checks)
+    with (
+        logging_to_stdout(log_format),
+        connected(warehouse, metastore, config, must_exist=must_exist) as session,
+    ):
+        if once:
+            run_once(session, pool)
             return
-        supervisor = Supervisor(report_failure)
-        supervisor.attempt("housekeeper", session.run_housekeeper, None)
-        run_check(session, click.echo, supervisor)
-        run_round(session, click.echo, supervisor)
-        if supervisor.failures or session.failures:
-            click.get_current_context().exit(FAILED_STATUS)
+        times = session.service_times
+        if interval_s is not None:
+            times = replace(times, work_s=interval_s, clean_s=interval_s)
+        service = session.service(workers=workers, pool=pool, times=times)
+        with stop_signals() as stop:
+            try:
+                with answering(service, address), service:
+                    stop.wait()
+            except AcidSqlError as error:
+                fail(error)
 
 
-class Timetable:
-    """When work is due: ``start_s`` after the first question, then ``interval_s`` after each time.
-
-    >>> timetable = Timetable(start_s=2, interval_s=5)
-    >>> [now_s for now_s in range(10, 24) if timetable.is_due(now_s)]
-    [12, 17, 22]
-    """
-
-    def __init__(self, start_s: float, interval_s: float) -> None:
-        self._start_s, self._interval_s = start_s, interval_s
-        self._next_s: float | None = None
-
-    def is_due(self, now_s: float) -> bool:
-        """Whether the work is due. If so, the next time is counted from ``now_s``."""
-        if now_s < self.next_s(now_s):
-            return False
-        self._next_s = now_s + self._interval_s
-        return True
-
-    def next_s(self, now_s: float) -> float:
-        """The time at which the work will be due."""
-        if self._next_s is None:
-            self._next_s = now_s + self._start_s
-        return self._next_s
+def run_once(session: Session, pool: str | None = None) -> None:
+    """One round of everything. Exits with status 3 if anything failed."""
+    supervisor = Supervisor()
+    rounds = {
+        "housekeeper": session.run_housekeeper,
+        "initiator": session.run_initiator,
+        "worker": lambda: session.run_worker(pool),
+        "cleaner": session.run_cleaner,
+    }
+    for name, run in rounds.items():
+        supervisor.attempt(name, run, None)
+    if supervisor.failures or session.failures:
+        click.get_current_context().exit(FAILED_STATUS)
 
 
-def serve(
-    session: Session,
-    stop: Event,
-    rounds: Timetable,
-    housekeeping: Timetable,
-    checks: Timetable,
-    clock: Callable[[], float] = time.monotonic,
-) -> None:
-    """Do the work that is due, until ``stop`` is set.
-
-    A failure of any kind is printed, and the work is tried again in its next round. The end prints
-    how often each kind of work failed.
-    """
-    supervisor = Supervisor(report_failure)
-    while not stop.is_set():
-        now_s = clock()
-        if housekeeping.is_due(now_s):
-            supervisor.attempt("housekeeper", session.run_housekeeper, None)
-        if checks.is_due(now_s):
-            run_check(session, click.echo, supervisor)
-        if rounds.is_due(now_s):
-            run_round(session, click.echo, supervisor)
-        due_s = min(timetable.next_s(now_s) for timetable in (rounds, housekeeping, checks))
-        stop.wait(max(0.0, due_s - clock()))
-    if failures := Counter(supervisor.failures) + Counter(session.failures):
-        counts = ", ".join(f"{name} {count}" for name, count in sorted(failures.items()))
-        click.echo(f"acidsql: failures since the start: {counts}", err=True)
-
-
-def run_check(session: Session, report: Callable[[str], object], supervisor: Supervisor) -> None:
-    """One round of the initiator, with a line if it asked for compactions."""
-    if asked := supervisor.attempt("initiator", session.run_initiator, otherwise=0):
-        report(f"initiator: {count_text(asked, 'compaction')} asked for")
-
-
-def run_round(session: Session, report: Callable[[str], object], supervisor: Supervisor) -> None:
-    """One round of worker and cleaner, with a line for each that did something.
-
-    The cleaner works even if the worker fails.
-    """
-    if compacted := supervisor.attempt("worker", session.run_worker, otherwise=0):
-        report(f"worker: {count_text(compacted, 'compaction')} carried out")
-    if cleaned := supervisor.attempt("cleaner", session.run_cleaner, otherwise=0):
-        report(f"cleaner: {count_text(cleaned, 'compaction')} cleaned")
-
-
-def report_failure(name: str, error: BaseException) -> None:
-    """Print an error: an AcidSqlError as commands print it, any other error with its trace."""
-    if isinstance(error, AcidSqlError):
-        click.echo(error_text(error), err=True)
-        return
-    click.echo(f"acidsql: error: the {name} failed", err=True)
-    click.echo("".join(traceback.format_exception(error)).rstrip(), err=True)
+def answering(service: Service, address: str | None) -> AbstractContextManager[object]:
+    """Answers requests about the service for a ``with`` block, if there is an address."""
+    if address is None:
+        return nullcontext()
+    try:
+        from acidsql.service.http import served
+    except ImportError as error:
+        raise DependencyError(
+            "--http needs prometheus-client, which cannot be imported",
+            detail=f"{error}.",
+            hint="pip install 'acidsql[service]'",
+        ) from error
+    return served(service, address)
 
 
 @contextmanager
 def stop_signals() -> Iterator[Event]:
-    """An event that the first SIGINT or SIGTERM sets. A second one acts as it did before."""
+    """An event that the first SIGINT or SIGTERM sets. A second one ends the process at once.
+
+    A compaction that is cut is taken up later by another worker.
+    """
     stop = Event()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
 
-    def restore() -> None:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        restore()
+        for number in before:
+            signal.signal(number, signal.SIG_DFL)
         stop.set()
 
     for number in before:
@@ -179,4 +160,5 @@ def stop_signals() -> Iterator[Event]:
     try:
         yield stop
     finally:
-        restore()
+        for number, handler in before.items():
+            signal.signal(number, handler)

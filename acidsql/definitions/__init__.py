@@ -6,7 +6,11 @@ from typing_extensions import assert_never
 
 from acidsql.definitions.columns import add_columns, change_column, replace_columns
 from acidsql.definitions.create_table import create_table, create_table_like, drop_table
-from acidsql.definitions.database import create_database, drop_database
+from acidsql.definitions.database import (
+    create_database,
+    drop_database,
+    set_database_properties,
+)
 from acidsql.definitions.partition import (
     add_partitions,
     drop_partitions,
@@ -33,6 +37,7 @@ from acidsql.statements import (
     RenameTable,
     RepairTable,
     ReplaceColumns,
+    SetDatabaseProperties,
     SetProperties,
     UnsetProperties,
 )
@@ -51,6 +56,8 @@ def define(statement: Definition, scope: Scope) -> Result:
             return create_database(statement, scope)
         case DropDatabase():
             return drop_database(statement, scope)
+        case SetDatabaseProperties():
+            return set_database_properties(statement, scope)
         case RepairTable():
             return repair_table(statement, scope)
         case _:

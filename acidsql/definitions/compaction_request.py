@@ -144,7 +144,7 @@ def _needs(
 
     A rebalance has no thresholds.
     """
-    limits = thresholds.of_table({**table.parameters, **plan.properties})
+    limits = thresholds.of_table({**table.parameters, **dict(plan.properties)})
     changed = {(p.table, p.partition): p for p in scope.store.changed_places()}
     for partition in scope.store.partitions(table.name):
         directory = PartitionLocation(partition.name, partition.location)
@@ -173,7 +173,7 @@ def request_compaction(
         request.pool,
         plan.buckets,
         sort_order_text(plan.order) if plan.order else None,
-        plan.properties,
+        dict(plan.properties),
     )
     kind = kind or _TYPES[plan.type]
     try:

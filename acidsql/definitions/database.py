@@ -1,4 +1,4 @@
-"""CREATE DATABASE and DROP DATABASE."""
+"""CREATE, ALTER and DROP DATABASE."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, database_path, refuse_name
 from acidsql.ports.catalog import Database, is_default_database
-from acidsql.statements.database import CreateDatabase, DropDatabase
+from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 
@@ -27,9 +27,17 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
     location = database_path(parent, name) if chosen is None else chosen_path(chosen, scope)
     if name not in scope.store.databases():
         refuse_place(location, scope, name)
-    scope.store.create_database(Database(name, location, statement.comment, scope.user))
+    properties = dict(statement.properties)
+    database = Database(name, location, statement.comment, scope.user, parameters=properties)
+    scope.store.create_database(database)
     scope.storage.make_directory(location)
     return Result("create", message="OK")
+
+
+def set_database_properties(statement: SetDatabaseProperties, scope: Scope) -> Result:
+    """Set properties. The others stay."""
+    scope.store.set_database_parameters(statement.name.name, dict(statement.properties))
+    return Result("alter", message="OK")
 
 
 def drop_database(statement: DropDatabase, scope: Scope) -> Result:

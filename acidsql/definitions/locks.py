@@ -31,6 +31,7 @@ from acidsql.statements import (
     RenameTable,
     RepairTable,
     ReplaceColumns,
+    SetDatabaseProperties,
     SetProperties,
     UnsetProperties,
 )
@@ -43,7 +44,7 @@ def definition_locks(statement: Definition | CreateTableAs, scope: Scope) -> lis
     AnalysisError for an unknown name.
     """
     match statement:
-        case CreateDatabase():
+        case CreateDatabase() | SetDatabaseProperties():
             return []
         case DropDatabase():
             return database_drop_locks(statement.name.name.lower())

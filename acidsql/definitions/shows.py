@@ -22,6 +22,7 @@ from acidsql.planner.partition import require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, partition_not_found
 from acidsql.statements import (
     Describe,
+    DescribeDatabase,
     Show,
     ShowCompactions,
     ShowCreateTable,
@@ -34,6 +35,9 @@ from acidsql.statements import (
 from acidsql.txn.entities import Lock, Txn
 from acidsql.txn.manager import TxnManager
 
+_DATABASE_COLUMNS = (
+    "db_name", "comment", "location", "owner_name", "owner_type", "parameters",
+)  # fmt: skip
 _COLUMN_HEAD = ("# col_name", "data_type", "comment")
 _TRANSACTION_COLUMNS = ("txnid", "state", "startedtime", "lastheartbeattime", "user", "host")
 _LOCK_COLUMNS = (
@@ -47,10 +51,9 @@ def show(statement: Show, scope: Scope) -> Result:
     names, store = scope.names, scope.store
     match statement:
         case Describe():
-            table = find_target(statement.target, names)
-            if statement.partition:
-                return describe_partition(statement, table, scope)
-            return describe_formatted(table) if statement.formatted else describe(table)
+            return _describe(statement, scope)
+        case DescribeDatabase():
+            return describe_database(statement, store)
         case ShowTables():
             database = statement.database.name.lower() if statement.database else names.database
             return show_tables(store, database, statement.pattern)
@@ -70,6 +73,22 @@ def show(statement: Show, scope: Scope) -> Result:
             return _show_locks(statement, scope)
         case _:
             assert_never(statement)
+
+
+def _describe(statement: Describe, scope: Scope) -> Result:
+    table = find_target(statement.target, scope.names)
+    if statement.partition:
+        return describe_partition(statement, table, scope)
+    return describe_formatted(table) if statement.formatted else describe(table)
+
+
+def describe_database(statement: DescribeDatabase, catalog: Catalog) -> Result:
+    """What the catalog knows of a database, as Hive shows it: properties only with EXTENDED."""
+    found = catalog.database(statement.name.name)
+    pairs = ", ".join(f"{key}={value}" for key, value in sorted(found.parameters.items()))
+    shown = f"{{{pairs}}}" if statement.extended and pairs else ""
+    row = (found.name, found.comment or "", found.location, found.owner, "USER", shown)
+    return text_rows("describe", _DATABASE_COLUMNS, [row])
 
 
 def show_databases(catalog: Catalog, pattern: str | None) -> Result:

@@ -10,6 +10,7 @@ from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
     DATABASE_WORDS,
+    parse_alter_database,
     parse_create_database,
     parse_drop_database,
     parse_use,
@@ -33,6 +34,7 @@ from acidsql.grammar.transaction import (
 )
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
+from acidsql.grammar.vacuum import parse_vacuum
 from acidsql.statements import Compact, CreateTableAs, Definition, Statement, WriteStatement
 from acidsql.statements.explain import Explain
 from acidsql.statements.query import Query
@@ -51,6 +53,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "TRUNCATE": parse_truncate,
     "LOAD": parse_load,
     "CHECK": parse_check,
+    "VACUUM": parse_vacuum,
     "USE": parse_use,
     "SHOW": parse_show,
     "DESCRIBE": parse_describe,
@@ -113,6 +116,8 @@ def _statement(cursor: Cursor) -> Statement:
         return parse_drop_database(cursor)
     if word == "DROP" and second == "TABLE":
         return parse_drop_table(cursor)
+    if word == "ALTER" and second in DATABASE_WORDS:
+        return parse_alter_database(cursor)
     if word == "ALTER" and second == "TABLE":
         return parse_alter_table(cursor)
     return _PARSERS.get(word, refuse)(cursor)

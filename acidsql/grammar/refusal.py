@@ -29,7 +29,6 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "EXECUTE": ("EXECUTE is not supported", "Pass parameters: :name or ?."),
     "CALL": ("CALL is not supported", "See docs/statements.md."),
     "OPTIMIZE": ("OPTIMIZE is not supported", "Write ALTER TABLE t COMPACT 'major'."),
-    "VACUUM": ("VACUUM is not supported", "The cleaner of acidsql service removes old files."),
     "REPLACE": ("REPLACE is not supported", "DROP the table, then CREATE it."),
     "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
     "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),
@@ -62,7 +61,7 @@ def refuse(cursor: Cursor) -> NoReturn:
         hint = "DROP TABLE and DROP DATABASE are supported."
         cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
     if first.word == "ALTER":
-        hint = "ALTER TABLE is supported."
+        hint = "ALTER TABLE and ALTER DATABASE are supported."
         cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
     if not first.word:
         cursor.unexpected("expected a statement")

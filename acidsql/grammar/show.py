@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TypeVar
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.database import DATABASE_WORDS, database_name
+from acidsql.grammar.database import DATABASE_WORDS, database_name, parse_describe_database
 from acidsql.grammar.lexer import Kind
 from acidsql.grammar.partition import fixed_partition
 from acidsql.grammar.show_compactions import parse_show_compactions
 from acidsql.statements.show import (
     Describe,
+    DescribeDatabase,
     Show,
     ShowCreateTable,
     ShowDatabases,
@@ -66,16 +67,19 @@ def parse_show(cursor: Cursor) -> Show:
             return _show_locks(cursor)
 
 
-def parse_describe(cursor: Cursor) -> Describe:
+def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase:
     """Parse a DESCRIBE or DESC from the cursor."""
     start = cursor.offset
     cursor.step()
-    kinds = (*DATABASE_WORDS, "FUNCTION", "QUERY", "CATALOG", "NAMESPACE", "PROCEDURE")
-    if cursor.sees_any(*kinds) and cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED):
+    kinds = ("FUNCTION", "QUERY", "CATALOG", "NAMESPACE", "PROCEDURE")
+    names_another = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
+    if cursor.sees_any(*DATABASE_WORDS) and names_another:
+        return parse_describe_database(cursor)
+    if cursor.sees_any(*kinds) and names_another:
         cursor.source.refuse(
             f"DESCRIBE {cursor.peek().word} is not supported",
             start,
-            hint="Write DESCRIBE [FORMATTED] and a table.",
+            hint="Write DESCRIBE [FORMATTED] and a table, or DESCRIBE DATABASE.",
         )
     if cursor.sees("TABLE") and cursor.peek(1).text:
         cursor.step()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from acidsql.layout.acid_state import acid_state_and_history, says_compacted
 from acidsql.layout.dir_names import BaseDir, DeltaDir, highest_write_id, parse_directory
 from acidsql.layout.history import history
 from acidsql.layout.listing import ListedFile
-from acidsql.model.ids import WriteId
+from acidsql.model.ids import NO_TXN, WriteId
 from acidsql.model.snapshot import Range, ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 
@@ -42,6 +43,74 @@ def obsolete(
     state, _ = acid_state_and_history(known, valid_write_ids, valid_txns, markers, kind)
     unfilled = aborted_without_files(set(directories) - filled, valid_write_ids)
     return sorted({*state.obsolete, *state.aborted, *unfilled})
+
+
+def overwritten(
+    files: Iterable[ListedFile],
+    valid_write_ids: ValidWriteIdList,
+    markers: Mapping[str, str],
+    kind: TableKind,
+) -> list[str]:
+    """The directories and original files that the latest overwrite has replaced, sorted.
+
+    Every open snapshot sees what ``valid_write_ids`` sees. An overwrite is there, in full, when its
+    write id is committed. So who sees it has it in every listing, and needs nothing older. The base
+    of a compaction may be younger than a listing that is still to be read: it replaces nothing
+    here.
+
+    >>> seen = [ListedFile(f"{d}/bucket_00000", 9) for d in ("delta_1_1_0", "base_2", "delta_3_3")]
+    >>> overwritten(seen, ValidWriteIdList("db.t", WriteId(3)), {}, TableKind.FULL_ACID)
+    ['delta_1_1_0']
+    """
+    files = list(files)
+    compacted = {path for path, text in markers.items() if says_compacted(text)}
+    found = {name: parse_directory(name) for name in {f.path.partition("/")[0] for f in files}}
+    bases = {name: base for name, base in found.items() if isinstance(base, BaseDir)}
+    latest = max(
+        (
+            base.write_id
+            for name, base in bases.items()
+            if not _is_compacted(name, base, compacted)
+            and valid_write_ids.is_valid(base.write_id)
+            and base.write_id < valid_write_ids.min_open
+        ),
+        default=None,
+    )
+    if latest is None:
+        return []
+    # Of a compacted base of the same number the snapshot would read one of the two.
+    rivals = {
+        name
+        for name, base in bases.items()
+        if base.write_id == latest and _is_compacted(name, base, compacted)
+    }
+    known = [f for f in files if f.path.partition("/")[0] not in rivals]
+    below = replace(
+        valid_write_ids,
+        high_watermark=latest,
+        open=frozenset(),
+        aborted=frozenset(w for w in valid_write_ids.aborted if w < latest),
+    )
+    return _hidden(known, below, markers, kind)
+
+
+def _hidden(
+    files: Sequence[ListedFile],
+    valid_write_ids: ValidWriteIdList,
+    markers: Mapping[str, str],
+    kind: TableKind,
+) -> list[str]:
+    """What the snapshot's base hides, sorted. What reaches above the snapshot is left alone."""
+    mark = valid_write_ids.high_watermark
+    tops = {f.path.partition("/")[0] for f in files}
+    above = {name for name in tops if _reaches_above(mark, name)}
+    known = [f for f in files if f.path.partition("/")[0] not in above]
+    state, _ = acid_state_and_history(known, valid_write_ids, None, markers, kind)
+    return sorted(state.obsolete)
+
+
+def _is_compacted(name: str, base: BaseDir, compacted: Collection[str]) -> bool:
+    return name in compacted or base.visibility_id != NO_TXN
 
 
 def aborted_without_files(empty: Iterable[str], valid_write_ids: ValidWriteIdList) -> list[str]:

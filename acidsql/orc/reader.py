@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import io
+import os
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
@@ -124,6 +125,40 @@ class OrcInput:
         return [*KEY_COLUMNS, *(f"{ROW}.{name}" for name in columns if name in there)]
 
 
+class Beginning(io.RawIOBase):
+    """The first ``length`` bytes of a stream, as a stream of their own.
+
+    >>> Beginning(io.BytesIO(b"abcdef"), 4).read()
+    b'abcd'
+    """
+
+    def __init__(self, source: BinaryIO, length: int) -> None:
+        super().__init__()
+        self._source, self._length, self._at = source, length, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self._length}[whence]
+        self._at = max(0, start + offset)
+        return self._at
+
+    def readinto(self, buffer: Any, /) -> int:
+        wanted = min(len(buffer), max(0, self._length - self._at))
+        self._source.seek(self._at)
+        data = self._source.read(wanted)
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
+
 @contextmanager
 def open_orc(
     source: Source, path: str = "", length: int | None = None, *, exact: bool = False
@@ -144,8 +179,7 @@ def _opened(source: BinaryIO, path: str, length: int | None, *, exact: bool) -> 
     with naming(path):
         source.seek(0)
         if length is not None:
-            # Only streamed files are read in part, and these are small.
-            source = io.BytesIO(source.read(length))
+            source = cast(BinaryIO, Beginning(source, length))
         file = MendedFile(source, tail, exact=exact)
     statistics = None
     # Hive 3 writes no statistics into files without a row index.

@@ -180,14 +180,14 @@ class EventWriter:
             assert tail.rows == self._inserts + self._deletes == self._track.rows
             metadata = self._metadata([s.rows for s in tail.stripes])
             self.tail = append_metadata(self.path, tail, metadata)
+            size = os.path.getsize(self.path)
         except BaseException as error:
             self.discard()
             if isinstance(error, (OSError, pa.ArrowException)):
                 fact = f'file "{self.path}" cannot be finished'
                 raise StorageError(fact, detail=str(error)) from error
             raise
-        size, stripes = self.tail.length, len(tail.stripes)
-        self.written = WrittenFile(self.path, self._inserts, self._deletes, stripes, size)
+        self.written = WrittenFile(self.path, self._inserts, self._deletes, len(tail.stripes), size)
         return self.written
 
     def discard(self) -> None:

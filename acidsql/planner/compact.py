@@ -55,7 +55,7 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
         type=cast(Literal["minor", "major", "rebalance"], statement.type),
         buckets=statement.buckets,
         order=tuple(_sort_column(item, table) for item in statement.order),
-        properties=dict(statement.properties),
+        properties=statement.properties,
     )
     _require_codec(plan, place)
     pool = table.compaction_pool if statement.pool is None else pool_of(statement.pool)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from acidsql.model.names import PartitionName, TableName
@@ -24,7 +23,7 @@ class CompactPlan(Node):
     type: Literal["minor", "major", "rebalance"]
     buckets: int | None = None
     order: tuple[SortColumn, ...] = ()
-    properties: Mapping[str, str] = {}
+    properties: tuple[tuple[str, str], ...] = ()
 
     @property
     def compression(self) -> str | None:
@@ -32,5 +31,5 @@ class CompactPlan(Node):
 
         Hive's prefix "tblprops." stands before properties of the table.
         """
-        own = self.properties.get("tblprops.orc.compress")
-        return self.properties.get("orc.compress", own)
+        given = dict(self.properties)
+        return given.get("orc.compress", given.get("tblprops.orc.compress"))

@@ -54,7 +54,7 @@ def _compact_lines(plan: CompactPlan) -> list[str]:
     lines = [f"buckets: {plan.buckets}"] if plan.buckets is not None else []
     if plan.order:
         lines.append(sort_order_text(plan.order).lower().replace("order by", "order:"))
-    return [*lines, *(f"{key}: {value}" for key, value in plan.properties.items())]
+    return [*lines, *(f"{key}: {value}" for key, value in plan.properties)]
 
 
 def _partition(plan: CompactPlan | CheckPlan) -> str:

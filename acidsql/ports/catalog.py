@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from acidsql.errors import (
@@ -26,6 +26,7 @@ class Database:
 
     Some catalogs keep two directories: managed tables lie in ``managed_location`` and external ones
     in ``location``. With ``plain_is_external`` the catalog makes every plain table external.
+    ``parameters`` are its DBPROPERTIES.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Database:
     owner: str = ""
     managed_location: str | None = None
     plain_is_external: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,13 @@ class Catalog(Protocol):
 
     def drop_database(self, name: str) -> None:
         """Raises DatabaseNotFoundError; AnalysisError if it still has tables, or is ``default``."""
+        ...
+
+    def set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
+        """Set these parameters beside those that are there. Idempotent.
+
+        Raises DatabaseNotFoundError.
+        """
         ...
 
     def database(self, name: str) -> Database:

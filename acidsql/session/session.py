@@ -10,12 +10,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any
 
-from acidsql.background.aborted_writes import forget_aborted_writes
-from acidsql.background.cleaner import run_cleaner
-from acidsql.background.housekeeper import run_housekeeper
 from acidsql.background.initiator import Initiator
+from acidsql.background.rounds import Rounds
 from acidsql.background.scope import BackgroundScope
-from acidsql.background.worker import Worker, run_worker
+from acidsql.background.vacuum import run_vacuum
 from acidsql.check.table import run_check
 from acidsql.definitions import define
 from acidsql.definitions.abort_compactions import abort_compactions
@@ -39,12 +37,15 @@ from acidsql.grammar.place import place_of_name
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
-from acidsql.model.table import FIELD_DELIMITER, pool_of
+from acidsql.model.table import FIELD_DELIMITER
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.process.forks import Home
+from acidsql.service.inline import InlineService
+from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
+from acidsql.session.background_work import BackgroundWork
 from acidsql.session.explain import explain
 from acidsql.session.insert import insert_of_rows, require_retriable
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
@@ -71,6 +72,7 @@ from acidsql.statements import (
     Truncate,
     Update,
     Use,
+    Vacuum,
 )
 from acidsql.txn.compaction_need import DEFAULT_THRESHOLDS, Thresholds
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
@@ -78,7 +80,7 @@ from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
 
 
-class Session:
+class Session(BackgroundWork):
     """Runs statements on a warehouse with its store and an engine. A context manager.
 
     Made by `acidsql.connect`. Several threads may run statements at the same time.
@@ -100,11 +102,14 @@ class Session:
         reflection: bool = False,
         bounds: Bounds = UNBOUNDED,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
+        times: ServiceTimes | None = None,
+        inline: bool = False,
         sleep: Callable[[float], None] = time.sleep,
         borrows_store: bool = False,
     ) -> None:
         """``progress`` receives the phases of the engine's work.
 
+        With ``inline`` the session compacts and cleans up in the background, after its commits.
         ``borrows_store`` says that the store belongs to another session, which closes it.
         """
         self._thresholds, self._borrows_store = thresholds, borrows_store
@@ -115,7 +120,6 @@ class Session:
         self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
-        self._heartbeats = heartbeats
         self._is_new, self._bounds = is_new, bounds
         self._reflection = reflection
         self._names = SessionNames(store, engine)
@@ -128,11 +132,17 @@ class Session:
         self._supervisor = heartbeats.supervisor
         self._leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
-        self._initiator = Initiator(thresholds, host)
+        # Nobody watches what is done in the background, so it has no progress.
+        quiet = TxnOpener(store, user, host, policy, heartbeats)
+        rounds = Rounds(
+            BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep),
+            engine, Initiator(thresholds, host), host, self._leases.settle,
+        )  # fmt: skip
+        super().__init__(rounds, heartbeats, times, inline=inline)
         self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
-        weakref.finalize(self, _close_later, self._transactions, self._leases)
+        weakref.finalize(self, _close_later, self._transactions, self._leases, self._inline)
 
     @property
     def new_warehouse(self) -> str | None:
@@ -165,6 +175,8 @@ class Session:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
                 error.line, error.column = place_of_name(sql, parts, line, column)
             raise
+        if result.write_ids and result.kind != "rollback" and not self.in_transaction:
+            self._has_committed()
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s
         return result
@@ -232,6 +244,8 @@ class Session:
             yield self
             self._home.require()
             self._transactions.commit_if(begun)
+            if begun.write_ids:
+                self._has_committed()
         except BaseException:
             if self._home.is_here:
                 self._transactions.rollback_if(begun)
@@ -327,66 +341,12 @@ class Session:
         """For a ``with`` block, tell a watcher the progress of statements and of their results."""
         return self._progress.watched_by(watcher)
 
-    def run_initiator(self) -> int:
-        """Ask for the compactions that Hive's thresholds call for. Returns how many were asked for.
-
-        None over a Hive Metastore, which has an initiator of its own.
-        """
-        self._check_open()
-        return self._initiator.run(self._background())
-
-    def run_worker(self, pool: str | None = None) -> int:
-        """Carry out the queued compactions. Returns how many were carried out.
-
-        With ``pool`` those that name the pool. Without, those that name none, and those that have
-        waited longer than hive.compactor.worker.pool.timeout for a worker of their pool.
-        """
-        self._check_open()
-        worker = Worker(
-            self._store, self._store, self._engine, self._storage, self._supervisor,
-            self._user, self._host, self._policy, sleep=self._sleep,
-        )  # fmt: skip
-        return run_worker(worker, pool_of(pool or ""))
-
-    def run_cleaner(self) -> int:
-        """Remove directories that no open reader can need any more.
-
-        Returns how many compactions were cleaned up after.
-        """
-        self._check_open()
-        self._leases.settle()
-        scope = self._background()
-        forget_aborted_writes(scope)
-        return run_cleaner(scope)
-
     def stream_scope(self) -> StreamScope:
         """What `acidsql.streaming` needs to write beside this session. Not for other callers."""
         self._check_open()
         return StreamScope(
             self._scope({}), self._policy, self._heartbeats, self._host, self._names.database
         )
-
-    def _background(self) -> BackgroundScope:
-        return BackgroundScope(
-            self._store, self._store, self._storage, self._open_txn, self._supervisor
-        )
-
-    def run_housekeeper(self) -> list[int]:
-        """Abort transactions without a heartbeat and trim the transaction tables.
-
-        Returns the ids of the aborted transactions.
-        """
-        self._check_open()
-        return list(map(int, run_housekeeper(self._store)))
-
-    @property
-    def failures(self) -> Mapping[str, int]:
-        """How often work in the background has failed since the session began.
-
-        Keys are the names of the work: ``heartbeat``, ``lease``, ``initiator``, ``worker``,
-        ``cleaner``. Each failure was logged; ``log`` counts the failures that could not be logged.
-        """
-        return self._supervisor.failures
 
     def close(self) -> None:
         """Release every snapshot, the engine and the store. Idempotent.
@@ -397,6 +357,8 @@ class Session:
             return
         self._closed = True
         try:
+            if self._inline is not None:
+                self._inline.close()
             self._transactions.close()
             self._leases.close()
         finally:
@@ -453,24 +415,35 @@ class Session:
                 )
             case Explain():
                 return explain(statement, self._scope(arguments), self._policy)
-            case Compact():
-                return compact(
-                    statement, self._scope(arguments), self._host, self.run_worker,
-                    self._initiator.thresholds,
-                )  # fmt: skip
             case Check():
                 return run_check(statement, block, self._open_txn, self._scope(arguments))
+            case Compact() | Vacuum() | AbortTransactions() | AbortCompactions():
+                return self._maintain(statement, arguments)
             case Use():
                 self._names.database = self._store.database(statement.name.name).name
                 return Result("use", message="OK")
-            case AbortTransactions():
-                return abort_transactions(statement, self._store)
-            case AbortCompactions():
-                return abort_compactions(statement, self._store)
             case _ if isinstance(statement, Show):
                 return show(statement, self._scope(arguments))
             case _:
                 return self._define(statement, self._scope(arguments))
+
+    def _maintain(
+        self,
+        statement: Compact | Vacuum | AbortTransactions | AbortCompactions,
+        arguments: dict[str, Any],
+    ) -> Result:
+        match statement:
+            case Compact():
+                return compact(
+                    statement, self._scope(arguments), self._host, self.run_worker,
+                    self._thresholds,
+                )  # fmt: skip
+            case Vacuum():
+                return run_vacuum(statement, self._scope(arguments), self._rounds)
+            case AbortTransactions():
+                return abort_transactions(statement, self._store)
+            case AbortCompactions():
+                return abort_compactions(statement, self._store)
 
     def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
         if isinstance(statement, CreateTableAs):
@@ -497,7 +470,11 @@ class Session:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
 
 
-def _close_later(transactions: TransactionControl, leases: Leases) -> None:
+def _close_later(
+    transactions: TransactionControl, leases: Leases, inline: InlineService | None
+) -> None:
     """Have the thread of its leases close a session that Python has collected."""
+    if inline is not None:
+        inline.stop()
     leases.soon(transactions.close)
     leases.soon(leases.close)

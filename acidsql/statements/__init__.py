@@ -18,7 +18,12 @@ from acidsql.statements.create_table import (
     CreateTableLike,
     DropTable,
 )
-from acidsql.statements.database import CreateDatabase, DropDatabase, Use
+from acidsql.statements.database import (
+    CreateDatabase,
+    DropDatabase,
+    SetDatabaseProperties,
+    Use,
+)
 from acidsql.statements.definition import AlterTable, Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
@@ -34,6 +39,7 @@ from acidsql.statements.partition import (
 from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
+    DescribeDatabase,
     Show,
     ShowCompactions,
     ShowCreateTable,
@@ -53,6 +59,7 @@ from acidsql.statements.transaction import (
 )
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
+from acidsql.statements.vacuum import Vacuum
 
 TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
 WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
@@ -61,6 +68,7 @@ OtherStatement = (
     | Query
     | Explain
     | Check
+    | Vacuum
     | Compact
     | Definition
     | CreateTableAs
@@ -89,6 +97,7 @@ __all__ = [
     "Definition",
     "Delete",
     "Describe",
+    "DescribeDatabase",
     "DropDatabase",
     "DropPartitions",
     "DropTable",
@@ -104,6 +113,7 @@ __all__ = [
     "ReplaceColumns",
     "Rollback",
     "SetAutocommit",
+    "SetDatabaseProperties",
     "SetProperties",
     "SetTransaction",
     "Show",
@@ -120,5 +130,6 @@ __all__ = [
     "UnsetProperties",
     "Update",
     "Use",
+    "Vacuum",
     "WriteStatement",
 ]

@@ -11,7 +11,7 @@ from acidsql.statements.alter_table import (
     UnsetProperties,
 )
 from acidsql.statements.create_table import CreateTable, CreateTableLike, DropTable
-from acidsql.statements.database import CreateDatabase, DropDatabase
+from acidsql.statements.database import CreateDatabase, DropDatabase, SetDatabaseProperties
 from acidsql.statements.partition import (
     AddPartitions,
     DropPartitions,
@@ -37,6 +37,7 @@ Definition = (
     | DropTable
     | CreateDatabase
     | DropDatabase
+    | SetDatabaseProperties
     | AlterTable
     | RepairTable
 )

@@ -88,8 +88,17 @@ class Describe:
     partition: tuple[PartitionValue, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class DescribeDatabase:
+    """DESCRIBE DATABASE [EXTENDED] ``name``."""
+
+    name: Identifier
+    extended: bool
+
+
 Show = (
     Describe
+    | DescribeDatabase
     | ShowTables
     | ShowDatabases
     | ShowPartitions

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from acidsql.streaming.batch_sink import sink
     from acidsql.streaming.builder import StreamingConnectionBuilder
-    from acidsql.streaming.connection import ConnectionStats, StreamingConnection
+    from acidsql.streaming.connection import StreamingConnection
+    from acidsql.streaming.stats import ConnectionStats
     from acidsql.streaming.writers import (
         ArrowRecordWriter,
         Encoded,
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 _LATER = {
     "ArrowRecordWriter": "acidsql.streaming.writers",
-    "ConnectionStats": "acidsql.streaming.connection",
+    "ConnectionStats": "acidsql.streaming.stats",
     "Encoded": "acidsql.streaming.writers",
     "RecordWriter": "acidsql.streaming.writers",
     "StreamingConnection": "acidsql.streaming.connection",

@@ -10,7 +10,8 @@ from acidsql.errors import StreamingConnectionError
 from acidsql.execution.stream_scope import StreamScope
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
-from acidsql.streaming.connection import StreamingConnection, StreamOptions
+from acidsql.streaming.connection import StreamingConnection
+from acidsql.streaming.options import StreamOptions
 from acidsql.streaming.partitions import static_partition
 from acidsql.streaming.writers import ArrowRecordWriter, RecordWriter
 

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pyarrow as pa
 
 from acidsql.engines.output import Target, partition_name
-from acidsql.engines.rows import Placement
 from acidsql.errors import (
     AcidSqlError,
     LockTimeoutError,
     SerializationError,
-    StreamingConnectionError,
     StreamingError,
     StreamingStateError,
 )
@@ -27,22 +25,18 @@ from acidsql.execution.older_store import refuse_older_store
 from acidsql.execution.overtaking import overtaken, overtaker
 from acidsql.execution.snapshots import table_directories
 from acidsql.execution.stream_scope import StreamScope
-from acidsql.layout.bucketing import is_bucketable
-from acidsql.model.access import Access, Operation
 from acidsql.model.ids import NO_TXN, WriteId
-from acidsql.model.names import PartitionName, TableName
+from acidsql.model.names import TableName
 from acidsql.model.predicate import membership
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
-from acidsql.model.table import Table, TableKind
-from acidsql.plans.insert import InsertPlan, LiteralRows
 from acidsql.ports.engine import PartitionLocation, ReadContext, TableSnapshot, WriteContext
 from acidsql.process.forks import Home
 from acidsql.streaming.files import BatchFiles
+from acidsql.streaming.options import StreamOptions, require_streamable, shape
 from acidsql.streaming.partitions import partition_codes, rows_without_partition
-from acidsql.streaming.writers import RecordWriter
+from acidsql.streaming.stats import ConnectionStats
 from acidsql.txn.cleanup import error_line
 from acidsql.txn.entities import Reached, WriteOperation, Written
-from acidsql.txn.locks import lock_components
 from acidsql.txn.txn_batch import TxnBatch
 
 if TYPE_CHECKING:
@@ -55,36 +49,6 @@ FLUSH_BYTES = 64 << 20
 """The bytes of rows, as Arrow holds them, that a connection keeps in memory before it flushes."""
 
 _TRIES = 5
-
-
-@dataclass(frozen=True, slots=True)
-class StreamOptions:
-    """What the builder was told, checked."""
-
-    table: Table
-    record_writer: RecordWriter
-    static_partition: PartitionName | None = None
-    batch_size: int = 1
-    agent_info: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class ConnectionStats:
-    """What a connection has done so far.
-
-    ``records_written`` counts accepted records, of aborted transactions, too; ``bytes_written``
-    their size in memory. ``values_nulled`` and ``fields_dropped`` are what a lenient writer did.
-    """
-
-    records_written: int = 0
-    records_rejected: int = 0
-    values_nulled: int = 0
-    fields_dropped: int = 0
-    bytes_written: int = 0
-    flushes: int = 0
-    batches_opened: int = 0
-    committed_transactions: int = 0
-    aborted_transactions: int = 0
 
 
 @dataclass(slots=True)
@@ -113,27 +77,12 @@ class StreamingConnection:
         self._files: BatchFiles | None = None
         self._pending = _Pending()
         self._stats = ConnectionStats()
-        self._closed = False
+        self._closed = self._may_be_committed = False
         self._failure: BaseException | None = None
         self._home = Home("streaming connection", self)
-        table = options.table
-        require_streamable(table, options, scope)
-        self._static = options.static_partition
-        self._columns = table.columns if self._static is not None else table.all_columns
-        self._plan = InsertPlan(
-            table=table.name,
-            columns=tuple(c.name for c in self._columns),
-            static_partition=() if self._static is None else self._static.items,
-            rows=LiteralRows(rows=()),
-        )
-        access = Access.of(
-            table.name,
-            Operation.INSERT,
-            self._static,
-            dynamic=bool(table.partition_columns) and self._static is None,
-        )
-        self._locks = lock_components([access], scope.policy)
-        refuse_older_store(self._plan, table, scope.scope)
+        require_streamable(options, scope)
+        self._plan, self._locks = options.plan, options.locks(scope.policy)
+        refuse_older_store(self._plan, options.table, scope.scope)
 
     @staticmethod
     def builder() -> StreamingConnectionBuilder:
@@ -200,9 +149,9 @@ class StreamingConnection:
         the transaction goes on.
         """
         self._current()
-        encoded = self._options.record_writer.encode(records, self._columns)
-        if self._is_dynamic:
-            last = self._columns[-1].name
+        encoded = self._options.record_writer.encode(records, self._options.columns)
+        if self._options.is_dynamic:
+            last = self._options.columns[-1].name
             faults = rows_without_partition(encoded.rows, self._options.table)
             encoded = encoded.without(faults, last)
 
@@ -312,7 +261,7 @@ class StreamingConnection:
             self._pending = _Pending()
             self._require_unchanged(batch)
             # Which partitions a dynamic write reaches, only its rows tell.
-            by = None if self._is_dynamic else self._overtaker(batch, self._places(None))
+            by = None if self._options.is_dynamic else self._overtaker(batch, self._places(None))
             if by is None:
                 return
             # An overwrite has hidden all lower write ids, so the rest of the batch is of no use.
@@ -320,10 +269,6 @@ class StreamingConnection:
         raise StreamingError(
             f"table {self.table} was overwritten again and again", hint="Try again."
         )
-
-    @property
-    def _is_dynamic(self) -> bool:
-        return bool(self._options.table.partition_columns) and self._static is None
 
     def _next_batch(self) -> TxnBatch:
         if self._batch is not None and self._batch.remaining:
@@ -354,7 +299,7 @@ class StreamingConnection:
         now = self._scope.store.find_table(self.table)
         if now is None or not batch.still_has_write_id():
             raise StreamingError(f"table {self.table} was dropped", hint="Make a new connection.")
-        if _shape(now) != _shape(self._options.table):
+        if shape(now) != shape(self._options.table):
             raise StreamingError(f"table {self.table} was altered", hint="Make a new connection.")
 
     def _places(self, names: Sequence[str] | None) -> list[PartitionLocation]:
@@ -362,7 +307,11 @@ class StreamingConnection:
         table = self._options.table
         if not table.partition_columns:
             return table_directories(self._scope.store, table)
-        wanted = {self._static} if names is None else {partition_name(n) for n in names}
+        wanted = (
+            {self._options.static_partition}
+            if names is None
+            else {partition_name(n) for n in names}
+        )
         found = [name for name in wanted if name is not None]
         places = table_directories(self._scope.store, table, membership(found))
         return [place for place in places if place.name in wanted]
@@ -385,14 +334,14 @@ class StreamingConnection:
 
     def _flush(self) -> None:
         pending, (batch, files) = self._pending, self._open()
+        # A writer that was taken for dead may find its names in another's hands.
+        batch.require_open()
         rows = pa.concat_tables(pending.rows) if pending.rows else None
         if rows is None or not rows.num_rows:
             return
-        # A writer that was taken for dead may find its names in another's hands.
-        batch.require_open()
-        codes, names = partition_codes(rows, self._options.table, self._static)
+        codes, names = partition_codes(rows, self._options.table, self._options.static_partition)
         places = self._places(names)
-        if self._is_dynamic:
+        if self._options.is_dynamic:
             by = self._overtaker(batch, places)
             if by is not None:
                 raise overtaken(self.table, batch.txn_id, by, self._scope.store)
@@ -425,16 +374,32 @@ class StreamingConnection:
         if touched:
             # As late as possible: a count that is taken in between would be believed.
             store.forget_statistics(table.name, [n for n in names if n is not None])
+        # From here on the store may commit, even if it never says so.
+        self._may_be_committed = True
         batch.commit(lambda txn_id: store.commit_txn(txn_id, reached, written))
+        self._may_be_committed = False
 
     def _abort(self) -> None:
         batch, files = self._open()
         self._pending = _Pending()
-        files.discard()
-        if batch.remaining == 1:
-            files.close()
+        self._put_away(batch, files, is_last=batch.remaining == 1)
         batch.abort("aborted by its streaming connection")
         self._count(aborted_transactions=1)
+
+    def _put_away(self, batch: TxnBatch, files: BatchFiles, *, is_last: bool) -> None:
+        """Remove what the current transaction, which is to be aborted, has written alone.
+
+        Nothing is removed that may be somebody else's, or committed: only as long as the
+        transaction is open, the files under its names are surely its own.
+        """
+        try:
+            batch.require_open()
+            if not self._may_be_committed:
+                files.discard()
+            if is_last:
+                files.close()
+        except AcidSqlError as error:
+            _log.info("files of a batch stay: %s", error_line(error))
 
     def _end_batch(self, reason: str) -> None:
         """Abort the transactions of the batch that have not ended. Raises no error of acidsql."""
@@ -445,56 +410,7 @@ class StreamingConnection:
             return
         self._count(aborted_transactions=batch.remaining)
         try:
-            # The files are surely the batch's own only as long as its transactions are open.
             if files is not None:
-                batch.require_open()
-                files.discard()
-                files.close()
-        except AcidSqlError as error:
-            _log.info("side files of a batch stay: %s", error_line(error))
+                self._put_away(batch, files, is_last=True)
         finally:
             batch.close(error_line(self._failure) if self._failure is not None else reason)
-
-
-def require_streamable(table: Table, options: StreamOptions, scope: StreamScope) -> None:
-    """StreamingConnectionError if rows cannot be streamed into a table with these options."""
-    if table.kind is not TableKind.FULL_ACID:
-        raise StreamingConnectionError(
-            f"table {table.name} is not an Acid table",
-            detail=f"It is {table.kind.value}. Only full-ACID tables can be streamed into.",
-        )
-    if table.read_only is not None:
-        raise StreamingConnectionError(
-            f"table {table.name} cannot be written to", detail=table.read_only
-        )
-    placement = Placement.of(table)
-    for kind in placement.types:
-        if not is_bucketable(kind, placement.version):
-            raise StreamingConnectionError(
-                f"table {table.name} is clustered by a column of type {kind},"
-                " whose bucket cannot be computed"
-            )
-    most = scope.policy.max_open_batch
-    if options.batch_size > most:
-        raise StreamingConnectionError(
-            f"a batch of {options.batch_size} transactions is too large",
-            hint=f"hive.txn.max.open.batch allows {most}.",
-        )
-    if options.batch_size > 1 and not scope.storage.appends:
-        raise StreamingConnectionError(
-            f"the files of table {table.name} cannot grow where they lie",
-            detail="Their file system only replaces whole files.",
-            hint="Use transaction_batch_size(1).",
-        )
-
-
-def _shape(table: Table) -> tuple[object, ...]:
-    """What the rows of a connection depend on."""
-    return (
-        table.kind,
-        table.format,
-        table.location,
-        table.bucketing,
-        [(c.name, c.type) for c in table.columns],
-        [(c.name, c.type) for c in table.partition_columns],
-    )

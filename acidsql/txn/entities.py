@@ -217,14 +217,6 @@ class CompactionState(Enum):
     """ABORT COMPACTIONS has ended it before a worker took it."""
 
     @property
-    def remembered(self) -> int:
-        """How many entries of this state the history keeps at least for each place.
-
-        The numbers are Hive's defaults (hive.compactor.history.retention).
-        """
-        return 2 if self in (CompactionState.REFUSED, CompactionState.ABORTED) else 3
-
-    @property
     def word(self) -> str:
         """The state as Hive shows it to users, such as "ready for cleaning"."""
         return self.name.lower().replace("_", " ")

@@ -141,9 +141,11 @@ class TxnManager(Protocol):
     def time_out_txns(self) -> list[TxnId]:
         """Abort transactions without a heartbeat for hive.txn.timeout, and return their ids.
 
+        So are those of compactions that were begun longer ago than hive.compactor.worker.timeout.
         Compactions whose worker is gone become initiated again. Such a compaction has a transaction
-        that has ended and gave its last heartbeat as long ago, or it was taken as long ago and
-        never recorded a transaction. Idempotent.
+        that has ended and gave its last heartbeat as long ago as hive.txn.timeout, or it was taken
+        as long ago and never recorded a transaction. One that was begun `compaction_attempts` times
+        has failed instead. Idempotent.
         """
         ...
 
@@ -151,7 +153,7 @@ class TxnManager(Protocol):
         """Drop rows that no snapshot can need any more. Idempotent.
 
         These are write sets, ended transactions, write ids of old transactions, all but the latest
-        write to each place, and all but the latest compactions of each place
+        write to each place, and all but the latest compactions of each place and kind of end
         (hive.compactor.history.retention).
         """
         ...
@@ -326,7 +328,16 @@ class TxnManager(Protocol):
         """The entries whose obsolete directories no open transaction needs, oldest first.
 
         Each open transaction has noted the least transaction that was open when it began (Hive
-        MIN_HISTORY_LEVEL). The next txn id of these entries is not above any of them. Read-only.
+        MIN_HISTORY_LEVEL). The next txn id of these entries is not above any of them. With
+        hive.compactor.delayed.cleanup.enabled, entries count once they were committed as long ago
+        as hive.compactor.cleaner.retention.time.seconds says. Read-only.
+        """
+        ...
+
+    def oldest_needed(self) -> TxnId:
+        """Every open transaction has seen how each transaction below this one has ended. Read-only.
+
+        0, so that nothing is known, from a Hive Metastore.
         """
         ...
 
@@ -363,6 +374,22 @@ class TxnManager(Protocol):
 
     def show_compactions(self) -> list[Compaction]:
         """The entries of queue and history, newest first. Read-only."""
+        ...
+
+    # -- mutexes --------------------------------------------------------------------------------
+
+    def take_mutex(self, name: str, owner: str, lease_s: float) -> bool:
+        """Take or renew a named mutex for ``lease_s`` seconds of the store's clock. Idempotent.
+
+        False if another owner has it and its lease has not ended. Owners that die are survived:
+        their leases end. A mutex saves work that would be done twice. Nothing may rely on it: a
+        process can be stopped for longer than its lease (Hive AUX_TABLE). Always True over a Hive
+        Metastore, which has no such verb.
+        """
+        ...
+
+    def release_mutex(self, name: str, owner: str) -> None:
+        """Give a mutex back, if the owner still has it. Idempotent."""
         ...
 
     def close(self) -> None:

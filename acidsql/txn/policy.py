@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+
+from acidsql.txn.entities import CompactionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +25,18 @@ class TxnPolicy:
     plain table keeps all other statements out. Sessions that share tables must agree on these
     three.
 
+    ``delayed_cleanup`` (hive.compactor.delayed.cleanup.enabled) puts the cleaning after a
+    compaction off until ``retention_s`` (hive.compactor.cleaner.retention.time.seconds) after its
+    commit. ``worker_timeout_s`` (hive.compactor.worker.timeout) is how long one compaction may
+    take, even if its worker gives heartbeats. A compaction that has been begun
+    ``compaction_attempts`` times, and whose worker is gone again, has failed.
+
+    ``kept_succeeded``, ``kept_failed`` and ``kept_attempted``
+    (hive.compactor.history.retention.succeeded, .failed and .attempted) say how many compactions of
+    each place the history keeps at least.
+
     ``pool_timeout_s`` is hive.compactor.worker.pool.timeout: after that time, a compaction of any
-    pool may also be taken by workers without a pool. ``worker_timeout_s`` is
-    hive.compactor.worker.timeout, the longest time that a worker may take for one compaction.
+    pool may also be taken by workers without a pool.
     """
 
     timeout_s: float = 300.0
@@ -38,14 +49,22 @@ class TxnPolicy:
     xlock_iow: bool = True
     write_xlock: bool = True
     strict_locking: bool = True
+    delayed_cleanup: bool = False
+    retention_s: float = 300.0
+    worker_timeout_s: float = 86_400.0
     pool_timeout_s: float = 12 * 3600.0
-    worker_timeout_s: float = 24 * 3600.0
+    compaction_attempts: int = 3
+    kept_succeeded: int = 3
+    kept_failed: int = 3
+    kept_attempted: int = 2
 
     def __post_init__(self) -> None:
         counts = (self.max_open_txns, self.max_open_batch)
-        least = min(self.lock_retries, self.count_interval_s)
-        times = (self.timeout_s, self.worker_timeout_s)
-        if min(times) <= 0 or self.pool_timeout_s < 0 or min(counts) < 1 or least < 0:
+        kept = (self.kept_succeeded, self.kept_failed, self.kept_attempted)
+        least = min(
+            self.lock_retries, self.count_interval_s, self.retention_s, self.pool_timeout_s, *kept
+        )
+        if min(self.timeout_s, self.worker_timeout_s) <= 0 or min(counts) < 1 or least < 0:
             raise ValueError(f"not a usable transaction policy: {self}")
 
     @property
@@ -62,6 +81,26 @@ class TxnPolicy:
     def pool_timeout_ms(self) -> int:
         """``pool_timeout_s`` in milliseconds."""
         return round(self.pool_timeout_s * 1000)
+
+    @property
+    def cleanup_delay_ms(self) -> int:
+        """How long after its commit a compaction is not cleaned up after."""
+        return round(self.retention_s * 1000) if self.delayed_cleanup else 0
+
+    @property
+    def worker_timeout_ms(self) -> int:
+        """``worker_timeout_s`` in milliseconds."""
+        return round(self.worker_timeout_s * 1000)
+
+    @property
+    def kept_compactions(self) -> Sequence[tuple[Sequence[CompactionState], int]]:
+        """States that the history counts together, and how many of each place it keeps at least."""
+        attempted = (CompactionState.REFUSED, CompactionState.DID_NOT_INITIATE)
+        return (
+            ((CompactionState.SUCCEEDED,), self.kept_succeeded),
+            ((CompactionState.FAILED,), self.kept_failed),
+            ((*attempted, CompactionState.ABORTED), self.kept_attempted),
+        )
 
     @property
     def heartbeat_s(self) -> float:

@@ -30,6 +30,9 @@ from acidsql.txn.entities import (
 TIMED_OUT = "heartbeat time-out"
 """The abort reason of `TxnManager.time_out_txns`."""
 
+WORKED_TOO_LONG = "compaction time-out"
+"""The abort reason of a compaction that takes longer than hive.compactor.worker.timeout."""
+
 BEGUN_ANEW = "its statement began anew"
 """The abort reason of a transaction whose locks go to another one (`TxnManager.open_locked`)."""
 
@@ -138,6 +141,11 @@ def aborted_compaction(
         return AbortedCompaction(compaction_id, "Success", "Successfully aborted compaction")
     reason = f"Error while aborting compaction as compaction is in state-{found.word}"
     return AbortedCompaction(compaction_id, "Error", reason)
+
+
+def workers_are_gone(attempts: int) -> str:
+    """Why a compaction has failed that was begun several times."""
+    return f"It was begun {attempts} times, and each time its worker was gone before the end"
 
 
 def require_reach(operation: WriteOperation) -> None:

@@ -300,6 +300,32 @@ RULES = [
         "unit/orc/test_merge.py::test_minor",
     ),
     BrokenRule(
+        "The base of a rebalance hides no write that is still open.",
+        "does not look whether a lower write id is open",
+        "background/rebalance.py",
+        "    if now.min_open < own:\n",
+        "    if False:\n",
+        "unit/background/test_rebalance.py::test_it_does_not_wait_for_ever",
+    ),
+    BrokenRule(
+        "A rebalance reads no row that its base does not hide.",
+        "reads whatever its snapshot sees",
+        "background/rebalance.py",
+        "high_watermark=WriteId(min(write_ids.high_watermark, own)),",
+        "high_watermark=write_ids.high_watermark,",
+        "unit/background/test_rebalance.py"
+        "::test_a_higher_write_id_of_an_older_transaction_is_not_read",
+    ),
+    BrokenRule(
+        "For other transactions a rebalance is an update of all rows.",
+        "takes a rebalance for a compaction, which changes nothing",
+        "backends/memory/txns.py",
+        "        if txn.type is TxnType.COMPACTION:\n            return None\n",
+        "        if txn.type is not TxnType.DEFAULT:\n            return None\n",
+        "unit/backends/test_store_compaction_requests.py"
+        "::test_a_rebalance_is_an_update_for_those_who_began_before",
+    ),
+    BrokenRule(
         "A timestamp is a wall clock time in the zone that the file names.",
         "counts seconds from the start of 2015 in UTC, whatever zone the file names",
         "orc/timestamps/stored.py",
@@ -363,5 +389,47 @@ RULES = [
         "if file.is_whole and file.sides:",
         "if file.sides:",
         "unit/streaming/test_connection.py::test_a_failure_kills_the_batch",
+    ),
+    BrokenRule(
+        "A mutex has one owner until its lease has ended.",
+        "gives the mutex to every owner that asks",
+        "backends/relational/mutexes.sql",
+        "WHERE AUX_TABLE.MT_COMMENT = EXCLUDED.MT_COMMENT OR AUX_TABLE.MT_EXPIRES <= :now_ms",
+        "WHERE TRUE",
+        "unit/backends/test_store_mutexes.py"
+        "::test_a_lease_ends_by_the_clock_of_the_store_unless_it_is_renewed",
+    ),
+    BrokenRule(
+        "VACUUM goes by overwrites that every open transaction sees.",
+        "counts overwrites that are committed by now",
+        "background/vacuum.py",
+        "TxnId(oldest - 1), aborted=frozenset(t for t in aborted if t < oldest)",
+        "self._scope.txns.valid_txns().high_watermark, aborted=aborted",
+        "unit/background/test_vacuum.py::test_what_an_open_reader_may_read_stays",
+    ),
+    BrokenRule(
+        "What the base of a compaction replaces is left to the entry of that compaction.",
+        "takes the base of a compaction for that of an overwrite",
+        "layout/obsolete.py",
+        "    return name in compacted or base.visibility_id != NO_TXN\n",
+        "    return False\n",
+        "unit/background/test_vacuum.py::test_a_base_of_a_compaction_is_no_overwrite",
+    ),
+    BrokenRule(
+        "A compaction copies a stripe only if all of its rows stay.",
+        "copies every stripe that has the output's form",
+        "orc/merge_inserts.py",
+        "        may_copy and rows == stripe.rows,\n",
+        "        may_copy,\n",
+        "unit/orc/test_merge_inserts.py::test_a_stripe_that_loses_a_row_is_rewritten_alone",
+    ),
+    BrokenRule(
+        "A bound of merged stripes stays only if each stripe with values says it.",
+        "takes the bounds of the stripes that say some",
+        "orc/statistics_merge.py",
+        "        if all(kind in part for part in filled):\n",
+        "        filled = [part for part in filled if kind in part]\n        if filled:\n",
+        "unit/orc/test_statistics_merge.py"
+        "::test_a_bound_stays_only_where_every_stripe_with_values_has_it",
     ),
 ]

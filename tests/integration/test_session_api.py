@@ -253,6 +253,20 @@ def test_a_result_that_is_dropped_lets_go(table):
     assert table.execute("SHOW TRANSACTIONS").fetchall() == []
 
 
+def test_a_vacuum_leaves_what_a_lazy_frame_may_read(table):
+    frame = table.execute("SELECT * FROM t").df
+    table.execute("INSERT INTO t VALUES (9, 'z')")
+    table.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert table.execute("VACUUM t").fetchall() == []
+    assert frame.count() == 2
+    del frame
+    gc.collect()
+    found = table.execute("VACUUM t DRY RUN").fetchall()
+    assert [row[2] for row in found] == ["replaced by a compaction"] * 2
+    assert table.execute("VACUUM t").fetchall() == found
+    assert table.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
+
+
 def test_a_result_as_a_context_manager(table):
     with table.execute("SELECT * FROM t") as result:
         assert len(table.execute("SHOW LOCKS").fetchall()) == 1

@@ -25,6 +25,7 @@ from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
 from acidsql.ports.catalog import Partition
 from acidsql.txn.entities import (
+    CompactionOptions,
     CompactionType,
     LockComponent,
     LockType,
@@ -39,9 +40,7 @@ from acidsql.txn.locks import blocks
 from acidsql.txn.policy import TxnPolicy
 
 TABLES = [TableName("default", "a"), TableName("default", "b")]
-POLICY = TxnPolicy(timeout_s=10, max_open_txns=6, max_open_batch=3)
-
-OWN_TYPES = [CompactionType.MAJOR, CompactionType.MINOR]
+POLICY = TxnPolicy(timeout_s=10, max_open_txns=6, max_open_batch=3, worker_timeout_s=30)
 
 ids = st.integers(0, 4)
 tables = st.sampled_from(TABLES)
@@ -209,17 +208,42 @@ class Stores(RuleBasedStateMachine):
         txns = self.both("valid_txns", None if back is None else self.txn(back))
         self.snapshots = [*self.snapshots[-4:], txns]
 
-    @rule(table=tables, partition=partitions, type=st.sampled_from(OWN_TYPES))
-    def compact(self, table, partition, type):
-        queued = self.both("compact", table, partition, type, "ann", "host1")
+    @rule(
+        table=tables,
+        partition=partitions,
+        type=st.sampled_from(CompactionType),
+        options=st.builds(
+            CompactionOptions,
+            st.sampled_from([None, "fast"]),
+            st.sampled_from([None, 3]),
+            st.sampled_from([None, "ORDER BY `a`"]),
+            st.sampled_from([{}, {"orc.compress": "zlib", "ü": "1:2"}]),
+        ),
+    )
+    def compact(self, table, partition, type, options):
+        queued = self.both("compact", table, partition, type, "ann", "host1", options)
         self.compactions = queued if isinstance(queued, int) else self.compactions
 
-    @rule(highest=st.integers(1, 4))
-    def work(self, highest):
-        entry = self.both("next_compaction", "worker 1")
-        if entry is not None:
+    @rule(highest=st.integers(1, 4), pool=st.sampled_from([None, None, "fast"]))
+    def work(self, highest, pool):
+        entry = self.both("next_compaction", "worker 1", pool)
+        if entry is None:
+            return
+        if entry.type is not CompactionType.REBALANCE:
             self.open_txn(TxnType.COMPACTION)
             self.both("compaction_started", entry.compaction_id, self.txns, highest)
+            return
+        table, place = TableName(entry.database, entry.table), (entry.table, entry.partition)
+        update = LockComponent(LockType.EXCL_WRITE, table.database, *place, WriteOperation.UPDATE)
+        self.open_txn(TxnType.REBALANCE_COMPACTION)
+        write_id = self.both("allocate_write_id", self.txns, table)
+        self._asked(self.both("lock", self.txns, [update], "ann", "host1", "q"))
+        if isinstance(write_id, int):
+            self.both("compaction_started", entry.compaction_id, self.txns, write_id)
+
+    @rule(backs=st.lists(st.integers(-1, 3), max_size=3))
+    def abort_compactions(self, backs):
+        self.both("abort_compactions", [self.compactions - back for back in backs])
 
     @rule(back=st.integers(0, 3), txn_back=ids, highest=st.integers(1, 4))
     def start(self, back, txn_back, highest):
@@ -237,6 +261,18 @@ class Stores(RuleBasedStateMachine):
     def pass_time(self, seconds):
         self.now_ms += seconds * 1000
 
+    @rule(
+        name=st.sampled_from(["Cleaner", "Initiator"]),
+        owner=st.sampled_from(["one", "two"]),
+        lease_s=st.sampled_from([0.5, 5, 20]),
+    )
+    def take_mutex(self, name, owner, lease_s):
+        self.both("take_mutex", name, owner, lease_s)
+
+    @rule(name=st.sampled_from(["Cleaner", "Initiator"]), owner=st.sampled_from(["one", "two"]))
+    def release_mutex(self, name, owner):
+        self.both("release_mutex", name, owner)
+
     @rule(verb=st.sampled_from(["time_out_txns", "resolve_deadlocks", "trim"]))
     def keep_house(self, verb):
         self.both(verb)
@@ -250,6 +286,14 @@ class Stores(RuleBasedStateMachine):
     def create(self, table):
         column = Column("a", parse_type("int"))
         self.both("create_table", Table(table, (column,), f"/w/{table.table}"))
+
+    @rule(
+        database=st.sampled_from(["default", "Default", "nowhere"]),
+        parameters=st.dictionaries(st.sampled_from(["a", "A", "b"]), st.sampled_from(["", "x'y"])),
+    )
+    def set_database_parameters(self, database, parameters):
+        self.both("set_database_parameters", database, parameters)
+        self.both("database", database)
 
     @rule(table=tables, highest=st.integers(1, 6))
     def seed(self, table, highest):
@@ -292,6 +336,7 @@ class Stores(RuleBasedStateMachine):
             "show_locks",
             "show_compactions",
             "ready_to_clean",
+            "oldest_needed",
             "aborted_writes",
             "changed_places",
         ):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
 from acidsql.errors import TableNotFoundError
+from acidsql.service.timetable import ServiceTimes
 
 
 @dataclass
@@ -57,6 +60,9 @@ class FakeSession:
     watcher: Any = None
     failures: dict[str, int] = field(default_factory=dict)
     new_warehouse: str | None = None
+    service_times: ServiceTimes = field(default_factory=ServiceTimes)
+    services: list[tuple[int, str | None, ServiceTimes]] = field(default_factory=list)
+    pool: str | None = None
 
     def execute(
         self,
@@ -89,13 +95,27 @@ class FakeSession:
         asked, self.needed = self.needed, 0
         return asked
 
-    def run_worker(self) -> int:
+    def run_worker(self, pool: str | None = None) -> int:
+        self.pool = pool
         done, self.compactions = self.compactions, 0
         return done
 
     def run_cleaner(self) -> int:
         done, self.cleanable = self.cleanable, 0
         return done
+
+    def service(
+        self, *, workers: int, pool: str | None, times: ServiceTimes
+    ) -> AbstractContextManager[None]:
+        """A service that is told to stop as soon as it runs."""
+        self.services.append((workers, pool, times))
+
+        @contextmanager
+        def running() -> Iterator[None]:
+            os.kill(os.getpid(), signal.SIGTERM)
+            yield
+
+        return running()
 
     def close(self) -> None:
         self.closed = True

@@ -8,6 +8,7 @@ import pytest
 
 import acidsql
 from acidsql.errors import ConfigError
+from acidsql.service.timetable import ServiceTimes
 from acidsql.settings import KNOWN, Settings, duration_s
 from acidsql.txn.compaction_need import Thresholds
 from acidsql.txn.policy import TxnPolicy
@@ -19,11 +20,23 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.timedout.txn.reaper.start": ("1500ms", "reaper_start_s", 1.5),
     "hive.timedout.txn.reaper.interval": ("1h", "reaper_interval_s", 3600.0),
     "hive.compactor.check.interval": ("1min", "check_interval_s", 60.0),
+    "hive.compactor.cleaner.run.interval": ("6000ms", "clean_interval_s", 6.0),
+    "hive.compactor.cleaner.retention.time.seconds": ("22", "retention_s", 22.0),
+    "hive.compactor.delayed.cleanup.enabled": ("true", "delayed_cleanup", True),
+    "hive.compactor.worker.timeout": ("20h", "worker_timeout_s", 72000.0),
+    "acidsql.service.lease": ("21s", "service_lease_s", 21.0),
+    "acidsql.service": ("Inline", "service", "inline"),
     "hive.compactor.delta.num.threshold": ("15", "delta_count", 15),
     "hive.compactor.delta.pct.threshold": ("0.16", "delta_share", 0.16),
     "hive.compactor.abortedtxn.threshold": ("17", "aborted_threshold", 17),
     "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
+    "hive.compactor.worker.pool.timeout": ("20min", "pool_timeout_s", 1200.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
+    "acidsql.compactor.cluster.bytes": ("24", "cluster_bytes", 24),
+    "hive.compactor.max.num.delta": ("20", "max_num_delta", 20),
+    "hive.compactor.history.retention.succeeded": ("5", "kept_succeeded", 5),
+    "hive.compactor.history.retention.failed": ("23", "kept_failed", 23),
+    "hive.compactor.history.retention.attempted": ("7", "kept_attempted", 7),
     "hive.max.open.txns": ("11", "max_open_txns", 11),
     "hive.txn.max.open.batch": ("12", "max_open_batch", 12),
     "hive.lock.numretries": ("13", "lock_retries", 13),
@@ -43,6 +56,11 @@ POLICY = {
     "count_interval_s": "count_interval_s", "max_open_txns": "max_open_txns",
     "max_open_batch": "max_open_batch", "lock_retries": "lock_retries", "xlock_iow": "xlock_iow",
     "write_xlock": "write_xlock", "strict_locking": "strict_locking",
+    "delayed_cleanup": "delayed_cleanup", "retention_s": "retention_s",
+    "worker_timeout_s": "worker_timeout_s", "pool_timeout_s": "pool_timeout_s",
+    "kept_succeeded": "kept_succeeded", "kept_failed": "kept_failed",
+    "kept_attempted": "kept_attempted",
+    "failed_threshold": "kept_failed",
 }  # fmt: skip
 """What the transaction manager goes by."""
 
@@ -72,9 +90,24 @@ def test_a_session_goes_by_them(tmp_path: Path) -> None:
         assert session._policy == session._store.policy == session._open_txn.policy == policy
         assert session._open_txn.heartbeats._size == 14
         assert not session._engine._by_position
-        assert session._initiator.thresholds == Thresholds(
+        assert session._rounds.initiator.thresholds == Thresholds(
             delta_count=15, delta_share=0.16, aborted=17, aborted_s=64800.0, failures=19
         )
+        assert session.service_times == ServiceTimes(
+            check_s=60, clean_s=6, reap_start_s=1.5, reap_s=3600, work_limit_s=72000, lease_s=21
+        )
+        assert session._inline is not None
+
+
+def test_without_properties_the_times_are_hives_and_nothing_runs_inside(tmp_path: Path) -> None:
+    with acidsql.connect(tmp_path / "w", metastore="memory:") as session:
+        assert session.service_times == ServiceTimes()
+        assert session._inline is None
+
+
+def test_a_service_that_is_none() -> None:
+    with pytest.raises(ConfigError, match=r"^acidsql\.service: .*inline"):
+        Settings.of("w", config={"acidsql.service": "on"})
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
@@ -63,7 +63,8 @@ class MemoryCatalog(MemoryState):
             refuse_name(name, Named.DATABASE)
             if name in self.database_rows:
                 raise database_exists(name)
-            self.database_rows[name] = replace(database, name=name)
+            parameters = dict(database.parameters)
+            self.database_rows[name] = replace(database, name=name, parameters=parameters)
 
     def drop_database(self, name: str) -> None:
         with self.guard:
@@ -74,6 +75,12 @@ class MemoryCatalog(MemoryState):
             if tables:
                 raise is_not_empty(name, tables)
             del self.database_rows[name]
+
+    def set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
+        with self.guard:
+            known = self.database(name)
+            merged = {**known.parameters, **parameters}
+            self.database_rows[known.name] = replace(known, parameters=merged)
 
     def database(self, name: str) -> Database:
         with self.guard:

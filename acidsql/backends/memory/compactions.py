@@ -31,6 +31,7 @@ from acidsql.txn.state import (
     recorded_txn,
     require_compaction,
     require_worker,
+    workers_are_gone,
 )
 
 
@@ -100,6 +101,7 @@ class MemoryCompactions(MemoryLocks):
                 ours = entry.options.pool == pool
                 ours |= pool is None and (entry.enqueued_ms or 0) < late_ms
                 if ours and entry.state is CompactionState.INITIATED:
+                    self.attempts[entry.compaction_id] += 1
                     return self._change(
                         entry,
                         state=CompactionState.WORKING,
@@ -171,14 +173,20 @@ class MemoryCompactions(MemoryLocks):
 
     def ready_to_clean(self) -> list[Compaction]:
         with self.guard:
-            least = min(self.min_history.values(), default=self.next_txn_id)
+            least = self.oldest_needed()
+            latest_ms = self.now_ms() - self.policy.cleanup_delay_ms
             return [
                 entry
                 for entry in self.compactions.values()
                 if entry.state is CompactionState.READY_FOR_CLEANING
                 and entry.next_txn_id is not None
                 and entry.next_txn_id <= least
+                and (entry.commit_ms or 0) <= latest_ms
             ]
+
+    def oldest_needed(self) -> TxnId:
+        with self.guard:
+            return min(self.min_history.values(), default=self.next_txn_id)
 
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
         with self.guard:
@@ -194,29 +202,50 @@ class MemoryCompactions(MemoryLocks):
         with self.guard:
             return list(reversed(self.compactions.values()))
 
+    def slow_compactors(self, oldest_ms: int) -> list[TxnId]:
+        """The open transactions of compactions that have begun before."""
+        return [
+            entry.txn_id
+            for entry in self.compactions.values()
+            if entry.state is CompactionState.WORKING
+            and (entry.started_ms or 0) < oldest_ms
+            and entry.txn_id in self.open_txn_ids()
+        ]
+
     def give_back_compactions(self, oldest_ms: int) -> None:
-        """Let other workers take the entries of workers that have ended."""
+        """Let other workers take the entries of workers that have ended, unless that is no use."""
         for entry in list(self.compactions.values()):
-            if entry.state is CompactionState.WORKING and self._is_abandoned(entry, oldest_ms):
-                self._change(
-                    entry,
-                    state=CompactionState.INITIATED,
-                    worker_id=None,
-                    started_ms=None,
-                    txn_id=None,
-                    highest_write_id=None,
-                )
+            if entry.state is not CompactionState.WORKING or not self._is_abandoned(
+                entry, oldest_ms
+            ):
+                continue
+            attempts = self.attempts[entry.compaction_id]
+            if attempts >= self.policy.compaction_attempts:
+                reason = workers_are_gone(attempts)
+                self._finish(entry.compaction_id, CompactionState.FAILED, reason)
+                continue
+            self._change(
+                entry,
+                state=CompactionState.INITIATED,
+                worker_id=None,
+                started_ms=None,
+                txn_id=None,
+                highest_write_id=None,
+            )
 
     def trim_history(self, oldest_ms: int) -> None:
-        """Remove old entries, except the last ones of each place and state."""
-        seen: Counter[tuple[object, ...]] = Counter()
-        for entry in list(reversed(self.compactions.values())):
-            if entry.ended_ms is None:
-                continue
-            kind = (entry.database, entry.table, entry.partition, entry.state)
-            seen[kind] += 1
-            if seen[kind] > entry.state.remembered and entry.ended_ms < oldest_ms:
-                del self.compactions[entry.compaction_id]
+        """Remove old entries, except the last ones of each place and kind of end."""
+        for states, kept in self.policy.kept_compactions:
+            seen: Counter[tuple[object, ...]] = Counter()
+            for entry in list(reversed(self.compactions.values())):
+                if entry.ended_ms is None or entry.state not in states:
+                    continue
+                place = (entry.database, entry.table, entry.partition)
+                seen[place] += 1
+                if seen[place] > kept and entry.ended_ms < oldest_ms:
+                    del self.compactions[entry.compaction_id]
+        for gone in self.attempts.keys() - self.compactions.keys():
+            del self.attempts[gone]
 
     def _is_abandoned(self, entry: Compaction, oldest_ms: int) -> bool:
         if entry.txn_id is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -43,6 +44,10 @@ class MemoryState:
         self.next_write_ids: dict[TableName, WriteId] = {}
         self.locks: dict[LockId, list[Lock]] = {}
         self.compactions: dict[CompactionId, Compaction] = {}
+        self.attempts: Counter[CompactionId] = Counter()
+        """How often each has been begun."""
+        self.mutexes: dict[str, tuple[str, int]] = {}
+        """Owner, and the end of the lease in milliseconds, by name."""
         self.database_rows = {DEFAULT_DATABASE: Database(DEFAULT_DATABASE, warehouse)}
         self.table_rows: dict[TableName, Table] = {}
         self.partition_rows: dict[TableName, dict[str, Partition]] = {}

@@ -8,6 +8,7 @@ from typing import Any
 
 from acidsql.backends.memory.catalog import MemoryCatalog
 from acidsql.backends.memory.compactions import MemoryCompactions
+from acidsql.backends.memory.mutexes import MemoryMutexes
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
 from acidsql.txn.entities import Reached, Written
@@ -15,7 +16,7 @@ from acidsql.txn.entities import Reached, Written
 _NOT_STATE = ("guard", "released", "now_ms", "policy")
 
 
-class MemoryStore(MemoryCompactions, MemoryCatalog):
+class MemoryStore(MemoryCompactions, MemoryMutexes, MemoryCatalog):
     """Catalog and transaction manager of one process, which end with the process.
 
     This store is the model. Every other store must answer alike: tests/property/test_txn_stores.py

@@ -23,7 +23,13 @@ from acidsql.txn.entities import (
     WriteSetEntry,
     Written,
 )
-from acidsql.txn.state import TIMED_OUT, batch_size, require_reach, require_room
+from acidsql.txn.state import (
+    TIMED_OUT,
+    WORKED_TOO_LONG,
+    batch_size,
+    require_reach,
+    require_room,
+)
 
 
 class MemoryTxns(MemoryWriteIds, ABC):
@@ -152,11 +158,18 @@ class MemoryTxns(MemoryWriteIds, ABC):
             late = sorted(t for t in self.open_txn_ids() if self._last_ms(t) < oldest_ms)
             for txn_id in late:
                 self.end(txn_id, TxnState.ABORTED, TIMED_OUT)
+            slow = self.slow_compactors(self.now_ms() - self.policy.worker_timeout_ms)
+            for txn_id in slow:
+                self.end(txn_id, TxnState.ABORTED, WORKED_TOO_LONG)
             self.give_back_compactions(oldest_ms)
-            return late
+            return sorted([*late, *slow])
 
     def _last_ms(self, txn_id: TxnId) -> int:
         return self.txns[txn_id].last_heartbeat_ms
+
+    @abstractmethod
+    def slow_compactors(self, oldest_ms: int) -> list[TxnId]:
+        """Implemented beside the other compaction verbs."""
 
     @abstractmethod
     def give_back_compactions(self, oldest_ms: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from acidsql.backends.metastore.capabilities import ASKER
@@ -54,6 +54,8 @@ from acidsql.ports.catalog import (
     table_not_found,
 )
 
+_OF_DATABASE = "."
+"""In locks of definitions: the database's own. No table has this name."""
 _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
 
 
@@ -94,6 +96,16 @@ class MetastoreCatalog:
             raise is_not_empty(name, tables)
         try:
             self._client.call("drop_database", name, False, False, repeatable=False)
+        except NoSuchObjectError:
+            raise database_not_found(name) from None
+
+    def set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
+        name = name.lower()
+        try:
+            with self._definition_locked(TableName(name, _OF_DATABASE)):
+                struct = self._client.call("get_database", name, keep_unknown=True)
+                struct.parameters = {**(struct.parameters or {}), **parameters}
+                self._client.call("alter_database", name, struct, keep_unknown=True)
         except NoSuchObjectError:
             raise database_not_found(name) from None
 

@@ -38,7 +38,15 @@ def database_from(struct: Any, roots: Roots) -> Database:
         below = "" if name == DEFAULT_DATABASE else f"/{name}.db"
         managed = f"{roots.managed}{below}"
     owner = struct.ownerName or ""
-    return Database(name, location, struct.description or None, owner, managed, roots.translates)
+    return Database(
+        name,
+        location,
+        struct.description or None,
+        owner,
+        managed,
+        roots.translates,
+        dict(struct.parameters or {}),
+    )
 
 
 def database_to(database: Database) -> Any:
@@ -47,7 +55,7 @@ def database_to(database: Database) -> Any:
         name=database.name.lower(),
         description=database.comment,
         locationUri=location_of(database.location),
-        parameters={},
+        parameters=dict(database.parameters),
         ownerName=database.owner,
         ownerType=hms.PrincipalType.USER,
     )

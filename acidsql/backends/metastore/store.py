@@ -12,7 +12,7 @@ from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.compactions import MetastoreCompactions
 from acidsql.backends.metastore.sense import with_telling_verbs
 from acidsql.backends.metastore.url import Place
-from acidsql.model.ids import TxnId
+from acidsql.model.ids import NO_TXN, TxnId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.ports.catalog import Catalog
 from acidsql.txn.entities import LockComponent, LockType, Reached, Written
@@ -94,6 +94,17 @@ class MetastoreStore(MetastoreCompactions, MetastoreCatalog):
         with transaction(self._open()) as txn:
             txn.lock([lock])
             yield
+
+    def oldest_needed(self) -> TxnId:
+        """0: Thrift does not tell what open transactions have seen."""
+        return NO_TXN
+
+    def take_mutex(self, name: str, owner: str, lease_s: float) -> bool:
+        """Always True: Thrift has no such verb. The metastore's services have their own."""
+        return True
+
+    def release_mutex(self, name: str, owner: str) -> None:
+        """Does nothing."""
 
     def close(self) -> None:
         self._client.close()

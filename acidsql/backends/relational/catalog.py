@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from acidsql.backends.relational.connection import OverSql, SqlConnection, alone, reading, writing
 from acidsql.errors import StoreNotWritableError
@@ -90,6 +90,15 @@ class RelationalCatalog(OverSql):
             comment=database.comment,
             owner=database.owner,
         )
+        self._set_database_parameters(name, database.parameters)
+
+    @writing()
+    def set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
+        self._set_database_parameters(self.database(name).name, parameters)
+
+    def _set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
+        for key, value in parameters.items():
+            self._sql.run("set_database_parameter", name=name, key=key, value=value)
 
     @alone(repeatable=False)
     def drop_database(self, name: str) -> None:
@@ -106,7 +115,10 @@ class RelationalCatalog(OverSql):
         row = self._sql.row("database", name=name.lower())
         if row is None:
             raise database_not_found(name)
-        return Database(*row)
+        name, location, comment, owner = row
+        rows = self._sql.rows("database_parameters", name=name)
+        parameters = {str(key): str(value) for key, value in rows}
+        return Database(name, location, comment, owner, parameters=parameters)
 
     @reading()
     def databases(self) -> list[str]:

@@ -30,6 +30,7 @@ from acidsql.txn.state import (
     recorded_txn,
     require_compaction,
     require_worker,
+    workers_are_gone,
 )
 
 
@@ -153,9 +154,17 @@ class RelationalCompactions(RelationalLocks):
 
     @reading()
     def ready_to_clean(self) -> list[Compaction]:
-        ready = {i for (i,) in self._sql.rows("ready_to_clean")}
+        bounds = {
+            "oldest": self._sql.value("oldest_needed"),
+            "delay_ms": self._policy.cleanup_delay_ms,
+        }
+        ready = {i for (i,) in self._sql.rows("ready_to_clean", **bounds)}
         entries = reversed(self.show_compactions()) if ready else []
         return [entry for entry in entries if entry.compaction_id in ready]
+
+    @reading()
+    def oldest_needed(self) -> TxnId:
+        return TxnId(self._sql.value("oldest_needed"))
 
     @writing()
     def mark_cleaned(self, compaction_id: CompactionId) -> None:
@@ -175,6 +184,14 @@ class RelationalCompactions(RelationalLocks):
     @reading()
     def show_compactions(self) -> list[Compaction]:
         return [_compaction(row) for row in self._sql.rows("show_compactions", id=None)]
+
+    def _give_back(self, oldest_ms: int) -> None:
+        """Let other workers take the entries of workers that have ended, unless that is no use."""
+        for number, attempts in self._sql.rows("abandoned_compactions", oldest_ms=oldest_ms):
+            if attempts >= self._policy.compaction_attempts:
+                self._archive(number, CompactionState.FAILED, workers_are_gone(attempts))
+            else:
+                self._sql.run("give_back_compaction", id=number)
 
     def _archive(
         self, compaction_id: CompactionId, state: CompactionState, reason: str | None

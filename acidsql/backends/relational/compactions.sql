@@ -47,7 +47,8 @@ FROM (
 GROUP BY PLACE_DATABASE, PLACE_TABLE, PLACE_PARTITION;
 
 -- name: take_compaction
-UPDATE COMPACTION_QUEUE SET CQ_STATE = 'w', CQ_WORKER_ID = :worker_id, CQ_START = :now_ms
+UPDATE COMPACTION_QUEUE
+SET CQ_STATE = 'w', CQ_WORKER_ID = :worker_id, CQ_START = :now_ms, CQ_ATTEMPTS = CQ_ATTEMPTS + 1
 WHERE CQ_ID = :id;
 
 -- name: start_compaction
@@ -59,15 +60,19 @@ UPDATE COMPACTION_QUEUE
 SET CQ_STATE = 'r', CQ_COMMIT_TIME = :now_ms, CQ_NEXT_TXN_ID = :next_txn_id
 WHERE CQ_ID = :id;
 
--- name: ready_to_clean
--- Two kinds of transactions must have ended: those that were open when the compaction committed,
--- and those that opened while one of the first kind was open. A lazy read inside a transaction
--- outlives that transaction.
-SELECT CQ_ID FROM COMPACTION_QUEUE
-WHERE CQ_STATE = 'r' AND CQ_NEXT_TXN_ID <= COALESCE(
+-- name: oldest_needed
+-- Two kinds of transactions must have ended before files go that a compaction has replaced: those
+-- that were open when the compaction committed, and those that opened while one of the first kind
+-- was open. A lazy read inside a transaction outlives that transaction.
+SELECT COALESCE(
   (SELECT MIN(MHL_MIN_OPEN_TXNID) FROM MIN_HISTORY_LEVEL),
   (SELECT NTXN_NEXT FROM NEXT_TXN_ID)
-)
+);
+
+-- name: ready_to_clean
+SELECT CQ_ID FROM COMPACTION_QUEUE
+WHERE CQ_STATE = 'r' AND CQ_COMMIT_TIME <= :now_ms - CAST(:delay_ms AS BIGINT)
+  AND CQ_NEXT_TXN_ID <= :oldest
 ORDER BY CQ_ID;
 
 -- name: archive_compaction
@@ -86,16 +91,16 @@ FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
 DELETE FROM COMPACTION_QUEUE WHERE CQ_ID = :id;
 
 -- name: trim_history
--- The old entries of one state, except the last ones of each place.
+-- The old entries of some states, except the last ones of each place. :states has their letters.
 DELETE FROM COMPLETED_COMPACTIONS
-WHERE CC_STATE = :state AND CC_END < :oldest_ms AND CC_ID NOT IN (
+WHERE CAST(:states AS TEXT) LIKE '%' || CC_STATE || '%' AND CC_END < :oldest_ms AND CC_ID NOT IN (
   SELECT CC_ID FROM (
     SELECT CC_ID, ROW_NUMBER() OVER (
       PARTITION BY CC_DATABASE, CC_TABLE, CC_PARTITION ORDER BY CC_ID DESC
     ) AS NTH
-    FROM COMPLETED_COMPACTIONS WHERE CC_STATE = :state
+    FROM COMPLETED_COMPACTIONS WHERE CAST(:states AS TEXT) LIKE '%' || CC_STATE || '%'
   ) AS RANKED
-  WHERE NTH <= :remembered
+  WHERE NTH <= :kept
 );
 
 -- name: clean_completed_components
@@ -104,14 +109,26 @@ WHERE CTC_DATABASE = :database AND CTC_TABLE = :table
   AND COALESCE(CTC_PARTITION, '') = COALESCE(CAST(:partition AS TEXT), '')
   AND CTC_WRITEID <= :highest_write_id;
 
--- name: give_back_compactions
-UPDATE COMPACTION_QUEUE
-SET CQ_STATE = 'i', CQ_WORKER_ID = NULL, CQ_START = NULL, CQ_TXN_ID = NULL,
-  CQ_HIGHEST_WRITE_ID = NULL
+-- name: slow_compactors
+-- The open transactions of compactions that have begun before.
+SELECT CQ_TXN_ID FROM COMPACTION_QUEUE JOIN TXNS ON TXN_ID = CQ_TXN_ID
+WHERE CQ_STATE = 'w' AND CQ_START < :begun_ms AND TXN_STATE = 'o'
+ORDER BY CQ_TXN_ID;
+
+-- name: abandoned_compactions
+-- Those whose workers have ended, and how often they were begun.
+SELECT CQ_ID, CQ_ATTEMPTS FROM COMPACTION_QUEUE
 WHERE CQ_STATE = 'w' AND (
   (CQ_TXN_ID IS NULL AND CQ_START < :oldest_ms)
   OR (CQ_TXN_ID IS NOT NULL AND NOT EXISTS (
     SELECT 1 FROM TXNS
     WHERE TXN_ID = CQ_TXN_ID AND (TXN_STATE = 'o' OR TXN_LAST_HEARTBEAT >= :oldest_ms)
   ))
-);
+)
+ORDER BY CQ_ID;
+
+-- name: give_back_compaction
+UPDATE COMPACTION_QUEUE
+SET CQ_STATE = 'i', CQ_WORKER_ID = NULL, CQ_START = NULL, CQ_TXN_ID = NULL,
+  CQ_HIGHEST_WRITE_ID = NULL
+WHERE CQ_ID = :id;

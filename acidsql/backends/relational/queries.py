@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 
 _PACKAGE = "acidsql.backends.relational"
-_FILES = ("txns.sql", "write_ids.sql", "locks.sql", "compactions.sql", "catalog.sql")
+_FILES = ("txns.sql", "write_ids.sql", "locks.sql", "compactions.sql", "mutexes.sql", "catalog.sql")
 _NAME = re.compile(r"^-- name: (\w+)\n", re.MULTILINE)
 
 

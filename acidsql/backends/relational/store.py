@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from acidsql.backends.relational.catalog import RelationalCatalog
 from acidsql.backends.relational.compactions import RelationalCompactions
 from acidsql.backends.relational.connection import Mode, SqlConnection
+from acidsql.backends.relational.mutexes import RelationalMutexes
 from acidsql.errors import WriteConflictError
 from acidsql.model.ids import TxnId
 from acidsql.txn.entities import Reached, Written
@@ -15,7 +16,7 @@ from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
 
 
-class RelationalStore(RelationalCompactions, RelationalCatalog):
+class RelationalStore(RelationalCompactions, RelationalMutexes, RelationalCatalog):
     """Catalog and transaction manager over a connection, which the store owns and closes.
 
     ``warehouse`` becomes the location of the default database if the default database has none yet.

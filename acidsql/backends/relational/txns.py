@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from acidsql.backends.relational.connection import Answer, alone, reading, undamaged, writing
@@ -19,7 +20,6 @@ from acidsql.model.snapshot import ValidTxnList
 from acidsql.txn.components import CHANGES, TxnComponent
 from acidsql.txn.conflict import Conflict, Winner, first_conflict, latest_conflict
 from acidsql.txn.entities import (
-    ENDED,
     LockType,
     Reached,
     Txn,
@@ -31,7 +31,7 @@ from acidsql.txn.entities import (
 )
 from acidsql.txn.open_count import OpenTxnCount
 from acidsql.txn.policy import TxnPolicy
-from acidsql.txn.state import TIMED_OUT, batch_size, require_reach
+from acidsql.txn.state import TIMED_OUT, WORKED_TOO_LONG, batch_size, require_reach
 
 
 class RelationalTxns(RelationalWriteIds):
@@ -230,7 +230,8 @@ class RelationalTxns(RelationalWriteIds):
     @reading(durable=False)
     def _is_late(self) -> bool:
         oldest_ms = self._sql.value("now_ms") - self._policy.timeout_ms
-        return self._sql.row("anything_late", oldest_ms=oldest_ms) is not None
+        times = {"oldest_ms": oldest_ms, "begun_ms": self._begun_ms()}
+        return self._sql.row("anything_late", **times) is not None
 
     @alone()
     def _time_out(self) -> list[TxnId]:
@@ -238,8 +239,19 @@ class RelationalTxns(RelationalWriteIds):
         late = [TxnId(i) for (i,) in self._sql.rows("late_txns", oldest_ms=oldest_ms)]
         for txn_id in late:
             self._abort(txn_id, TIMED_OUT)
-        self._sql.run("give_back_compactions", oldest_ms=oldest_ms)
-        return late
+        slow = [TxnId(i) for (i,) in self._sql.rows("slow_compactors", begun_ms=self._begun_ms())]
+        for txn_id in slow:
+            self._abort(txn_id, WORKED_TOO_LONG)
+        self._give_back(oldest_ms)
+        return sorted([*late, *slow])
+
+    def _begun_ms(self) -> int:
+        """A compaction that has begun before takes too long."""
+        return int(self._sql.value("now_ms")) - self._policy.worker_timeout_ms
+
+    @abstractmethod
+    def _give_back(self, oldest_ms: int) -> None:
+        """Implemented beside the other compaction verbs."""
 
     @alone()
     def trim(self) -> None:
@@ -249,9 +261,9 @@ class RelationalTxns(RelationalWriteIds):
         self._sql.run("trim_txns", oldest_ms=oldest_ms)
         self._sql.run("trim_write_ids", floor=self._sql.value("min_needed"))
         self._sql.run("trim_completed_components")
-        for state in ENDED:
-            kept = {"state": state.value, "remembered": state.remembered}
-            self._sql.run("trim_history", oldest_ms=oldest_ms, **kept)
+        for states, kept in self._policy.kept_compactions:
+            letters = "".join(state.value for state in states)
+            self._sql.run("trim_history", oldest_ms=oldest_ms, states=letters, kept=kept)
 
     @reading()
     def aborted_writes(self) -> list[TxnComponent]:

@@ -98,7 +98,7 @@ def needed(
     files, markers = list_marked_files(directory.location, storage)
     state = acid_state(files, write_ids, txns, markers, table.kind)
     need = need_by_sizes(sizes_of(state, table.kind), Thresholds().of_table(table.parameters))
-    return need.type.name if need is not None and is_automatic(table) else None
+    return need.type.name if need is not None and is_automatic(table.parameters, {}) else None
 
 
 def initiated(hive: Hive, name: TableName) -> str | None:

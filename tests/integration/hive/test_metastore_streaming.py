@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -113,6 +114,27 @@ def test_an_overwrite_by_hive_makes_the_stream_take_a_new_batch(both: OneMetasto
         stream(connection, "2,two")
         assert connection.connection_stats.batches_opened == 2
         same(both, 2)
+
+
+def test_threads_with_a_connection_each(both: OneMetastore) -> None:
+    both.theirs(f"CREATE TABLE t (id int, v string) {ACID}")
+    failed: list[BaseException] = []
+
+    def run(number: int) -> None:
+        try:
+            with streaming(both, 3) as connection:
+                for step in range(4):
+                    stream(connection, f"{number * 10 + step},v", commits=step != 2)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    same(both, 9)
 
 
 def test_hive_compacts_around_an_open_batch(both: OneMetastore) -> None:

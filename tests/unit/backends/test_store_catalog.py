@@ -66,6 +66,22 @@ def test_databases_come_and_go_in_any_case(store):
         store.database("sales")
 
 
+def test_parameters_of_a_database_are_set_beside_the_others(store):
+    given = {"no_auto_compaction": "true", "": "", "it's": "\u00e4 = \n"}
+    store.create_database(Database("sales", "/s", parameters=given))
+    assert store.database("SALES").parameters == given
+    store.set_database_parameters("Sales", {"no_auto_compaction": "false", "b": "2"})
+    assert store.database("sales").parameters == {**given, "no_auto_compaction": "false", "b": "2"}
+    assert store.database("default").parameters == {}
+    store.set_database_parameters("default", {"a": "1"})
+    assert store.database("default").parameters == {"a": "1"}
+    store.drop_database("sales")
+    store.create_database(Database("sales", "/s"))
+    assert store.database("sales").parameters == {}
+    with pytest.raises(DatabaseNotFoundError):
+        store.set_database_parameters("nowhere", {"a": "1"})
+
+
 def test_databases_that_stay(store):
     store.create_database(Database("sales", "/s"))
     store.create_table(Table(TableName("sales", "orders"), BARE.columns, "/s/orders"))

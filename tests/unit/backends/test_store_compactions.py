@@ -14,6 +14,7 @@ from acidsql.txn.entities import (
     TxnType,
     WriteOperation,
 )
+from acidsql.txn.policy import TxnPolicy
 
 T = TableName("default", "t")
 MAJOR, MINOR = CompactionType.MAJOR, CompactionType.MINOR
@@ -334,3 +335,76 @@ def test_the_aborted_transactions_of_a_place_are_counted(store, clock):
     _, worker = start(store, partition="p=2")
     store.abort_txn(worker)
     assert store.changed_places() == [ChangedPlace(T, "p=1", None, 3, 3000)]
+
+
+def test_cleaning_is_put_off_by_the_clock_of_the_store(make_store, clock):
+    store = make_store(TxnPolicy(delayed_cleanup=True, retention_s=60))
+    compaction_id, _ = start(store)
+    clock.pass_s(100)
+    store.mark_compacted(compaction_id)
+    clock.pass_s(59.9)
+    assert ready(store) == []
+    clock.pass_s(0.1)
+    assert ready(store) == [compaction_id]
+
+
+def test_cleaning_is_not_put_off_unless_that_is_enabled(make_store):
+    store = make_store(TxnPolicy(retention_s=60))
+    compaction_id, _ = start(store)
+    store.mark_compacted(compaction_id)
+    assert ready(store) == [compaction_id]
+
+
+# -- workers that take too long, or die again and again -----------------------------------------
+
+
+def test_a_compaction_that_takes_too_long_loses_its_transaction(make_store, clock):
+    """Its heartbeats come, so nobody else would notice."""
+    store = make_store(TxnPolicy(timeout_s=10, worker_timeout_s=100))
+    compaction_id, txn = start(store)
+    for _ in range(20):
+        clock.pass_s(5)
+        store.heartbeat(txn)
+        assert store.time_out_txns() == []
+    clock.pass_s(1)
+    store.heartbeat(txn)
+    assert store.time_out_txns() == [txn]
+    with pytest.raises(TxnAbortedError, match="compaction time-out"):
+        store.mark_compacted(compaction_id)
+    assert state(store, compaction_id) is CompactionState.WORKING
+    clock.pass_s(11)
+    assert store.time_out_txns() == []
+    assert state(store, compaction_id) is CompactionState.INITIATED
+
+
+def test_other_transactions_may_take_longer(make_store, clock):
+    store = make_store(TxnPolicy(timeout_s=10, worker_timeout_s=20))
+    txn = begin(store)
+    for _ in range(10):
+        clock.pass_s(5)
+        store.heartbeat(txn)
+        assert store.time_out_txns() == []
+
+
+def test_a_compaction_whose_workers_die_again_and_again_has_failed(make_store, clock):
+    """Perhaps they die of it: of its memory, for example."""
+    store = make_store(TxnPolicy(timeout_s=10, compaction_attempts=3))
+    compaction_id = store.compact(T, None, MAJOR)
+    for attempt in (1, 2, 3):
+        assert store.next_compaction(f"worker {attempt}").compaction_id == compaction_id
+        if attempt == 2:
+            txn = begin(store, TxnType.COMPACTION)
+            store.compaction_started(compaction_id, txn, WriteId(1))
+        clock.pass_s(11)
+        store.time_out_txns()
+    assert store.next_compaction("worker 4") is None
+    [entry] = store.show_compactions()
+    assert entry.state is CompactionState.FAILED
+    assert entry.error_message == (
+        "It was begun 3 times, and each time its worker was gone before the end"
+    )
+    again = store.compact(T, None, MAJOR)
+    assert store.next_compaction("worker 5").compaction_id == again
+    clock.pass_s(11)
+    store.time_out_txns()
+    assert state(store, again) is CompactionState.INITIATED

@@ -192,12 +192,12 @@ def grow(store, clock, count, directory, *, rounds, each):
         # Some of it has to wait for transactions that time out first.
         for _ in range(2):
             clock.pass_s(11)
-            run_housekeeper(store)
+            run_housekeeper(scope)
             run_cleaner(scope)
             clock.pass_s(11)
             forget_aborted_writes(scope)
         clock.pass_s(11)
-        run_housekeeper(store)
+        run_housekeeper(scope)
         found.append(count(store))
     assert supervisor.failures == {}
     return found, store.valid_txns().high_watermark
@@ -251,6 +251,17 @@ def test_the_last_compactions_of_each_place_and_kind_are_remembered(store, clock
         + [(None, f"reason {n}") for n in (3, 4)],
         key=str,
     )
+
+
+def test_how_many_are_remembered_is_said_by_the_policy(make_store, clock):
+    store = make_store(TxnPolicy(kept_succeeded=1, kept_failed=4, kept_attempted=0))
+    for number in range(5):
+        store.mark_failed(store.compact(T, None, CompactionType.MINOR), f"reason {number}")
+        store.mark_refused(store.compact(T, None, CompactionType.MINOR), f"reason {number}")
+    clock.pass_s(601)
+    store.trim()
+    left = [(c.state.word, c.error_message) for c in store.show_compactions()]
+    assert left == [("failed", f"reason {n}") for n in (4, 3, 2, 1)]
 
 
 @pytest.mark.parametrize(

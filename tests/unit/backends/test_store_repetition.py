@@ -90,11 +90,15 @@ SAME = [
     Call("mark_failed", (2, "why")),
     Call("ready_to_clean"),
     Call("mark_cleaned", (1,), ("mark_compacted", 1)),
+    Call("oldest_needed"),
     Call("show_compactions"),
     Call("aborted_writes"),
     Call("changed_places"),
     Call("committed_writes", (T,)),
     Call("forget_aborted", (T, [1]), ("abort_txn", 1, "why")),
+    Call("take_mutex", ("Cleaner", "one", 30)),
+    Call("take_mutex", ("Cleaner", "two", 30), ("take_mutex", "Cleaner", "one", 30)),
+    Call("release_mutex", ("Cleaner", "one"), ("take_mutex", "Cleaner", "one", 30)),
 ]
 """Idempotent and read-only verbs: the answer is the same, and the store as it was."""
 
@@ -198,6 +202,7 @@ IN_P1 = Partition(P1, "/warehouse/t/p=1")
 TOLD = [
     (Call("create_database", (Database("sales", "/s"),)), DatabaseExistsError),
     (Call("drop_database", ("old",)), DatabaseNotFoundError),
+    (Call("set_database_parameters", ("old", {"team": "a"})), None),
     (Call("create_table", (NEW,)), TableExistsError),
     (Call("drop_table", (T,)), TableNotFoundError),
     (Call("rename_table", (T, NEW, [])), TableNotFoundError),
@@ -217,7 +222,8 @@ READS = {
 
 def cataloged(store):
     tables = [store.table(TableName("default", name)) for name in store.tables("default")]
-    return store.databases(), tables, [store.partitions(table.name) for table in tables]
+    databases = [store.database(name) for name in store.databases()]
+    return databases, tables, [store.partitions(table.name) for table in tables]
 
 
 def test_every_verb_of_the_catalog_is_here():

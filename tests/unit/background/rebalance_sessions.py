@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +28,10 @@ class Place:
         policy = policy or TxnPolicy()
         self.store = HookedStore(f"{root}/store.db", warehouse=warehouse, policy=policy)
         self.engine = PythonEngine(LocalStorage(), None, {})
+        self.sleep: Callable[[float], None] = time.sleep
         self.session = Session(
             store=self.store, engine=self.engine, storage=LocalStorage(), policy=policy,
-            warehouse=warehouse, user="ann", host="host1",
+            warehouse=warehouse, user="ann", host="host1", sleep=lambda s: self.sleep(s),  # noqa: PLW0108
         )  # fmt: skip
 
     def __enter__(self) -> Place:

@@ -221,3 +221,43 @@ def test_a_compactor_publishes_nothing_that_was_taken_away(session, tmp_path, ty
     with pytest.raises(StorageError, match="were removed while the compaction wrote it"):
         compact(plan, snapshot, store.valid_txns(), Storage(take_away), TxnId(9))
     assert {p.name for p in (tmp_path / "w" / "t").iterdir()} == before
+
+
+@pytest.mark.parametrize("key", ["NO_CLEANUP", "no_cleanup"])
+def test_a_table_is_not_cleaned_until_it_may_be(session, aborted, tmp_path, key):
+    """The cleaning is not forgotten meanwhile."""
+    store = session._store
+    before = {p.name for p in (tmp_path / "w" / "t").iterdir()}
+    session.execute(f"ALTER TABLE t SET TBLPROPERTIES ('{key}' = 'true')")
+    assert session.run_cleaner() == 0
+    assert {p.name for p in (tmp_path / "w" / "t").iterdir()} == before
+    [entry] = store.show_compactions()
+    assert entry.state.word == "ready for cleaning"
+    assert store.valid_write_ids([T], store.valid_txns())[T].aborted == {3}
+    session.execute(f"ALTER TABLE t SET TBLPROPERTIES ('{key}' = 'false')")
+    assert session.run_cleaner() == 1
+    assert {p.name for p in (tmp_path / "w" / "t").iterdir()} == {"base_0000004"}
+
+
+@pytest.mark.parametrize("verb", ["remove", "rename"])
+def test_two_cleaners_at_once_do_no_harm(session, aborted, tmp_path, monkeypatch, verb):
+    """The second one goes through its whole round before the first one removes anything."""
+    storage, store = session._storage, session._store
+    gone = store.open_txn("bob", "host2", TxnType.COMPACTION)
+    hidden = tmp_path / "w" / "t" / compaction_attempt(gone, 32 * "a")
+    hidden.mkdir()
+    store.abort_txn(gone)
+    works, inside = getattr(storage, verb), []
+
+    def after_another(*paths):
+        if not inside:
+            inside.append(True)
+            assert session.run_cleaner() == 1
+        works(*paths)
+
+    monkeypatch.setattr(storage, verb, after_another)
+    assert session.run_cleaner() == 1
+    assert {p.name for p in (tmp_path / "w" / "t").iterdir()} == {"base_0000004"}
+    assert session.failures == {}
+    [entry] = store.show_compactions()
+    assert entry.state.word == "succeeded"

@@ -212,3 +212,31 @@ def test_a_table_that_is_gone_is_forgotten(session: Session) -> None:
     session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
     insert(session, 3)
     assert session.run_initiator() == 1
+
+
+def test_a_database_says_for_all_of_its_tables(session: Session) -> None:
+    """Its no_auto_compaction counts more than that of a table, its thresholds count less."""
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 3)
+    session.execute("ALTER DATABASE default SET DBPROPERTIES ('NO_AUTO_COMPACTION' = 'true')")
+    assert session.run_initiator() == 0
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('no_auto_compaction' = 'false')")
+    insert(session, 1)
+    assert session.run_initiator() == 0
+    session.execute("ALTER DATABASE default SET DBPROPERTIES ('NO_AUTO_COMPACTION' = 'false')")
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('no_auto_compaction' = 'true')")
+    insert(session, 1)
+    assert session.run_initiator() == 1
+
+
+def test_thresholds_of_a_database(session: Session) -> None:
+    count = "compactorthreshold.hive.compactor.delta.num.threshold"
+    session.execute(f"CREATE DATABASE d WITH DBPROPERTIES ('{count}' = '5')")
+    session.execute(f"CREATE TABLE d.t (k int) TBLPROPERTIES ({ACID})")
+    session.execute(f"CREATE TABLE d.u (k int) TBLPROPERTIES ({ACID}, '{count}' = '1')")
+    insert(session, 5, "d.t")
+    insert(session, 2, "d.u")
+    assert session.run_initiator() == 1
+    assert asked(session) == [("u", None, "MAJOR")]
+    insert(session, 1, "d.t")
+    assert session.run_initiator() == 1

@@ -131,6 +131,27 @@ def test_an_insert_beside_it_stays(place, monkeypatch):
     assert place.rows() == [(1, "a"), (2, "b")]
 
 
+def test_a_higher_write_id_of_an_older_transaction_is_not_read(place, monkeypatch):
+    """The snapshot sees it, but the base does not hide it: its rows would be there twice."""
+    place.session.execute("INSERT INTO t VALUES (1, 'a')")
+    real = place.store.valid_txns
+    with Place(place.root) as other:
+        other.session.execute("BEGIN")
+
+        def after_the_write_id(*args):
+            monkeypatch.setattr(place.store, "valid_txns", real)
+            other.session.execute("INSERT INTO t VALUES (2, 'b')")
+            other.session.execute("COMMIT")
+            return real(*args)
+
+        monkeypatch.setattr(place.store, "valid_txns", after_the_write_id)
+        place.rebalance()
+    assert place.directories() == [
+        "base_0000002", "delta_0000001_0000001_0000", "delta_0000003_0000003_0000",
+    ]  # fmt: skip
+    assert place.rows() == [(1, "a"), (2, "b")]
+
+
 def test_it_waits_for_a_write_that_is_open(tmp_path):
     """A base of a higher write id would hide that write. Our lock is free meanwhile."""
     with Place(tmp_path) as place, Place(tmp_path) as other:
@@ -147,7 +168,7 @@ def test_it_waits_for_a_write_that_is_open(tmp_path):
                 other.update(1, "changed")
                 other.session.execute("COMMIT")
 
-        place.session._sleep = sleep
+        place.sleep = sleep
         place.rebalance()
         assert len(slept) == 2
         assert place.rows() == [(1, "changed"), (2, "b")]
@@ -159,7 +180,7 @@ def test_it_does_not_wait_for_ever(tmp_path):
         place.session.execute(f"CREATE TABLE t (k int, v string) {ACID}")
         other.session.execute("BEGIN")
         other.session.execute("INSERT INTO t VALUES (2, 'b')")
-        place.session._sleep = lambda _: None
+        place.sleep = lambda _: None
         place.session.execute("ALTER TABLE t COMPACT 'rebalance'")
         assert place.session.run_worker() == 0
         [entry] = place.store.show_compactions()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from acidsql.backends.filesystems import LocalStorage
-from acidsql.background.worker import Worker, run_worker
+from acidsql.background.scope import BackgroundScope
+from acidsql.background.worker import run_worker
 from acidsql.engines.local.compact import compact
 from acidsql.errors import StorageError
 from acidsql.orc.footer import read_tail
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
+from acidsql.txn.transaction import TxnOpener
 from tests.property.hooked_store import HookedStore
 from tests.python_engine import PythonEngine
 
@@ -119,11 +121,11 @@ def test_a_compaction_that_takes_too_long_is_not_published(session, engine, stor
     engine.compact = slow
     for table in ("bad", "good"):
         session.execute(f"ALTER TABLE {table} COMPACT 'major'")
-    worker = Worker(
-        store, store, engine, LocalStorage(), session._supervisor, "ann", "host1",
-        TxnPolicy(worker_timeout_s=60), clock=lambda: now_s[0],
-    )  # fmt: skip
-    assert run_worker(worker) == 1
+    opener = TxnOpener(store, "ann", "host1", TxnPolicy(worker_timeout_s=60))
+    scope = BackgroundScope(
+        store, store, LocalStorage(), opener, session._supervisor, clock=lambda: now_s[0]
+    )
+    assert run_worker(scope, engine, "host1") == 1
     assert sorted(states(store)) == [("bad", "failed"), ("good", "ready for cleaning")]
     failed = [c.error_message for c in store.show_compactions() if c.table == "bad"]
     assert failed == ["the compaction took too long"]

@@ -122,3 +122,17 @@ def test_what_is_no_partition_is_an_error(
     with pytest.raises(error) as caught:
         partitioned.execute(sql)
     assert caught.value.code == code
+
+
+def test_a_database_is_described_with_its_properties_if_asked(tmp_path: Path) -> None:
+    with acidsql.connect(tmp_path / "w", metastore="memory:", user="ann") as session:
+        session.execute("CREATE DATABASE d COMMENT 'ours' WITH DBPROPERTIES ('b' = '2', 'a' = '1')")
+        session.execute("ALTER DATABASE D SET DBPROPERTIES ('b' = '3')")
+        plain = session.execute("DESCRIBE DATABASE d")
+        assert plain.columns == [
+            "db_name", "comment", "location", "owner_name", "owner_type", "parameters",
+        ]  # fmt: skip
+        row = ("d", "ours", str(tmp_path / "w" / "d.db"), "ann", "USER")
+        assert plain.fetchall() == [(*row, "")]
+        extended = session.execute("DESC SCHEMA EXTENDED d").fetchall()
+        assert extended == [(*row, "{a=1, b=3}")]

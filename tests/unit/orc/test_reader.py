@@ -5,10 +5,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.orc as pa_orc
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.orc.footer import append_metadata, read_tail
-from acidsql.orc.reader import iter_stripes, open_orc, read_events, read_row_ids
+from acidsql.orc.reader import (
+    Beginning,
+    iter_stripes,
+    open_orc,
+    read_events,
+    read_row_ids,
+)
 from acidsql.orc.timestamps.calendar import proleptic
 from acidsql.orc.writer import EventWriter
 from tests.unit.orc.events import AB, P0, columns, insert_file
@@ -98,3 +106,18 @@ def test_empty_file(tmp_path: Path) -> None:
         pass
     assert read_events(path, columns=["a"]).num_rows == 0
     assert list(iter_stripes(path)) == []
+
+
+@given(st.binary(max_size=20), st.integers(0, 20), st.data())
+def test_the_beginning_of_a_stream_is_a_stream(
+    content: bytes, length: int, data: st.DataObject
+) -> None:
+    cut = content[:length]
+    stream, model = Beginning(io.BytesIO(content), len(cut)), io.BytesIO(cut)
+    for _ in range(data.draw(st.integers(1, 6))):
+        offset, whence = data.draw(
+            st.tuples(st.integers(0, 25), st.just(0)) | st.tuples(st.integers(-5, 5), st.just(2))
+        )
+        assert stream.seek(offset, whence) == model.seek(max(offset, -len(cut)), whence)
+        count = data.draw(st.integers(-1, 25))
+        assert (stream.read(count), stream.tell()) == (model.read(count), model.tell())

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
+from acidsql.model.sort_order import SortColumn
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
 from acidsql.plans.compact import CompactPlan
@@ -106,7 +107,10 @@ plans: st.SearchStrategy[Any] = st.one_of(
         CompactPlan,
         table=names,
         partition=st.one_of(st.none(), partitions),
-        type=st.sampled_from(["minor", "major"]),
+        type=st.sampled_from(["minor", "major", "rebalance"]),
+        buckets=st.one_of(st.none(), st.integers(1, 4096)),
+        order=st.lists(st.builds(SortColumn, words, st.booleans(), st.booleans())).map(tuple),
+        properties=st.lists(st.tuples(words, words), max_size=2).map(tuple),
     ),
 )
 

@@ -19,6 +19,7 @@ from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import (
+    CommitStateUnknownError,
     ConfigError,
     LockTimeoutError,
     MissingFileError,
@@ -471,6 +472,56 @@ def test_a_batch_that_others_aborted_says_so(session: Session) -> None:
     with pytest.raises(StreamingStateError):
         connection.begin_transaction()
     assert rows(session) == [(1, "v1")]
+
+
+class LosesAnswers(MemoryStore):
+    """Commits when it is asked for the last time, and says nothing of it."""
+
+    late: Callable[[], None] | None = None
+
+    def commit_txn(self, *args: Any) -> None:
+        if self.late is None:
+            super().commit_txn(*args)
+            return
+        self.late = lambda: MemoryStore.commit_txn(self, *args)
+        raise StorageError("the answer is lost")
+
+    def abort_txns(self, txn_ids: Any, reason: str = "") -> Any:
+        if self.late is not None:
+            self.late()
+        return super().abort_txns(txn_ids, reason)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_what_may_be_committed_is_not_removed(tmp_path: Path, size: int) -> None:
+    store, storage = LosesAnswers(lambda: 1, TxnPolicy(), str(tmp_path)), LocalStorage()
+    with Session(
+        store=store, engine=SparkEngine(storage, None, {}), storage=storage, policy=TxnPolicy(),
+        warehouse=str(tmp_path), user="ann", host="host",
+    ) as session:  # fmt: skip
+        session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+        connection = connected(session, size)
+        connection.begin_transaction()
+        connection.write({"id": 1, "v": "a"})
+        store.late = lambda: None
+        with pytest.raises(CommitStateUnknownError):
+            connection.commit_transaction()
+        store.late = None
+        assert rows(session) == [(1, "a")]
+
+
+def test_an_abort_removes_no_files_of_another_table(session: Session) -> None:
+    connection = connected(session)
+    connection.begin_transaction()
+    connection.write({"id": 1, "v": "a"})
+    connection.flush()
+    session._store.abort_txns([connection.txn_id])
+    session.execute("DROP TABLE t")
+    session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+    session.execute("INSERT INTO t VALUES (2, 'new')")
+    assert names(session)[0] == "delta_0000001_0000001_0000"
+    connection.abort_transaction()
+    assert rows(session) == [(2, "new")]
 
 
 # -- what others do to the table meanwhile ---------------------------------------------------------

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import acidsql.streaming
-from acidsql.streaming import builder, connection, writers
+from acidsql.streaming import builder, connection, options, stats, writers
 
 
 def test_public_names_are_sorted_and_once_each() -> None:
@@ -20,7 +20,7 @@ def test_public_names_are_sorted_and_once_each() -> None:
 def test_the_public_names_are_those_a_writer_needs() -> None:
     found = {
         name
-        for module in (builder, connection, writers)
+        for module in (builder, connection, options, stats, writers)
         for name, value in vars(module).items()
         if inspect.isclass(value)
         and value.__module__ == module.__name__

@@ -6,6 +6,7 @@ Built from what is known of servers of versions and vendors that cannot all be r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -179,6 +180,30 @@ def test_a_server_that_tells_nothing_of_its_settings(metastore: Open) -> None:
         handlers = {k: v for k, v in Tables().handlers.items() if k != "get_config_value"}
         _, store = metastore(**handlers, **more)
         assert store.database("default") == Database("default", "/w", managed_location="/w")
+
+
+def test_parameters_of_a_database_are_set_beside_the_others(metastore: Open) -> None:
+    """Whatever else the server says of the database stays. Other acidsql clients are kept out."""
+    there = hms.Database(
+        name="sales", locationUri="file:/s", description="ours", parameters={"a": "1", "b": "1"},
+        ownerName="ann", managedLocationUri="file:/m", createTime=7,
+    )  # fmt: skip
+    altered: list[tuple[str, Any]] = []
+    server, store = metastore(
+        **{
+            **Tables().handlers,
+            "get_database": lambda name: there,
+            "alter_database": lambda name, database: altered.append((name, database)),
+        }
+    )
+    store.set_database_parameters("Sales", {"b": "2", "c": "3"})
+    [(name, database)] = altered
+    assert name == "sales"
+    assert database.parameters == {"a": "1", "b": "2", "c": "3"}
+    expected = copy(there)
+    expected.parameters = database.parameters
+    assert database == expected
+    assert server.names.index("alter_database") < server.names.index("commit_txn")
 
 
 def test_databases_that_stay(metastore: Open) -> None:

@@ -1,0 +1,2 @@
+-- How often a worker has begun a compaction.
+ALTER TABLE COMPACTION_QUEUE ADD COLUMN CQ_ATTEMPTS BIGINT NOT NULL DEFAULT 0;

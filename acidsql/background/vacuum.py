@@ -1,0 +1,158 @@
+"""VACUUM: shows or removes, now, what the cleaner would remove of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from acidsql.background.aborted_writes import forget, left_behind
+from acidsql.background.cleaner import cleaned, due
+from acidsql.background.removal import Doomed, Why, doomed, remove_all
+from acidsql.background.rounds import Rounds
+from acidsql.background.scope import BackgroundScope, may_be_cleaned
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.execution.result import Result, count_text, text_rows
+from acidsql.execution.scope import Scope
+from acidsql.execution.snapshots import partition_directory, table_directories
+from acidsql.layout.obsolete import overwritten
+from acidsql.model.access import Access, Operation
+from acidsql.model.ids import NO_TXN, TxnId
+from acidsql.model.names import PartitionName
+from acidsql.model.own_path import lies_in
+from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.table import Table, TableKind
+from acidsql.planner.names import find_target
+from acidsql.planner.partition import partition_of
+from acidsql.ports.catalog import partition_not_found
+from acidsql.ports.engine import PartitionLocation
+from acidsql.ports.storage import list_marked_files
+from acidsql.statements import Vacuum
+from acidsql.txn.entities import Compaction, TxnType
+from acidsql.txn.locks import lock_components
+from acidsql.txn.transaction import OpenTxn, transaction
+
+_COLUMNS = ("path", "bytes", "why")
+
+
+def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
+    """One row for each directory or file that is removed, or with DRY RUN would be.
+
+    Waits for the lock that keeps the table's directories in place.
+    """
+    table = find_target(statement.target, scope.names)
+    place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
+    if table.kind is TableKind.PLAIN:
+        raise AnalysisError(f"VACUUM is not allowed on non-ACID table {table.name}", **place)
+    partition = partition_of(statement.partition, table, statement.target, scope.arguments)
+    directories = _directories(table, partition, scope, place)
+    rounds.settle()
+    work = rounds.scope
+    locks = lock_components([Access.of(table.name, Operation.SELECT)])
+    with transaction(work.open_txn(TxnType.READ_ONLY, components=locks)) as txn:
+        txn.lock(locks)
+        found = _Vacuum(work, table, partition, directories, txn).run(dry_run=statement.dry_run)
+    rows = [(str(one.path), one.bytes, one.why.value) for one in found]
+    result = text_rows("vacuum", _COLUMNS, sorted(rows))
+    size = count_text(sum(one.bytes for one in found), "byte")
+    verb = "would be removed" if statement.dry_run else "removed"
+    result.message = f"{count_text(len(found), 'path')} {verb}, {size}"
+    if not may_be_cleaned(table):
+        result.message += f"\n{table.name} has NO_CLEANUP"
+    return result
+
+
+def _directories(
+    table: Table, partition: PartitionName | None, scope: Scope, place: dict[str, Any]
+) -> Sequence[PartitionLocation]:
+    if partition is None:
+        return table_directories(scope.store, table)
+    found = partition_directory(scope.store, table, partition)
+    if found is None:
+        raise partition_not_found(table.name, partition, **place)
+    return (found,)
+
+
+class _Vacuum:
+    """One VACUUM, under the lock of a transaction."""
+
+    def __init__(
+        self,
+        scope: BackgroundScope,
+        table: Table,
+        partition: PartitionName | None,
+        directories: Sequence[PartitionLocation],
+        txn: OpenTxn,
+    ) -> None:
+        self._scope, self._table, self._partition = scope, table, partition
+        self._directories, self._txn = directories, txn
+
+    def run(self, *, dry_run: bool) -> list[Doomed]:
+        """What was found. UnsupportedStatementError over a Hive Metastore."""
+        oldest = self._scope.txns.oldest_needed()
+        if oldest == NO_TXN:
+            raise UnsupportedStatementError(
+                "VACUUM is not supported over a Hive Metastore",
+                hint="Its own cleaner removes old directories.",
+            )
+        # Read anew: the table may have been changed while the lock was waited for.
+        table = self._scope.catalog.table(self._table.name)
+        if not may_be_cleaned(table):
+            return []
+        found = self._after_compactions(dry_run=dry_run)
+        found += self._aborted(dry_run=dry_run)
+        replaced = self._overwritten(oldest)
+        if not dry_run:
+            remove_all(replaced, self._scope.storage)
+        return list({one.path: one for one in reversed(found + replaced)}.values())
+
+    def _after_compactions(self, *, dry_run: bool) -> list[Doomed]:
+        found: list[Doomed] = []
+        for entry in self._scope.txns.ready_to_clean():
+            if not self._is_meant(entry):
+                continue
+            started_s = self._scope.clock()
+            of_entry = due(entry, self._table.name, self._scope)
+            if of_entry is None:
+                continue
+            found += of_entry
+            if not dry_run:
+                remove_all(of_entry, self._scope.storage)
+                cleaned(entry, of_entry, self._txn, self._scope, started_s)
+        return found
+
+    def _is_meant(self, entry: Compaction) -> bool:
+        same = (entry.database, entry.table) == (self._table.name.database, self._table.name.table)
+        return same and self._partition in (None, entry.partition_name)
+
+    def _aborted(self, *, dry_run: bool) -> list[Doomed]:
+        left = left_behind(self._table.name, self._scope)
+        if self._partition is None:
+            if not dry_run:
+                remove_all(left.files, self._scope.storage)
+                forget(left, self._table.name, self._txn, self._scope)
+            return list(left.files)
+        # The store remembers the writes, whose files may lie in other partitions, too.
+        [directory] = self._directories
+        found = [one for one in left.files if lies_in(str(one.path), directory.location)]
+        if not dry_run:
+            remove_all(found, self._scope.storage)
+        return found
+
+    def _overwritten(self, oldest: TxnId) -> list[Doomed]:
+        """What overwrites have replaced that every open transaction sees."""
+        if self._txn.policy.cleanup_delay_ms:
+            # When an overwrite was committed is not known.
+            return []
+        name, storage = self._table.name, self._scope.storage
+        aborted = self._scope.txns.valid_txns().aborted
+        settled = ValidTxnList(
+            TxnId(oldest - 1), aborted=frozenset(t for t in aborted if t < oldest)
+        )
+        write_ids = self._scope.txns.valid_write_ids([name], settled)[name]
+        found: list[Doomed] = []
+        for directory in self._directories:
+            if storage.exists(directory.location):
+                files, markers = list_marked_files(directory.location, storage)
+                paths = overwritten(files, write_ids, markers, self._table.kind)
+                found += doomed(directory.location, paths, files, Why.OVERWRITTEN)
+        return found

@@ -1,0 +1,1 @@
+"""Background work that runs by itself: when each kind is due, in which thread, and how it fares."""
