@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from acidsql.errors import ConfigError
 from acidsql.model.names import TableName
 from acidsql.ports.engine import RowSource
-from acidsql.session.parameters import check_text, require_mapping_of_names
+from acidsql.session.parameters import check_text, require_count, require_mapping_of_names
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.insert import GivenSource, Insert, PartitionValue
 
@@ -17,10 +18,7 @@ _ROWS = "rows"
 def insert_of_rows(
     table: TableName, source: RowSource, partition: Mapping[str, Any], *, overwrite: bool
 ) -> tuple[Insert, dict[str, Any]]:
-    """The statement, and its arguments: the rows, and the values of the PARTITION clause.
-
-    Rows without columns name no column, so they must be none.
-    """
+    """The statement, and its arguments: the rows, and the values of the PARTITION clause."""
     require_mapping_of_names(partition, "partition")
     arguments: dict[str, Any] = {_ROWS: source}
     values = []
@@ -43,3 +41,14 @@ def insert_of_rows(
 
 def _identifier(name: str) -> Identifier:
     return Identifier(name, 1, 1)
+
+
+def require_retriable(source: RowSource, retries: int) -> None:
+    """ConfigError unless the rows can be read again as often as that."""
+    require_count(retries, "retries")
+    if retries and source.is_stream:
+        raise ConfigError(
+            "a stream of rows cannot be inserted again after a conflict",
+            detail="It can be read once only.",
+            hint="Leave out retries, or pass a table.",
+        )

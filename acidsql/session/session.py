@@ -47,7 +47,7 @@ from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.background_work import BackgroundWork
 from acidsql.session.explain import explain
-from acidsql.session.insert import insert_of_rows
+from acidsql.session.insert import insert_of_rows, require_retriable
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
@@ -207,15 +207,9 @@ class Session(BackgroundWork):
         """
         self._check_open()
         require_text(table, "the name of a table")
-        require_count(retries, "retries")
         started_s = time.perf_counter()
         source = self._engine.row_source(data)
-        if retries and source.is_stream:
-            raise ConfigError(
-                "a stream of rows cannot be inserted again after a conflict",
-                detail="It can be read once only.",
-                hint="Leave out retries, or pass a table.",
-            )
+        require_retriable(source, retries)
         name = TableName.parse(table, self._names.database)
         statement, arguments = insert_of_rows(name, source, partition or {}, overwrite=overwrite)
         try:
