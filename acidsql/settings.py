@@ -40,6 +40,7 @@ _TIMES = {
     "hive.timedout.txn.reaper.interval": "reaper_interval_s",
     "hive.compactor.check.interval": "check_interval_s",
     "hive.compactor.aborted.txn.time.threshold": "aborted_threshold_s",
+    "hive.compactor.initiator.failed.retry.time": "failed_retry_s",
     "hive.compactor.worker.timeout": "worker_timeout_s",
     "hive.compactor.worker.pool.timeout": "pool_timeout_s",
 }
@@ -94,6 +95,8 @@ class Settings(BaseModel):
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
     failed_threshold: int = Field(default=2, ge=0)
+    failed_retry_s: float = Field(default=7 * 86400.0, ge=0)
+    """Seconds after which the initiator tries again in spite of failures. 0 for never."""
     worker_timeout_s: float = Field(default=24 * 3600.0, gt=0)
     """The longest time in seconds that a worker may take for one compaction."""
     pool_timeout_s: float = Field(default=12 * 3600.0, ge=0)
@@ -166,6 +169,7 @@ class Settings(BaseModel):
             aborted=self.aborted_threshold,
             aborted_s=self.aborted_threshold_s,
             failures=self.failed_threshold,
+            retry_s=self.failed_retry_s,
         )
 
     @property

@@ -23,6 +23,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.compactor.delta.pct.threshold": ("0.16", "delta_share", 0.16),
     "hive.compactor.abortedtxn.threshold": ("17", "aborted_threshold", 17),
     "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
+    "hive.compactor.initiator.failed.retry.time": ("21s", "failed_retry_s", 21.0),
     "hive.compactor.worker.timeout": ("2h", "worker_timeout_s", 7200.0),
     "hive.compactor.worker.pool.timeout": ("20min", "pool_timeout_s", 1200.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
@@ -76,7 +77,12 @@ def test_a_session_goes_by_them(tmp_path: Path) -> None:
         assert session._open_txn.heartbeats._size == 14
         assert not session._engine._by_position
         assert session._initiator.thresholds == Thresholds(
-            delta_count=15, delta_share=0.16, aborted=17, aborted_s=64800.0, failures=19
+            delta_count=15,
+            delta_share=0.16,
+            aborted=17,
+            aborted_s=64800.0,
+            failures=19,
+            retry_s=21.0,
         )
 
 

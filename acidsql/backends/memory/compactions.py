@@ -91,7 +91,7 @@ class MemoryCompactions(MemoryLocks):
         database, table, partition = place
         age_ms = max((self.now_ms() - self.txns[t].started_ms for t in aborted), default=0)
         name = TableName(database, table)
-        return ChangedPlace(name, partition, highest, len(aborted), age_ms)
+        return ChangedPlace(name, partition, highest, len(aborted), age_ms, self.now_ms())
 
     def next_compaction(self, worker_id: str, pool: str | None = None) -> Compaction | None:
         with self.guard:

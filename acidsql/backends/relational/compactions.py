@@ -205,6 +205,7 @@ def _changed_place(row: Row, now_ms: int) -> ChangedPlace:
         None if highest is None else WriteId(highest),
         int(aborted),
         0 if oldest_ms is None else now_ms - oldest_ms,
+        now_ms,
     )
 
 
