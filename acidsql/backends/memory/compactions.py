@@ -31,6 +31,7 @@ from acidsql.txn.state import (
     recorded_txn,
     require_compaction,
     require_worker,
+    written_by,
 )
 
 
@@ -147,7 +148,7 @@ class MemoryCompactions(MemoryLocks):
             entry = self._entry(compaction_id)
             if entry.state in COMPACTED:
                 return
-            self.commit_txn(recorded_txn(entry))
+            self.commit_txn(recorded_txn(entry), written=written_by(entry))
             self._change(
                 entry,
                 state=CompactionState.READY_FOR_CLEANING,

@@ -30,6 +30,7 @@ from acidsql.txn.state import (
     recorded_txn,
     require_compaction,
     require_worker,
+    written_by,
 )
 
 
@@ -130,7 +131,7 @@ class RelationalCompactions(RelationalLocks):
         entry = self._entry_to_change(compaction_id)
         if entry.state in COMPACTED:
             return
-        self.commit_txn(recorded_txn(entry))
+        self.commit_txn(recorded_txn(entry), written=written_by(entry))
         # Locked to the end: a transaction that opens later sees the compacted files. The cleaner
         # waits for every transaction that opened before.
         next_txn_id = self._sql.value("next_txn_id_to_change")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from dataclasses import replace
 from functools import partial
@@ -232,6 +233,14 @@ def test_what_a_killed_rebalance_has_published_does_not_count(place, monkeypatch
     assert place.store.show_compactions()[0].state.word == "failed"
     place.session.execute("ALTER TABLE t COMPACT 'rebalance' AND WAIT")
     assert place.rows() == [(1, "a"), (2, "c")]
+
+
+def test_a_base_that_is_lost_is_noticed(place):
+    place.session.execute("INSERT INTO t VALUES (1, 'a')")
+    place.rebalance()
+    shutil.rmtree(place.root / "w" / "t" / "base_0000002")
+    found = place.session.execute("CHECK TABLE t").fetchall()
+    assert [row[2] for row in found] == ["missing write"]
 
 
 def test_bucketed_tables_are_refused_as_in_hive(place):
