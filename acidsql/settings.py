@@ -41,6 +41,7 @@ _TIMES = {
     "hive.timedout.txn.reaper.interval": "reaper_interval_s",
     "hive.compactor.check.interval": "check_interval_s",
     "hive.compactor.cleaner.run.interval": "clean_interval_s",
+    "hive.compactor.initiator.failed.retry.time": "failed_retry_s",
     "hive.compactor.worker.timeout": "worker_timeout_s",
     "hive.compactor.cleaner.retention.time.seconds": "retention_s",
     "acidsql.service.lease": "service_lease_s",
@@ -125,6 +126,8 @@ class Settings(BaseModel):
     failed_threshold: int = Field(default=2, ge=0)
     cluster_bytes: int = Field(default=128 << 20, ge=0)
     """How many bytes a compaction must merge to run on Spark, where Spark is a cluster."""
+    failed_retry_s: float = Field(default=7 * 86400.0, ge=0)
+    """Seconds after which the initiator tries again in spite of failures. 0 for never."""
     pool_timeout_s: float = Field(default=12 * 3600.0, ge=0)
     """Seconds after which workers without a pool take compactions of any pool."""
     positional_evolution: bool = True
@@ -197,6 +200,7 @@ class Settings(BaseModel):
             aborted=self.aborted_threshold,
             aborted_s=self.aborted_threshold_s,
             failures=self.failed_threshold,
+            retry_s=self.failed_retry_s,
         )
 
     @property

@@ -69,7 +69,10 @@ class Initiator:
         of_place = [e for e in entries if _place(e) == key]
         if any(e.state in UNFINISHED for e in of_place):
             return 0
-        given_up = self._has_failed(of_place) or self._is_refused(place, of_place)
+        if self._has_failed(of_place, place.now_ms):
+            # Looked at again in the next round: time alone may end this.
+            return 0
+        given_up = self._is_refused(place, of_place)
         table = scope.catalog.find_table(place.table)
         need = None if given_up or table is None else self._need(table, place, scope)
         if need is None:
@@ -90,16 +93,24 @@ class Initiator:
         scope.told(event)
         return 1
 
-    def _has_failed(self, newest_first: Sequence[Compaction]) -> bool:
-        """Whether the last compactions have failed, as many in a row as the threshold says."""
+    def _has_failed(self, newest_first: Sequence[Compaction], now_ms: int) -> bool:
+        """Whether the last compactions have failed, as many in a row as the threshold says.
+
+        If the last of them is long ago, it does not count (Hive failed.retry.time).
+        """
         not_tried = (
             CompactionState.DID_NOT_INITIATE,
             CompactionState.REFUSED,
             CompactionState.ABORTED,
         )
-        ended = [e.state for e in newest_first if e.state not in not_tried]
+        ended = [e for e in newest_first if e.state not in not_tried]
         last = ended[: self.thresholds.failures]
-        return len(last) == self.thresholds.failures and set(last) == {CompactionState.FAILED}
+        if len(last) < self.thresholds.failures or not last:
+            return False
+        tried_ms = max(e.enqueued_ms or 0 for e in last)
+        retry_s = self.thresholds.retry_s
+        is_long_ago = 0 < retry_s * 1000 < now_ms - tried_ms
+        return not is_long_ago and {e.state for e in last} == {CompactionState.FAILED}
 
     def _is_refused(self, place: ChangedPlace, newest_first: Sequence[Compaction]) -> bool:
         """Whether a worker found nothing to do for the last request, and nothing came since."""

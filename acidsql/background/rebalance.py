@@ -97,6 +97,9 @@ def _require_alone(txn: OpenTxn, name: TableName, txns: TxnManager) -> None:
     now = txns.valid_write_ids([name], txns.valid_txns())[name]
     if now.min_open < own:
         raise BusyError(f"write id {now.min_open} of {name} is open")
-    unseen = next((w for w in now.committed_since(txn.snapshot([name])[name]) if w < own), None)
-    if unseen is not None:
-        raise BusyError(f"write id {unseen} of {name} was committed meanwhile")
+    # Where opening takes several steps, a transaction that began later may have a lower write id.
+    # It has ended by now, but the snapshot counts it as open, and would leave out what is above.
+    seen = txn.snapshot([name])[name]
+    unseen = next((w for w in now.committed_since(seen) if w < own), None)
+    if unseen is not None or seen.min_open < own:
+        raise BusyError(f"write id {unseen or seen.min_open} of {name} ended meanwhile")

@@ -27,8 +27,9 @@ class Thresholds:
     ``delta_count`` is hive.compactor.delta.num.threshold, ``delta_share``
     hive.compactor.delta.pct.threshold (the bytes of deltas in proportion to those of the base),
     ``aborted`` hive.compactor.abortedtxn.threshold, ``aborted_s``
-    hive.compactor.aborted.txn.time.threshold (0 or less: never) and ``failures``
-    hive.compactor.initiator.failed.compacts.threshold.
+    hive.compactor.aborted.txn.time.threshold (0 or less: never), ``failures``
+    hive.compactor.initiator.failed.compacts.threshold and ``retry_s``
+    hive.compactor.initiator.failed.retry.time (0 or less: never).
     """
 
     delta_count: int = 10
@@ -36,12 +37,14 @@ class Thresholds:
     aborted: int = 1000
     aborted_s: float = 12 * 3600
     failures: int = 2
+    retry_s: float = 7 * 86400
 
     def of_table(self, parameters: Mapping[str, str]) -> Thresholds:
         """With the thresholds that a table sets. ConfigError for a text that is no number.
 
-        >>> Thresholds().of_table({"compactorthreshold.hive.compactor.delta.num.threshold": "4"})
-        Thresholds(delta_count=4, delta_share=0.1, aborted=1000, aborted_s=43200, failures=2)
+        >>> own = {"compactorthreshold.hive.compactor.delta.num.threshold": "4"}
+        >>> Thresholds().of_table(own) == Thresholds(delta_count=4)
+        True
         """
         changed = self
         if (text := parameters.get(TABLE_PREFIX + DELTA_COUNT)) is not None:

@@ -243,7 +243,7 @@ class ChangedPlace:
 
     ``highest_write_id`` is that of its latest committed write, None if there is none. ``aborted``
     counts the aborted transactions that wrote, or were going to write, there. The first of them
-    began ``aborted_age_ms`` ago, by the store's clock.
+    began ``aborted_age_ms`` ago. ``now_ms`` is what the store's clock said.
     """
 
     table: TableName
@@ -251,6 +251,7 @@ class ChangedPlace:
     highest_write_id: WriteId | None
     aborted: int = 0
     aborted_age_ms: int = 0
+    now_ms: int = field(default=0, compare=False)
 
     @property
     def label(self) -> str:

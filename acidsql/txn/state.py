@@ -20,11 +20,13 @@ from acidsql.txn.entities import (
     AbortedCompaction,
     Compaction,
     CompactionState,
+    CompactionType,
     LockComponent,
     Txn,
     TxnState,
     TxnType,
     WriteOperation,
+    Written,
 )
 
 TIMED_OUT = "heartbeat time-out"
@@ -167,6 +169,17 @@ def recorded_txn(entry: Compaction) -> TxnId:
     if entry.txn_id is None:
         raise TxnError(f"Compaction {entry.compaction_id} has not recorded its transaction")
     return entry.txn_id
+
+
+def written_by(entry: Compaction) -> list[Written]:
+    """Where the commit of a compaction leaves a directory that nothing else can stand in for.
+
+    That is the base of a rebalance. What other compactions make holds writes that are known.
+    """
+    if entry.type is not CompactionType.REBALANCE or entry.highest_write_id is None:
+        return []
+    table = TableName(entry.database, entry.table)
+    return [Written(entry.highest_write_id, table, entry.partition)]
 
 
 def require_worker(entry: Compaction, txn: Txn) -> None:

@@ -30,6 +30,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.compactor.delta.pct.threshold": ("0.16", "delta_share", 0.16),
     "hive.compactor.abortedtxn.threshold": ("17", "aborted_threshold", 17),
     "hive.compactor.aborted.txn.time.threshold": ("18h", "aborted_threshold_s", 64800.0),
+    "hive.compactor.initiator.failed.retry.time": ("25s", "failed_retry_s", 25.0),
     "hive.compactor.worker.pool.timeout": ("20min", "pool_timeout_s", 1200.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
     "acidsql.compactor.cluster.bytes": ("24", "cluster_bytes", 24),
@@ -91,7 +92,12 @@ def test_a_session_goes_by_them(tmp_path: Path) -> None:
         assert session._open_txn.heartbeats._size == 14
         assert not session._engine._by_position
         assert session._rounds.initiator.thresholds == Thresholds(
-            delta_count=15, delta_share=0.16, aborted=17, aborted_s=64800.0, failures=19
+            delta_count=15,
+            delta_share=0.16,
+            aborted=17,
+            aborted_s=64800.0,
+            failures=19,
+            retry_s=25.0,
         )
         assert session.service_times == ServiceTimes(
             check_s=60, clean_s=6, reap_start_s=1.5, reap_s=3600, work_limit_s=72000, lease_s=21

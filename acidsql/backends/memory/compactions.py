@@ -32,6 +32,7 @@ from acidsql.txn.state import (
     require_compaction,
     require_worker,
     workers_are_gone,
+    written_by,
 )
 
 
@@ -92,7 +93,7 @@ class MemoryCompactions(MemoryLocks):
         database, table, partition = place
         age_ms = max((self.now_ms() - self.txns[t].started_ms for t in aborted), default=0)
         name = TableName(database, table)
-        return ChangedPlace(name, partition, highest, len(aborted), age_ms)
+        return ChangedPlace(name, partition, highest, len(aborted), age_ms, self.now_ms())
 
     def next_compaction(self, worker_id: str, pool: str | None = None) -> Compaction | None:
         with self.guard:
@@ -149,7 +150,7 @@ class MemoryCompactions(MemoryLocks):
             entry = self._entry(compaction_id)
             if entry.state in COMPACTED:
                 return
-            self.commit_txn(recorded_txn(entry))
+            self.commit_txn(recorded_txn(entry), written=written_by(entry))
             self._change(
                 entry,
                 state=CompactionState.READY_FOR_CLEANING,

@@ -130,9 +130,7 @@ class MetastoreCompactions(MetastoreLocks, ABC):
             raise self._needs_hive_4("ABORT COMPACTIONS") from error
         found = given(answer.abortedcompacts, "the compactions aborted")
         return [
-            AbortedCompaction(i, found[i].status or "", found[i].message or "")
-            if i in found
-            else aborted_compaction(i, None)
+            aborted_compaction(i, None) if found.get(i) is None else _aborted(i, found[i])
             for i in compaction_ids
         ]
 
@@ -259,6 +257,10 @@ def _of_info(info: Any, worker_id: str) -> Compaction:
             _properties(info.properties),
         ),
     )
+
+
+def _aborted(compaction_id: CompactionId, element: Any) -> AbortedCompaction:
+    return AbortedCompaction(compaction_id, element.status or "", element.message or "")
 
 
 def _properties(text: str | None) -> dict[str, str]:

@@ -31,6 +31,7 @@ from acidsql.txn.state import (
     require_compaction,
     require_worker,
     workers_are_gone,
+    written_by,
 )
 
 
@@ -132,7 +133,7 @@ class RelationalCompactions(RelationalLocks):
         entry = self._entry_to_change(compaction_id)
         if entry.state in COMPACTED:
             return
-        self.commit_txn(recorded_txn(entry))
+        self.commit_txn(recorded_txn(entry), written=written_by(entry))
         # Locked to the end: a transaction that opens later sees the compacted files. The cleaner
         # waits for every transaction that opened before.
         next_txn_id = self._sql.value("next_txn_id_to_change")
@@ -223,6 +224,7 @@ def _changed_place(row: Row, now_ms: int) -> ChangedPlace:
         None if highest is None else WriteId(highest),
         int(aborted),
         0 if oldest_ms is None else now_ms - oldest_ms,
+        now_ms,
     )
 
 

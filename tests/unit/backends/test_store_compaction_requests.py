@@ -14,6 +14,7 @@ from acidsql.txn.entities import (
     LockType,
     TxnType,
     WriteOperation,
+    Written,
 )
 from acidsql.txn.policy import TxnPolicy
 
@@ -139,9 +140,11 @@ def test_a_committed_rebalance_counts_as_a_write_until_it_is_cleaned(store):
     store.mark_compacted(queued)
     (place,) = store.changed_places()
     assert (place.table, place.highest_write_id) == (T, opened.write_ids[T])
+    assert store.committed_writes(T) == {Written(opened.write_ids[T], T, None)}
     assert [c.compaction_id for c in store.ready_to_clean()] == [queued]
     store.mark_cleaned(queued)
     assert store.changed_places() == []
+    assert store.committed_writes(T) == frozenset()
 
 
 def test_an_aborted_rebalance_is_remembered_until_its_files_are_gone(make_store, clock):

@@ -146,6 +146,23 @@ def test_a_table_may_ask_to_be_left_alone(session: Session, name: str) -> None:
     assert session.run_initiator() == 0
 
 
+def test_a_week_after_two_failures_it_asks_again(
+    session: Session, engine: Engine, clock: Clock
+) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 3)
+    engine.fails = True
+    for _ in range(2):
+        assert session.run_initiator() == 1
+        session.run_worker()
+    clock.pass_s(7 * 86400)
+    assert session.run_initiator() == 0
+    clock.pass_s(1)
+    assert session.run_initiator() == 1
+    session.run_worker()
+    assert session.run_initiator() == 0
+
+
 def test_after_two_failures_in_a_row_it_asks_no_more(session: Session, engine: Engine) -> None:
     session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
     insert(session, 3)

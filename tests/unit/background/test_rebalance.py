@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from acidsql.errors import WriteConflictError
+from acidsql.model.ids import WriteId
 from acidsql.txn.entities import TxnType
 from acidsql.txn.policy import TxnPolicy
-from tests.unit.background.rebalance_sessions import Place
+from tests.unit.background.rebalance_sessions import Place, T
 
 ACID = "TBLPROPERTIES ('transactional' = 'true')"
 
@@ -175,6 +178,32 @@ def test_it_waits_for_a_write_that_is_open(tmp_path):
         assert place.store.show_compactions()[0].state.word == "ready for cleaning"
 
 
+@pytest.mark.parametrize("ended", ["committed", "aborted"])
+def test_a_lower_write_id_of_a_later_transaction(place, monkeypatch, ended):
+    """As over a Hive Metastore, where others come between opening and the write id."""
+    for key in (1, 2):
+        place.session.execute(f"INSERT INTO t VALUES ({key}, 'a')")
+    real, asked = place.store.valid_write_ids, []
+
+    def snapshots(tables, txns):
+        """The second one is that of the rebalance: it does not know what became of id 1."""
+        found = real(tables, txns)
+        asked.append(txns)
+        if len(asked) == 2:
+            return {T: replace(found[T], open=frozenset({WriteId(1)}))}
+        if len(asked) == 1 and ended == "aborted":
+            return {T: replace(found[T], aborted=frozenset({WriteId(1)}))}
+        return found
+
+    slept = []
+    place.session._sleep = slept.append
+    monkeypatch.setattr(place.store, "valid_write_ids", snapshots)
+    place.rebalance()
+    monkeypatch.undo()
+    assert len(slept) == 1
+    assert place.rows() == [(1, "a"), (2, "a")]
+
+
 def test_it_does_not_wait_for_ever(tmp_path):
     with Place(tmp_path, TxnPolicy(lock_retries=2)) as place, Place(tmp_path) as other:
         place.session.execute(f"CREATE TABLE t (k int, v string) {ACID}")
@@ -204,6 +233,14 @@ def test_what_a_killed_rebalance_has_published_does_not_count(place, monkeypatch
     assert place.store.show_compactions()[0].state.word == "failed"
     place.session.execute("ALTER TABLE t COMPACT 'rebalance' AND WAIT")
     assert place.rows() == [(1, "a"), (2, "c")]
+
+
+def test_a_base_that_is_lost_is_noticed(place):
+    place.session.execute("INSERT INTO t VALUES (1, 'a')")
+    place.rebalance()
+    shutil.rmtree(place.root / "w" / "t" / "base_0000002")
+    found = place.session.execute("CHECK TABLE t").fetchall()
+    assert [row[2] for row in found] == ["missing write"]
 
 
 def test_bucketed_tables_are_refused_as_in_hive(place):

@@ -82,6 +82,9 @@ def handlers() -> dict[str, Callable[..., Any]]:
         "abort_txn": lambda *_: None,
         "show_locks": lambda *_: hms.ShowLocksResponse(locks=[lock]),
         "show_compact": lambda *_: hms.ShowCompactResponse(compacts=[compaction]),
+        "abort_Compactions": lambda _: hms.AbortCompactResponse(
+            {7: hms.AbortCompactionResponseElement(7, "Success", "Successfully aborted")}
+        ),
         "find_next_compact2": lambda *_: hms.OptionalCompactionInfoStruct(
             ci=hms.CompactionInfoStruct(
                 id=7, dbname="default", tablename="t", type=hms.CompactionType.MAJOR
@@ -131,6 +134,7 @@ VERBS: dict[str, Callable[[MetastoreStore], object]] = {
     "ready_to_clean": lambda s: s.ready_to_clean(),
     "compact": lambda s: s.compact(T, None, CompactionType.MAJOR),
     "next_compaction": lambda s: s.next_compaction("w"),
+    "abort_compactions": lambda s: s.abort_compactions([CompactionId(7), CompactionId(8)]),
     "seed_write_id": lambda s: s.seed_write_id(T, WriteId(5)),
     "mark_failed": lambda s: s.mark_failed(CompactionId(7), "why"),
     "setting": lambda s: s.setting("hive.txn.timeout"),
@@ -174,14 +178,15 @@ def change_struct(value: Any, chance: random.Random) -> None:
         return
     ttype, name, *_ = chance.choice(fields)
     now = getattr(value, name)
-    inner = [now] if ttype == TType.STRUCT else now if isinstance(now, list) else []
+    inner = list(now.values()) if isinstance(now, dict) else now if isinstance(now, list) else [now]
     inner = [i for i in inner if hasattr(i, "thrift_spec")]
     if inner and chance.random() < 0.75:
         change_struct(chance.choice(inner), chance)
     elif isinstance(now, list) and now:
         setattr(value, name, chance.choice([None, [], now[:-1], now * 3, now[::-1]]))
     elif isinstance(now, dict):
-        setattr(value, name, chance.choice([None, {}, {"": ""}, dict.fromkeys(now, "")]))
+        odd = [] if inner else [{"": ""}, dict.fromkeys(now, "")]
+        setattr(value, name, chance.choice([None, {}, *odd]))
     else:
         setattr(value, name, chance.choice([None, *ODD.get(ttype, [])]))
 
