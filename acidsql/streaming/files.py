@@ -197,7 +197,8 @@ class BatchFiles:
         """
         file.is_whole = False
         storage, directory = self._storage, file.directory
-        storage.write_file(f"{directory}/{VERSION_FILE}", VERSION_FILE_CONTENT)
+        if not any(f.directory == directory and f.sides for f in self._files.values()):
+            storage.write_file(f"{directory}/{VERSION_FILE}", VERSION_FILE_CONTENT)
         storage.put_file(file.draft, f"{directory}/{file.attempt}")
         hidden = f"{directory}/{file.attempt}{FLUSH_LENGTH_SUFFIX}"
         storage.write_file(hidden, _LENGTH.pack(file.appended.length))

@@ -110,7 +110,7 @@ def expected(table: str, committed: list[int]) -> list[tuple[str, ...]]:
 @pytest.mark.parametrize("size", [1, 3])
 @pytest.mark.parametrize("table", ["t", "p"])
 @pytest.mark.parametrize(
-    "stride", [pytest.param(4, id="some"), pytest.param(1, id="all", marks=pytest.mark.thorough)]
+    "stride", [pytest.param(7, id="some"), pytest.param(1, id="all", marks=pytest.mark.thorough)]
 )
 def test_killed_after_any_step(table: str, size: int, stride: int) -> None:
     number, killed = size - 1, 0
@@ -129,7 +129,7 @@ def test_killed_after_any_step(table: str, size: int, stride: int) -> None:
             assert code == -signal.SIGKILL
         number, killed = number + stride, killed + 1
     assert committed == [1, 3]
-    assert killed > 5
+    assert killed > 3
 
 
 def look_after(world: World, table: str, committed: list[int], notes: list[str]) -> None:

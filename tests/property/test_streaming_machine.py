@@ -179,4 +179,4 @@ class Streams(RuleBasedStateMachine):
 
 
 TestStreams = Streams.TestCase
-TestStreams.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+TestStreams.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)

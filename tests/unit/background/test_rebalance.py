@@ -196,7 +196,7 @@ def test_a_lower_write_id_of_a_later_transaction(place, monkeypatch, ended):
         return found
 
     slept = []
-    place.session._sleep = slept.append
+    place.sleep = slept.append
     monkeypatch.setattr(place.store, "valid_write_ids", snapshots)
     place.rebalance()
     monkeypatch.undo()

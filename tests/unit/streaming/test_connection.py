@@ -411,6 +411,7 @@ connection.close()
 """
 
 
+@pytest.mark.sqlite
 def test_a_forked_child_ends_nothing_of_its_parent(tmp_path: Path) -> None:
     with acidsql.connect(tmp_path / "w") as session:
         session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
@@ -720,6 +721,7 @@ def test_static_values_that_do_not_fit(session: Session) -> None:
             connected(session, table="p", static_partition_values=values)
 
 
+@pytest.mark.sqlite
 def test_a_connection_may_have_its_own_session(tmp_path: Path) -> None:
     with acidsql.connect(tmp_path / "w") as session:
         session.execute(f"CREATE TABLE t (id int, v string) {ACID}")

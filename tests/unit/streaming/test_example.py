@@ -6,9 +6,12 @@ import importlib.util
 import io
 from pathlib import Path
 
+import pytest
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "streaming_ingest.py"
 
 
+@pytest.mark.sqlite
 def test_the_example_does_what_it_says(tmp_path: Path) -> None:
     spec = importlib.util.spec_from_file_location("streaming_example", EXAMPLE)
     assert spec is not None

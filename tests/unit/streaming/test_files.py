@@ -222,3 +222,24 @@ def test_an_object_store_takes_single_transactions(tmp_path: Path) -> None:
                     connection.flush()
                 connection.commit_transaction() if n else connection.abort_transaction()
         assert check_table(store, T) == [(1,), (1,)]
+
+
+def test_the_version_file_of_a_batch_is_written_once(tmp_path: Path) -> None:
+    written = []
+
+    class Noting(LocalStorage):
+        def write_file(self, path: str, data: bytes) -> None:
+            written.append(path.rpartition("/")[2])
+            super().write_file(path, data)
+
+    storage, store = Noting(), MemoryStore(lambda: 1_000_000, TxnPolicy(), str(tmp_path))
+    with Session(
+        store=store, engine=SparkEngine(storage, None, {}), storage=storage, policy=TxnPolicy(),
+        warehouse=str(tmp_path), user="ann", host="host",
+    ) as session:  # fmt: skip
+        session.execute(CREATE.replace(") STORED", ") CLUSTERED BY (id) INTO 3 BUCKETS STORED"))
+        with connected(session, 3) as connection:
+            add(connection, *range(20))
+            add(connection, *range(20))
+        assert written.count("_orc_acid_version") == 1
+        assert len(check_table(store, T)) == 40

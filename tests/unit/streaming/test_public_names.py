@@ -59,6 +59,7 @@ print("pyspark" in sys.modules)
 """
 
 
+@pytest.mark.sqlite
 def test_streaming_needs_no_spark(tmp_path: Path) -> None:
     command = [sys.executable, "-c", NEEDS_NO_SPARK, str(tmp_path / "w")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
