@@ -4,7 +4,14 @@ import math
 import struct
 from typing import Any
 
-from acidsql.orc.protobuf import bytes_field, fields, unsigned, varint_field
+from acidsql.orc.protobuf import (
+    bytes_field,
+    fields,
+    packed_field,
+    packed_numbers,
+    unsigned,
+    varint_field,
+)
 from acidsql.orc.statistics_merge import merged_columns
 
 
@@ -93,3 +100,8 @@ def test_decimals_are_compared_as_numbers_and_summed_exactly() -> None:
     assert (
         3 not in merged(column(1, 6, numbers(most, most, most)), column(1, 6, numbers(*"111")))[6]
     )
+
+
+def test_booleans_are_counted() -> None:
+    found = merged(column(5, 5, packed_field(1, [3])), column(6, 5, packed_field(1, [4])))
+    assert packed_numbers(found[5][1]) == [7]
