@@ -175,8 +175,6 @@ class Session(BackgroundWork):
                 parts = error.parts if isinstance(error, AnalysisError) else ()
                 error.line, error.column = place_of_name(sql, parts, line, column)
             raise
-        if result.write_ids and result.kind != "rollback" and not self.in_transaction:
-            self._has_committed()
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s
         return result
@@ -345,8 +343,9 @@ class Session(BackgroundWork):
         """What `acidsql.streaming` needs to write beside this session. Not for other callers."""
         self._check_open()
         return StreamScope(
-            self._scope({}), self._policy, self._heartbeats, self._host, self._names.database
-        )
+            self._scope({}), self._policy, self._heartbeats, self._host, self._names.database,
+            self._has_committed,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Release every snapshot, the engine and the store. Idempotent.
@@ -392,7 +391,10 @@ class Session(BackgroundWork):
                 "a single statement of a transaction cannot be retried",
                 hint="Run the whole transaction again, on a new snapshot.",
             )
-        return with_retries(lambda: self._run(statement, arguments), retries, self._sleep)
+        result = with_retries(lambda: self._run(statement, arguments), retries, self._sleep)
+        if result.write_ids and result.kind != "rollback" and not self.in_transaction:
+            self._has_committed()
+        return result
 
     def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
         if isinstance(statement, TransactionStatement):

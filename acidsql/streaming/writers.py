@@ -67,13 +67,14 @@ class Encoded:
             f"record {n}{f', column {c}' if c else ''}: {r}"
             for n, c, r in self.rejected[1 : 1 + _SHOWN]
         ]
-        others = len(self.rejected) - 1 - len(more)
+        others, kept = len(self.rejected) - 1 - len(more), self.rows.num_rows
+        records = f"{kept} other record{'s are' if kept != 1 else ' is'}"
         detail = "; ".join([*more, *([f"and {others} more"] if others else [])])
         raise SerializationError(
             f"record {number}{place}: {reason}",
             rejected=self.rejected,
             detail=f"Also {detail}." if detail else None,
-            hint=f"The other {self.rows.num_rows} records of this write are in the transaction."
+            hint=f"{records[0].upper()}{records[1:]} in the transaction."
             " A lenient writer makes NULL of values that do not fit.",
         )
 

@@ -9,11 +9,14 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.local.compact import compact
 from acidsql.errors import ExecutionError, StorageError
 from acidsql.service.inline import EVERY
 from acidsql.session.session import Session
+from acidsql.streaming import StreamingConnection
 from acidsql.txn.entities import TxnState
 from tests.python_engine import PythonEngine
 
@@ -58,6 +61,24 @@ def test_many_small_inserts_leave_few_directories(
     other = open_session()
     assert sorted(other.execute("SELECT * FROM t").fetchall()) == [(n,) for n in range(ROWS)]
     assert other.execute("CHECK TABLE t").fetchall() == []
+
+
+@pytest.mark.parametrize("way", ["given rows", "stream"])
+def test_rows_that_come_without_a_statement_count(
+    open_session: Callable[..., Session], tmp_path: Path, way: str
+):
+    session = open_session(inline=True)
+    session.execute(f"CREATE TABLE t (k int) {ACID}")
+    with StreamingConnection.builder().table("t").connect(session) as stream:
+        for number in range(3 * EVERY):
+            if way == "given rows":
+                session.insert("t", {"k": [number]})
+            else:
+                stream.begin_transaction()
+                stream.write([{"k": number}])
+                stream.commit_transaction()
+        until(lambda: directories(tmp_path) <= 2 * EVERY)
+    assert len(session.execute("SELECT * FROM t").fetchall()) == 3 * EVERY
 
 
 def test_a_session_without_it_starts_no_thread_and_keeps_all(

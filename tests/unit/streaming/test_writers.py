@@ -199,7 +199,7 @@ def test_the_error_names_the_first_records() -> None:
     assert 'record 1, column "id": it is not a whole number' in text
     assert "record 4, column id" in text
     assert "and 5 more" in text
-    assert "The other 1 records" in text
+    assert "1 other record is in the transaction" in text
     assert len(caught.value.rejected) == 9
 
 
