@@ -102,7 +102,8 @@ class MemoryTxns(MemoryWriteIds, ABC):
     def _complete(self, txn: Txn, written: Sequence[Written]) -> None:
         for component in self.components_of(txn.txn_id):
             del self.components[component]
-            if component.operation is not WriteOperation.COMPACT:
+            is_write = component.operation is not WriteOperation.COMPACT
+            if txn.type is not TxnType.COMPACTION and is_write:
                 self.completed[component] = place_written(component) in written
 
     def abort_txn(self, txn_id: TxnId, reason: str = "") -> None:
