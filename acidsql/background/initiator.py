@@ -79,6 +79,11 @@ class Initiator:
             self._settled[key] = place.highest_write_id
             return 0
         assert table is not None
+        if need.for_cleaning and any(
+            e.state is CompactionState.READY_FOR_CLEANING for e in of_place
+        ):
+            # An open reader keeps the cleaner from it. Another entry would have to wait as well.
+            return 0
         options = CompactionOptions(table.compaction_pool)
         try:
             scope.txns.compact(

@@ -57,6 +57,7 @@ def sizes_of(state: AcidState, kind: TableKind) -> Sizes:
         base_bytes=base + sum(f.size for f in state.originals),
         delta_bytes=_bytes(deltas),
         deltas=len(deltas),
+        obsolete=len(state.obsolete),
         has_obsolete_base=any(isinstance(parse_directory(p), BaseDir) for p in state.obsolete),
         has_raw=is_raw and kind is TableKind.FULL_ACID,
     )

@@ -69,22 +69,28 @@ class Sizes:
     """What one directory holds for a compactor. Bytes are those of data files.
 
     ``base_bytes`` are those of the base, or of the original files if there is none. ``deltas``
-    counts deltas and delete deltas. ``has_raw`` says that some files hold plain rows.
+    counts deltas and delete deltas, ``obsolete`` the directories and original files that have been
+    replaced. ``has_raw`` says that some files hold plain rows.
     """
 
     base_bytes: int = 0
     delta_bytes: int = 0
     deltas: int = 0
+    obsolete: int = 0
     has_obsolete_base: bool = False
     has_raw: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A compaction that is needed, and the threshold that says so."""
+    """A compaction that is needed, and the threshold that says so.
+
+    ``for_cleaning``: there is nothing to merge, only something for the cleaner to remove.
+    """
 
     type: CompactionType
     reason: str
+    for_cleaning: bool = False
 
 
 def need_by_aborted(count: int, oldest_s: float, thresholds: Thresholds) -> Need | None:
@@ -117,9 +123,13 @@ def need_by_sizes(sizes: Sizes, thresholds: Thresholds) -> Need | None:
             )
             return Need(CompactionType.MAJOR, reason)
         if sizes.delta_bytes == 0 and sizes.has_obsolete_base:
-            return Need(CompactionType.MAJOR, "a base is obsolete")
-    if sizes.deltas <= thresholds.delta_count:
-        return None
+            return Need(CompactionType.MAJOR, "a base is obsolete", for_cleaning=True)
     is_minor = has_base and not sizes.has_raw
     kind = CompactionType.MINOR if is_minor else CompactionType.MAJOR
-    return Need(kind, f"{sizes.deltas} deltas, more than {thresholds.delta_count}")
+    limit = thresholds.delta_count
+    if sizes.deltas > limit:
+        return Need(kind, f"{sizes.deltas} deltas, more than {limit}")
+    if sizes.obsolete > limit:
+        # Not in Hive, where overwrites with small writes between them pile up for ever.
+        return Need(kind, f"{sizes.obsolete} obsolete directories, more than {limit}", True)
+    return None

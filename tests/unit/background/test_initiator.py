@@ -130,6 +130,55 @@ def test_a_base_that_was_overwritten_goes(session: Session, tmp_path: Path) -> N
     assert session.run_initiator() == 0
 
 
+@pytest.mark.parametrize("properties", KINDS)
+def test_overwrites_between_small_writes_pile_nothing_up(
+    session: Session, tmp_path: Path, properties: str
+) -> None:
+    session.execute(
+        f"CREATE TABLE t (k int) TBLPROPERTIES ({properties},"
+        " 'compactorthreshold.hive.compactor.delta.pct.threshold' = '100')"
+    )
+    most = 0
+    for number in range(10):
+        session.execute(f"INSERT OVERWRITE TABLE t VALUES ({number})")
+        insert(session, 1)
+        session.run_initiator()
+        session.run_worker()
+        session.run_cleaner()
+        most = max(most, len(names(tmp_path)))
+    # Beside a base and a delta, as many as the threshold for deltas says.
+    assert most <= 2 + FEW.delta_count
+    assert session.execute("CHECK TABLE t").fetchall() == []
+    assert {"base_0000019", "delta_0000020_0000020_0000"} <= names(tmp_path)
+
+
+@pytest.mark.parametrize("deltas", [0, 1])
+def test_what_a_reader_keeps_is_not_asked_for_again_and_again(
+    session: Session, tmp_path: Path, deltas: int
+) -> None:
+    """One entry waits for the reader. What comes meanwhile is asked for when it has gone."""
+    session.execute(
+        f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID},"
+        " 'compactorthreshold.hive.compactor.delta.pct.threshold' = '100')"
+    )
+    reader = session._store.open_txn("ann", "host1")
+    for number in range(4):
+        session.execute(f"INSERT OVERWRITE TABLE t VALUES ({number})")
+        insert(session, deltas)
+    for _ in range(3):
+        session.run_initiator()
+        session.run_worker()
+        assert session.run_cleaner() == 0
+        session.execute("INSERT OVERWRITE TABLE t VALUES (5)")
+        insert(session, deltas)
+    assert [e.state.name for e in session._store.show_compactions()] == ["READY_FOR_CLEANING"]
+    session._store.commit_txn(reader)
+    assert session.run_cleaner() == 1
+    assert session.run_initiator() == 1
+    assert (session.run_worker(), session.run_cleaner()) == (1, 1)
+    assert len(names(tmp_path)) == 1 + deltas
+
+
 def test_each_partition_by_itself(session: Session) -> None:
     session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (p int) TBLPROPERTIES ({ACID})")
     for number in range(3):

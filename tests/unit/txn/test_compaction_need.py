@@ -50,6 +50,11 @@ def test_aborted(
         # Without a base, only the number of deltas counts, and one is made.
         (Sizes(0, 1000, 10), None),
         (Sizes(0, 1000, 11), MAJOR),
+        # What overwrites have replaced is to be removed, however few deltas there are.
+        (Sizes(1000, 50, 1, obsolete=10), None),
+        (Sizes(1000, 50, 1, obsolete=11), MINOR),
+        (Sizes(1000, 50, 1, obsolete=11, has_raw=True), MAJOR),
+        (Sizes(0, 1000, 1, obsolete=11), MAJOR),
         # Deltas without a byte are deltas.
         (Sizes(0, 0, 11), MINOR),
     ],
