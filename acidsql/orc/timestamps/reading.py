@@ -7,7 +7,7 @@ gives the stored seconds. The nanoseconds stand in a stream of their own, which 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -84,8 +84,10 @@ class MendedFile:
 
         view = _View(self._source, self._tail, stripe=number, in_seconds=self._seconds is not None)
         stream: Any = pa.PythonFile(cast("Any", view), "r")
-        fragment = pa_dataset.OrcFileFormat().make_fragment(stream)
+        # Before the first batch: a thread of pyarrow reads ahead, and two threads would move the
+        # source's position under each other.
         nanos = self._stripe_nanos(number)
+        fragment = pa_dataset.OrcFileFormat().make_fragment(stream)
         batches = fragment.to_batches(
             batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
         )
@@ -99,8 +101,10 @@ class MendedFile:
         return self._dated(pa.RecordBatch.from_arrays(arrays, names=batch.schema.names))
 
     def _stripe_nanos(self, number: int) -> _StripeNanos:
+        """The nanoseconds of a stripe, read now; of no column if timestamps are not EXACT."""
         footer = read_stripe_footer(self._source, self._tail, self._tail.stripes[number])
-        return _StripeNanos(footer, self._nanos)
+        columns = () if self._seconds is None else self._tail.timestamps
+        return _StripeNanos(footer.zone, {c: self._nanos(c, footer) for c in columns})
 
     def has_nanoseconds(self, columns: frozenset[str]) -> bool:
         """Whether timestamps in these columns of the rows are finer than microseconds.
@@ -168,16 +172,13 @@ class MendedFile:
 class _StripeNanos:
     """The encoded nanoseconds of the timestamps of one stripe, taken column by column."""
 
-    def __init__(self, footer: StripeFooter, read: Callable[[int, StripeFooter], Unsigned]) -> None:
-        self.zone = footer.zone
-        self._footer, self._read = footer, read
-        self._left: dict[int, Unsigned] = {}
+    def __init__(self, zone: str, nanos: Mapping[int, Unsigned]) -> None:
+        self.zone = zone
+        self._left = dict(nanos)
 
     def take(self, column: int, count: int) -> Unsigned:
         """Those of the column's next ``count`` values, nulls not counted, as far as they go."""
-        left = self._left.get(column)
-        if left is None:
-            left = self._read(column, self._footer)
+        left = self._left[column]
         self._left[column] = left[count:]
         return left[:count]
 
