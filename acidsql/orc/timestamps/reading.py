@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from acidsql.orc.footer import (
     TIMESTAMP,
     TIMESTAMP_INSTANT,
     TYPE_KIND,
+    TYPE_NAME,
     FileTail,
     encode,
     footer_and_postscript,
@@ -31,7 +33,7 @@ from acidsql.orc.footer import (
     stripe_message,
 )
 from acidsql.orc.nested import children_of, with_children
-from acidsql.orc.protobuf import bytes_field, fields, varint_field
+from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
 from acidsql.orc.stripe import SECONDARY, StripeFooter, read_stripe_footer
 from acidsql.orc.timestamps.calendar import proleptic
 from acidsql.orc.timestamps.run_length import Unsigned, decode_unsigned
@@ -91,8 +93,10 @@ class MendedFile:
         batches = fragment.to_batches(
             batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
         )
+        names = self.schema.names
         for batch in batches:
-            yield self._dated(batch) if self._seconds is None else self._restored(batch, nanos)
+            read = self._dated(batch) if self._seconds is None else self._restored(batch, nanos)
+            yield pa.RecordBatch.from_arrays(read.columns, names=names)
 
     def _restored(self, batch: pa.RecordBatch, nanos: _StripeNanos) -> pa.RecordBatch:
         """The next rows of a stripe, read as seconds, with EXACT timestamps."""
@@ -247,9 +251,20 @@ def _seconds_footer(message: bytes) -> bytes:
 
 
 def _stripe_footer(message: bytes, tail: FileTail, stripe: int) -> bytes:
-    """The footer with one of its stripes alone, and without statistics."""
-    left_out = (FOOTER_STRIPE, FOOTER_ROWS, FOOTER_STATISTICS)
+    """The footer with one of its stripes alone, without statistics, and with numbers for names.
+
+    pyarrow's datasets look for the columns of a file by their names. They take ``a.b`` for a part
+    of ``a``, and ``__filename`` is a name of their own.
+    """
+    left_out = (FOOTER_STRIPE, FOOTER_ROWS, FOOTER_STATISTICS, FOOTER_TYPE)
     kept = b"".join(encode(n, value) for n, value in fields(message) if n not in left_out)
+    root, *others = (as_bytes(value) for n, value in fields(message) if n == FOOTER_TYPE)
+    numbers = count()
+    parts = (
+        encode(n, str(next(numbers)).encode() if n == TYPE_NAME else v) for n, v in fields(root)
+    )
+    types = [b"".join(parts), *others]
     only = tail.stripes[stripe]
     rows = varint_field(FOOTER_ROWS, only.rows)
+    kept += b"".join(bytes_field(FOOTER_TYPE, each) for each in types)
     return kept + bytes_field(FOOTER_STRIPE, stripe_message(only)) + rows
