@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from acidsql.background.aborted_writes import forget, left_behind
@@ -39,52 +40,58 @@ def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
 
     Waits for the lock that keeps the table's directories in place.
     """
-    table = find_target(statement.target, scope.names)
-    place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
-    if table.kind is TableKind.PLAIN:
-        raise AnalysisError(f"VACUUM is not allowed on non-ACID table {table.name}", **place)
-    partition = partition_of(statement.partition, table, statement.target, scope.arguments)
-    directories = _directories(table, partition, scope, place)
+    name = _named(statement, scope).table.name
     rounds.settle()
     work = rounds.scope
-    locks = lock_components([Access.of(table.name, Operation.SELECT)])
+    locks = lock_components([Access.of(name, Operation.SELECT)])
     with transaction(work.open_txn(TxnType.READ_ONLY, components=locks)) as txn:
         txn.lock(locks)
-        found = _Vacuum(work, table, partition, directories, txn).run(dry_run=statement.dry_run)
+        # Asked again: another table may have got the name while the lock was waited for. Write ids
+        # of one table say nothing of the directories of another.
+        named = _named(statement, scope)
+        found = _Vacuum(work, named, txn).run(dry_run=statement.dry_run)
     rows = [(str(one.path), one.bytes, one.why.value) for one in found]
     result = text_rows("vacuum", _COLUMNS, sorted(rows))
     size = count_text(sum(one.bytes for one in found), "byte")
     verb = "would be removed" if statement.dry_run else "removed"
     result.message = f"{count_text(len(found), 'path')} {verb}, {size}"
-    if not may_be_cleaned(table):
-        result.message += f"\n{table.name} has NO_CLEANUP"
+    if not may_be_cleaned(named.table):
+        result.message += f"\n{name} has NO_CLEANUP"
     return result
 
 
-def _directories(
-    table: Table, partition: PartitionName | None, scope: Scope, place: dict[str, Any]
-) -> Sequence[PartitionLocation]:
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """What a VACUUM names: a table, perhaps one partition of it, and the directories of that."""
+
+    table: Table
+    partition: PartitionName | None
+    directories: Sequence[PartitionLocation]
+
+
+def _named(statement: Vacuum, scope: Scope) -> _Named:
+    """What the statement names now. AnalysisError if it is not there, or not ACID."""
+    target = statement.target
+    table = find_target(target, scope.names)
+    place: dict[str, Any] = {"line": target.line, "column": target.column}
+    if table.kind is TableKind.PLAIN:
+        raise AnalysisError(f"VACUUM is not allowed on non-ACID table {table.name}", **place)
+    partition = partition_of(statement.partition, table, target, scope.arguments)
     if partition is None:
-        return table_directories(scope.store, table)
+        return _Named(table, None, table_directories(scope.store, table))
     found = partition_directory(scope.store, table, partition)
     if found is None:
         raise partition_not_found(table.name, partition, **place)
-    return (found,)
+    return _Named(table, partition, (found,))
 
 
 class _Vacuum:
     """One VACUUM, under the lock of a transaction."""
 
-    def __init__(
-        self,
-        scope: BackgroundScope,
-        table: Table,
-        partition: PartitionName | None,
-        directories: Sequence[PartitionLocation],
-        txn: OpenTxn,
-    ) -> None:
-        self._scope, self._table, self._partition = scope, table, partition
-        self._directories, self._txn = directories, txn
+    def __init__(self, scope: BackgroundScope, named: _Named, txn: OpenTxn) -> None:
+        self._scope, self._txn = scope, txn
+        self._table, self._partition = named.table, named.partition
+        self._directories = named.directories
 
     def run(self, *, dry_run: bool) -> list[Doomed]:
         """What was found. UnsupportedStatementError over a Hive Metastore."""
@@ -94,9 +101,7 @@ class _Vacuum:
                 "VACUUM is not supported over a Hive Metastore",
                 hint="Its own cleaner removes old directories.",
             )
-        # Read anew: the table may have been changed while the lock was waited for.
-        table = self._scope.catalog.table(self._table.name)
-        if not may_be_cleaned(table):
+        if not may_be_cleaned(self._table):
             return []
         found = self._after_compactions(dry_run=dry_run)
         found += self._aborted(dry_run=dry_run)

@@ -50,7 +50,7 @@ _POSTSCRIPT_MAGIC = 8000
 FOOTER_CONTENT_LENGTH, FOOTER_STRIPE, FOOTER_TYPE, FOOTER_METADATA, FOOTER_ROWS = 2, 3, 4, 5, 6
 FOOTER_STATISTICS, FOOTER_STRIDE, FOOTER_WRITER, FOOTER_CALENDAR = 7, 8, 9, 11
 _WRITER_CPP = 1
-TYPE_KIND, _TYPE_CHILDREN, _TYPE_NAME = 1, 2, 3
+TYPE_KIND, _TYPE_CHILDREN, TYPE_NAME = 1, 2, 3
 _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE = 4, 5, 6
 
 LONG, TIMESTAMP, DATE, TIMESTAMP_INSTANT = 4, 9, 15, 18
@@ -316,7 +316,7 @@ class _Footer:
 def _type(message: bytes) -> OrcType:
     parts = list(fields(message))
     children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
-    names = tuple(_text(v) for n, v in parts if n == _TYPE_NAME)
+    names = tuple(_text(v) for n, v in parts if n == TYPE_NAME)
     wanted = (TYPE_KIND, _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE)
     kind, *sizes = (number_in(dict(parts), number) for number in wanted)
     return OrcType(kind, tuple(children), names, *sizes)

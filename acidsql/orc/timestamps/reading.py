@@ -7,7 +7,8 @@ gives the stored seconds. The nanoseconds stand in a stream of their own, which 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from acidsql.orc.footer import (
     TIMESTAMP,
     TIMESTAMP_INSTANT,
     TYPE_KIND,
+    TYPE_NAME,
     FileTail,
     encode,
     footer_and_postscript,
@@ -31,7 +33,7 @@ from acidsql.orc.footer import (
     stripe_message,
 )
 from acidsql.orc.nested import children_of, with_children
-from acidsql.orc.protobuf import bytes_field, fields, varint_field
+from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
 from acidsql.orc.stripe import SECONDARY, StripeFooter, read_stripe_footer
 from acidsql.orc.timestamps.calendar import proleptic
 from acidsql.orc.timestamps.run_length import Unsigned, decode_unsigned
@@ -84,13 +86,17 @@ class MendedFile:
 
         view = _View(self._source, self._tail, stripe=number, in_seconds=self._seconds is not None)
         stream: Any = pa.PythonFile(cast("Any", view), "r")
-        fragment = pa_dataset.OrcFileFormat().make_fragment(stream)
+        # Before the first batch: a thread of pyarrow reads ahead, and two threads would move the
+        # source's position under each other.
         nanos = self._stripe_nanos(number)
+        fragment = pa_dataset.OrcFileFormat().make_fragment(stream)
         batches = fragment.to_batches(
             batch_size=rows, batch_readahead=1, fragment_readahead=1, use_threads=False
         )
+        names = self.schema.names
         for batch in batches:
-            yield self._dated(batch) if self._seconds is None else self._restored(batch, nanos)
+            read = self._dated(batch) if self._seconds is None else self._restored(batch, nanos)
+            yield pa.RecordBatch.from_arrays(read.columns, names=names)
 
     def _restored(self, batch: pa.RecordBatch, nanos: _StripeNanos) -> pa.RecordBatch:
         """The next rows of a stripe, read as seconds, with EXACT timestamps."""
@@ -99,8 +105,10 @@ class MendedFile:
         return self._dated(pa.RecordBatch.from_arrays(arrays, names=batch.schema.names))
 
     def _stripe_nanos(self, number: int) -> _StripeNanos:
+        """The nanoseconds of a stripe, read now; of no column if timestamps are not EXACT."""
         footer = read_stripe_footer(self._source, self._tail, self._tail.stripes[number])
-        return _StripeNanos(footer, self._nanos)
+        columns = () if self._seconds is None else self._tail.timestamps
+        return _StripeNanos(footer.zone, {c: self._nanos(c, footer) for c in columns})
 
     def has_nanoseconds(self, columns: frozenset[str]) -> bool:
         """Whether timestamps in these columns of the rows are finer than microseconds.
@@ -168,16 +176,13 @@ class MendedFile:
 class _StripeNanos:
     """The encoded nanoseconds of the timestamps of one stripe, taken column by column."""
 
-    def __init__(self, footer: StripeFooter, read: Callable[[int, StripeFooter], Unsigned]) -> None:
-        self.zone = footer.zone
-        self._footer, self._read = footer, read
-        self._left: dict[int, Unsigned] = {}
+    def __init__(self, zone: str, nanos: Mapping[int, Unsigned]) -> None:
+        self.zone = zone
+        self._left = dict(nanos)
 
     def take(self, column: int, count: int) -> Unsigned:
         """Those of the column's next ``count`` values, nulls not counted, as far as they go."""
-        left = self._left.get(column)
-        if left is None:
-            left = self._read(column, self._footer)
+        left = self._left[column]
         self._left[column] = left[count:]
         return left[:count]
 
@@ -246,9 +251,20 @@ def _seconds_footer(message: bytes) -> bytes:
 
 
 def _stripe_footer(message: bytes, tail: FileTail, stripe: int) -> bytes:
-    """The footer with one of its stripes alone, and without statistics."""
-    left_out = (FOOTER_STRIPE, FOOTER_ROWS, FOOTER_STATISTICS)
+    """The footer with one of its stripes alone, without statistics, and with numbers for names.
+
+    pyarrow's datasets look for the columns of a file by their names. They take ``a.b`` for a part
+    of ``a``, and ``__filename`` is a name of their own.
+    """
+    left_out = (FOOTER_STRIPE, FOOTER_ROWS, FOOTER_STATISTICS, FOOTER_TYPE)
     kept = b"".join(encode(n, value) for n, value in fields(message) if n not in left_out)
+    root, *others = (as_bytes(value) for n, value in fields(message) if n == FOOTER_TYPE)
+    numbers = count()
+    parts = (
+        encode(n, str(next(numbers)).encode() if n == TYPE_NAME else v) for n, v in fields(root)
+    )
+    types = [b"".join(parts), *others]
     only = tail.stripes[stripe]
     rows = varint_field(FOOTER_ROWS, only.rows)
+    kept += b"".join(bytes_field(FOOTER_TYPE, each) for each in types)
     return kept + bytes_field(FOOTER_STRIPE, stripe_message(only)) + rows

@@ -217,6 +217,44 @@ def test_it_waits_for_a_definition(session, tmp_path):
     other.abort("")
 
 
+def test_the_directories_are_those_of_the_table_that_is_locked(tmp_path, clock):
+    """A table that stays in its place gets another name, and another table gets its old one.
+
+    The write id that was aborted in the one is committed in the other.
+    """
+
+    class Overtaken(MemoryStore):
+        before = staticmethod(lambda: None)
+
+        def open_locked(self, *args, **more):
+            before, self.before = self.before, lambda: None
+            before()
+            return super().open_locked(*args, **more)
+
+    warehouse, place, policy = str(tmp_path / "w"), tmp_path / "place", TxnPolicy(lock_retries=0)
+    store = Overtaken(clock, policy, warehouse)
+    with Session(
+        store=store, engine=PythonEngine(LocalStorage(), None, {}), storage=LocalStorage(),
+        policy=policy, warehouse=warehouse, user="ann", host="host1", heartbeats=Heartbeats(1),
+    ) as session:  # fmt: skip
+        session.execute(f"CREATE TABLE t (k int) LOCATION '{place}' {ACID}")
+        session.execute("INSERT INTO t VALUES (1)")
+        dead = store.open_txn("bob", "host2")
+        assert store.allocate_write_id(dead, T) == 2
+        shutil.copytree(place / delta(1), place / "base_0000002")
+        store.abort_txn(dead)
+
+        def rename() -> None:
+            session.execute("ALTER TABLE t RENAME TO u")
+            session.execute(f"CREATE TABLE t (k int) {ACID}")
+            session.execute("INSERT INTO t VALUES (7)")
+            session.execute("INSERT INTO t VALUES (8)")
+
+        store.before = rename
+        assert vacuum(session) == []
+        assert session.execute("SELECT * FROM u").fetchall() == [(1,)]
+
+
 def test_a_removal_that_fails_leaves_the_entry_for_the_next_time(session, tmp_path, monkeypatch):
     session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
 

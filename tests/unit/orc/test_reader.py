@@ -108,6 +108,20 @@ def test_empty_file(tmp_path: Path) -> None:
     assert list(iter_stripes(path)) == []
 
 
+def test_batches_have_the_columns_of_the_file_whatever_their_names(tmp_path: Path) -> None:
+    """An original file has the names that its writer chose."""
+    rows = pa.table(
+        {"a.b": [1, 2, 3], "a": [{"b": 4}, None, {"b": 6}], "__filename": ["x", "y", None]}
+    )
+    path = str(tmp_path / "f")
+    pa_orc.write_table(rows, path)
+    for exact in (False, True):
+        with open_orc(path, path, exact=exact) as opened:
+            batches = list(opened.batches(0, 2))
+        assert [batch.num_rows for batch in batches] == [2, 1]
+        assert pa.Table.from_batches(batches).to_pylist() == rows.to_pylist()
+
+
 @given(st.binary(max_size=20), st.integers(0, 20), st.data())
 def test_the_beginning_of_a_stream_is_a_stream(
     content: bytes, length: int, data: st.DataObject

@@ -1,4 +1,6 @@
 import datetime as dt
+import io
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -162,3 +164,30 @@ def test_nanos_come_back(nanos: list[int]) -> None:
 def test_ordinary_timestamps_are_left_alone() -> None:
     column = pa.array([0, 1, None, LAST * 10**6], pa.int64()).cast(pa.timestamp("us"))
     assert to_store(column) == (column, None)
+
+
+class Watched(io.FileIO):
+    """A file that remembers which threads have read from it, in their order."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.threads: list[int] = []
+
+    def read(self, size: int | None = -1) -> bytes:
+        if self.threads[-1:] != [threading.get_ident()]:
+            self.threads.append(threading.get_ident())
+        return super().read(size)
+
+
+def test_nobody_moves_the_source_while_pyarrow_reads_ahead(tmp_path: Path) -> None:
+    """Batches are read in a thread of pyarrow; its reads would meet another position."""
+    path, rows = str(tmp_path / "f"), 100_000
+    moments = array([(at, at * 1000 + 1) for at in range(rows)])
+    with EventWriter(path, columns(v="timestamp", w="timestamp"), "none") as writer:
+        writer.write_inserts(pa.record_batch({"v": moments, "w": moments}), 1, P0)
+    with Watched(path) as source, open_orc(source, path, exact=True) as opened:
+        batches = list(opened.batches(0, 10_000))
+        here = threading.get_ident()
+        ahead = next(at for at, thread in enumerate(source.threads) if thread != here)
+        assert here not in source.threads[ahead:]
+    assert sum(batch.num_rows for batch in batches) == rows
