@@ -170,14 +170,17 @@ WHERE TC_TXNID = :txn_id AND TC_OPERATION_TYPE <> 'c' AND EXISTS (
 ORDER BY INV_ID;
 
 -- name: note_written_table
+-- A committed transaction has no components left: what a second commit says does not count.
 UPDATE COMPLETED_TXN_COMPONENTS SET CTC_WRITTEN = 'Y'
 WHERE CTC_DATABASE = :database AND CTC_TABLE = :table AND CTC_PARTITION IS NULL
-  AND CTC_TXNID = :txn_id AND CTC_WRITEID = :write_id;
+  AND CTC_TXNID = :txn_id AND CTC_WRITEID = :write_id
+  AND EXISTS (SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id);
 
 -- name: note_written_partition
 UPDATE COMPLETED_TXN_COMPONENTS SET CTC_WRITTEN = 'Y'
 WHERE CTC_DATABASE = :database AND CTC_TABLE = :table AND CTC_PARTITION = :partition
-  AND CTC_TXNID = :txn_id AND CTC_WRITEID = :write_id;
+  AND CTC_TXNID = :txn_id AND CTC_WRITEID = :write_id
+  AND EXISTS (SELECT 1 FROM TXN_COMPONENTS WHERE TC_TXNID = :txn_id);
 
 -- name: written
 SELECT DISTINCT CTC_PARTITION, CTC_WRITEID FROM COMPLETED_TXN_COMPONENTS

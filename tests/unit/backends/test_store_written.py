@@ -135,3 +135,10 @@ def test_it_follows_names(store):
     write(store, "p=2", OTHER)
     store.drop_table(OTHER)
     assert store.committed_writes(OTHER) == frozenset()
+
+
+def test_a_second_commit_says_nothing_more(store):
+    txn, write_id = begin(store, dynamic=True)
+    store.commit_txn(txn, [Reached(write_id, T, ["p=1"], INSERT)])
+    store.commit_txn(txn, [], [Written(write_id, T, "p=1")])
+    assert store.committed_writes(T) == frozenset()
