@@ -84,7 +84,8 @@ class Initiator:
         ):
             # An open reader keeps the cleaner from it. Another entry would have to wait as well.
             return 0
-        options = CompactionOptions(table.compaction_pool)
+        of_database = scope.catalog.database(table.name.database).parameters
+        options = CompactionOptions(table.compaction_pool(of_database))
         try:
             scope.txns.compact(
                 place.table, place.partition, need.type, INITIATOR, self._host, options

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from acidsql.errors import AnalysisError, CompactionRefusedError
 from acidsql.execution.compaction_need import needed_compaction
@@ -53,6 +54,9 @@ def compact(
     """
     request = plan_compact(statement, scope.names, scope.arguments)
     table = scope.store.table(request.plan.table)
+    if statement.pool is None:
+        of_database = scope.store.database(table.name.database).parameters
+        request = replace(request, pool=table.compaction_pool(of_database))
     place = _place(request, table, statement.target, scope.store)
     if place is None:
         lines, numbers = _request_needed(request, table, scope, host, thresholds)

@@ -137,10 +137,13 @@ class Table:
         """Whether new files get Hive 4's names, which only Hive 4 reads right (docs/interop.md)."""
         return self.parameters.get(HIVE4_NAMES, "").lower() == "true"
 
-    @property
-    def compaction_pool(self) -> str | None:
-        """The pool of workers for its compactions; None for the default pool."""
-        return pool_of(self.parameters.get(COMPACTION_POOL, ""))
+    def compaction_pool(self, of_database: Mapping[str, str]) -> str | None:
+        """The pool of workers for its compactions; None for the default pool.
+
+        The properties of its database count if it has none of its own (Hive
+        CompactorUtil.getPoolName).
+        """
+        return pool_of({**of_database, **self.parameters}.get(COMPACTION_POOL, ""))
 
     @property
     def bucket_columns(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ class CompactionRequest:
     """What COMPACT asks for: the plan, and whom.
 
     ``matching`` has the values of a PARTITION clause that leaves out columns; the plan then names
-    no partition. ``pool`` is the pool of workers, of the statement or else of the table.
+    no partition. ``pool`` is the pool of workers that the statement names.
     """
 
     plan: CompactPlan
@@ -58,7 +58,7 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
         properties=statement.properties,
     )
     _require_codec(plan, place)
-    pool = table.compaction_pool if statement.pool is None else pool_of(statement.pool)
+    pool = None if statement.pool is None else pool_of(statement.pool)
     return CompactionRequest(plan, () if is_whole else values, pool)
 
 

@@ -95,6 +95,14 @@ def test_the_pool_of_the_table(session: Session) -> None:
     assert session.run_worker("fast") == 1
 
 
+def test_the_pool_of_the_database(session: Session) -> None:
+    session.execute("ALTER DATABASE default SET DBPROPERTIES ('hive.compactor.worker.pool' = 'd')")
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    insert(session, 3)
+    assert session.run_initiator() == 1
+    assert session.run_worker("d") == 1
+
+
 def test_what_was_aborted_is_no_failure(session: Session) -> None:
     session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
     insert(session, 3)

@@ -148,6 +148,17 @@ def test_waiting_runs_the_pool_of_the_request(session, store):
     assert store.show_compactions()[0].options.pool == "own"
 
 
+def test_the_pool_of_the_database_counts_for_tables_without_one(session, store):
+    session.execute("ALTER DATABASE default SET DBPROPERTIES ('hive.compactor.worker.pool' = 'd')")
+    session.execute("ALTER TABLE good SET TBLPROPERTIES ('hive.compactor.worker.pool' = 'own')")
+    for table in ("bad", "good"):
+        session.execute(f"ALTER TABLE {table} COMPACT 'major'")
+    assert {c.table: c.options.pool for c in store.show_compactions()} == {
+        "bad": "d",
+        "good": "own",
+    }
+
+
 def test_properties_of_the_request_act(session, tmp_path):
     session.execute(
         "ALTER TABLE good COMPACT 'major' AND WAIT"
