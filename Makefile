@@ -22,7 +22,7 @@ unexport PYTHONDONTWRITEBYTECODE
 unexport SPARK_HOME SPARK_CONF_DIR PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-tpch test check unit unit-half unit-other-half quick thorough thorough-stores thorough-soak thorough-hive hives interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn picture clean java
+.PHONY: help demo demo-tpch test check unit unit-half unit-other-half quick thorough thorough-stores thorough-soak thorough-hive soak hives interop interop-hive3 interop-hive4 interop-trino goldens bench bench-txn picture clean java
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -92,6 +92,13 @@ thorough-soak: java .venv/.installed
 	@# pytest's own tracebacks break over the deep stacks of a machine that fails.
 	ACIDSQL_SOAK_STEPS=100 $(PYTEST) $(BY_FILE) --tb=native tests/property/test_*_machine.py
 	ACIDSQL_SOAK_STEPS=60 $(PYTEST) -m "thorough or not thorough" tests/history
+	$(MAKE) soak
+
+# On each of the two stores.
+SOAK_SECONDS ?= 3600
+
+soak: .venv/.installed ## Kill writers, readers and services for an hour on SQLite, then one on PostgreSQL
+	ACIDSQL_SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) -s tests/soak
 
 thorough-hive: java .venv/.installed hives build/trino/.built
 	ACIDSQL_EACH_TURN=1 $(MAKE) -j 2 interop-hive3 interop-hive4 HIVE_TESTS=hive

@@ -17,6 +17,10 @@ PROCESSES.set_forkserver_preload(
         "acidsql.session.session",
         "acidsql.backends.sqlite.store",
         "acidsql.backends.postgres.store",
+        "acidsql.cli.main",
+        "acidsql.connect",
+        "acidsql.service.service",
+        "acidsql.streaming",
         "tests.python_engine",
     ]
 )

@@ -135,6 +135,8 @@ def _covered(
     """Aborted write ids within the deltas that stay.
 
     Such a delta spans several write ids. It may hold rows of aborted ones, which readers leave out.
+    A delta that is surely a compactor's holds none: it is a delete delta, because streams only
+    insert, or has a visibility id.
     """
     deltas = [
         delta
@@ -142,8 +144,15 @@ def _covered(
         if path not in set(removed) and isinstance(delta, DeltaDir)
     ]
     return {
-        w for w in write_ids.aborted if any(d.min_write_id <= w <= d.max_write_id for d in deltas)
+        w
+        for w in write_ids.aborted
+        if any(d.min_write_id <= w <= d.max_write_id and _may_be_streamed(d) for d in deltas)
     }
+
+
+def _may_be_streamed(delta: DeltaDir) -> bool:
+    is_compacted = delta.is_delete and delta.min_write_id < delta.max_write_id
+    return not is_compacted and delta.visibility_id == NO_TXN
 
 
 def _without_files(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from acidsql.background.events import Action, Event, type_word
@@ -20,6 +21,7 @@ from acidsql.txn.entities import (
     Compaction,
     CompactionOptions,
     CompactionState,
+    CompactionType,
 )
 
 INITIATOR = "acidsql-initiator"
@@ -72,13 +74,19 @@ class Initiator:
         if self._has_failed(of_place, place.now_ms):
             # Looked at again in the next round: time alone may end this.
             return 0
-        given_up = self._is_refused(place, of_place)
+        refused = self._is_refused(place, of_place)
+        # A delta may hold rows of an aborted write. If there is nothing to merge it with, only a
+        # major compaction gets rid of them, and lets the store forget the write.
+        is_harder = refused and place.aborted and of_place[0].type is CompactionType.MINOR
+        given_up = refused and not is_harder
         table = scope.catalog.find_table(place.table)
         need = None if given_up or table is None else self._need(table, place, scope)
         if need is None:
             self._settled[key] = place.highest_write_id
             return 0
         assert table is not None
+        if is_harder:
+            need = replace(need, type=CompactionType.MAJOR)
         if need.for_cleaning and any(
             e.state is CompactionState.READY_FOR_CLEANING for e in of_place
         ):

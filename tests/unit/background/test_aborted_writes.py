@@ -164,6 +164,16 @@ def test_what_shares_a_delta_with_others_is_remembered(session, clock):
     assert states(session) == ["ABORTED"]
 
 
+@pytest.mark.parametrize("name", ["delta_0000001_0000003_v0000009", "delete_delta_0000001_0000003"])
+def test_what_a_compactor_has_left_out_is_forgotten(session, clock, name):
+    """A compaction that came before the clean-up spans the write id, and has none of its rows."""
+    _, [gone] = dead(session, clock, "delta_{0}_{0}_0000")
+    session.execute("INSERT INTO t PARTITION (p = 'a') VALUES (3, 'c')")
+    kept = put(session, f"p=a/{name}", 0)
+    assert clean(session, clock) == []
+    assert exists(session, gone, kept) == [False, True]
+
+
 def test_what_is_missing_is_not_empty(session, clock, tmp_path):
     """With the table's directory away for a while, nobody can say what is in it."""
     _, [made] = dead(session, clock, "delta_{0}_{0}_0000")

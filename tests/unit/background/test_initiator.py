@@ -262,6 +262,35 @@ def test_aborted_transactions(session: Session, clock: Clock) -> None:
     assert asked(session) == [("t", None, "MINOR")]
 
 
+def test_an_aborted_write_within_a_delta_goes_with_a_major_compaction(
+    session: Session, clock: Clock, tmp_path: Path
+) -> None:
+    """There is nothing that a minor compaction could merge the delta with."""
+    session.execute(
+        f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID},"
+        " 'compactorthreshold.hive.compactor.delta.pct.threshold' = '100')"
+    )
+    insert(session, 2)
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    insert(session, 1)
+    session.execute("BEGIN")
+    insert(session, 1)
+    session.execute("ROLLBACK")
+    insert(session, 1)
+    session.execute("ALTER TABLE t COMPACT 'minor' AND WAIT")
+    clock.pass_s(12 * 3600 + 1)
+    session.run_cleaner()
+    assert names(tmp_path) == {"base_0000002", "delta_0000003_0000005"}
+    assert session._store.aborted_writes()
+    assert (session.run_initiator(), session.run_worker()) == (1, 0)
+    assert (session.run_initiator(), session.run_worker()) == (1, 1)
+    session.run_cleaner()
+    session.run_cleaner()
+    assert session._store.aborted_writes() == []
+    assert names(tmp_path) == {"base_0000005"}
+    assert session.run_initiator() == 0
+
+
 def test_one_bad_table_keeps_no_other_waiting(session: Session, tmp_path: Path) -> None:
     for table in ("bad", "missing", "t"):
         session.execute(f"CREATE TABLE {table} (k int) TBLPROPERTIES ({ACID})")
