@@ -45,7 +45,7 @@ def _forget(name: TableName, scope: BackgroundScope) -> int:
         if txn is None:
             return 0
         left = left_behind(name, scope)
-        remove_all(left.files, scope.storage)
+        remove_all(left.files, scope.storage, txn.require_open)
         return forget(left, name, txn, scope)
 
 

@@ -43,7 +43,7 @@ def _clean(compaction: Compaction, scope: BackgroundScope) -> int:
         found = due(compaction, name, scope)
         if found is None:
             return 0
-        remove_all(found, scope.storage)
+        remove_all(found, scope.storage, txn.require_open)
         cleaned(compaction, found, txn, scope, started_s)
     return 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
@@ -50,9 +50,15 @@ def bytes_of(path: str, files: Sequence[ListedFile]) -> int:
     return sum(f.size for f in files if f.path == path or f.path.startswith(f"{path}/"))
 
 
-def remove_all(found: Iterable[Doomed], storage: Storage) -> None:
-    """Remove directories and files, one after the other. What has gone meanwhile is passed over."""
+def remove_all(found: Iterable[Doomed], storage: Storage, require_open: Callable[[], None]) -> None:
+    """Remove directories and files, one after the other. What has gone meanwhile is passed over.
+
+    ``require_open`` raises unless the transaction is still open whose lock keeps the table in
+    place. Without the lock another table may stand there, with directories of the same names.
+    """
     for one in found:
+        # Asked each time: a process that stood still for longer than its time-out has no lock.
+        require_open()
         if one.why is Why.UNFINISHED:
             _remove_unfinished(one.path, storage)
         else:

@@ -107,7 +107,7 @@ class _Vacuum:
         found += self._aborted(dry_run=dry_run)
         replaced = self._overwritten(oldest)
         if not dry_run:
-            remove_all(replaced, self._scope.storage)
+            self._remove(replaced)
         return list({one.path: one for one in reversed(found + replaced)}.values())
 
     def _after_compactions(self, *, dry_run: bool) -> list[Doomed]:
@@ -121,9 +121,12 @@ class _Vacuum:
                 continue
             found += of_entry
             if not dry_run:
-                remove_all(of_entry, self._scope.storage)
+                self._remove(of_entry)
                 cleaned(entry, of_entry, self._txn, self._scope, started_s)
         return found
+
+    def _remove(self, found: Sequence[Doomed]) -> None:
+        remove_all(found, self._scope.storage, self._txn.require_open)
 
     def _is_meant(self, entry: Compaction) -> bool:
         same = (entry.database, entry.table) == (self._table.name.database, self._table.name.table)
@@ -133,14 +136,14 @@ class _Vacuum:
         left = left_behind(self._table.name, self._scope)
         if self._partition is None:
             if not dry_run:
-                remove_all(left.files, self._scope.storage)
+                self._remove(left.files)
                 forget(left, self._table.name, self._txn, self._scope)
             return list(left.files)
         # The store remembers the writes, whose files may lie in other partitions, too.
         [directory] = self._directories
         found = [one for one in left.files if lies_in(str(one.path), directory.location)]
         if not dry_run:
-            remove_all(found, self._scope.storage)
+            self._remove(found)
         return found
 
     def _overwritten(self, oldest: TxnId) -> list[Doomed]:

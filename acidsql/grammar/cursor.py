@@ -18,6 +18,7 @@ _RESERVED = frozenset(
 )
 """Words that are names only in quotes, so that a misspelt clause is not taken for an alias."""
 
+_LARGEST = 2**63 - 1
 _END = Token(Kind.SYMBOL, "", 0, 0)
 
 
@@ -131,12 +132,16 @@ class Cursor:
         return string_value(token.text)
 
     def integer(self, what: str) -> int:
-        """Step over a whole number. Returns its value."""
+        """Step over a whole number, of 64 bits at most. Returns its value."""
         token = self.peek()
         if token.kind is not Kind.NUMBER or not token.text.isdigit():
             self.unexpected(f"expected {what}")
+        # No store takes a larger number, and Python takes no text of thousands of digits for one.
+        digits = token.text.lstrip("0")
+        if len(digits) > len(str(_LARGEST)) or int(digits or "0") > _LARGEST:
+            self.unexpected(f"expected {what} up to {_LARGEST}")
         self.step()
-        return int(token.text)
+        return int(digits or "0")
 
     def names_in_parentheses(self) -> tuple[Identifier, ...]:
         """Step over ``(a, b, …)``. Returns the names."""

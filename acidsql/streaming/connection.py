@@ -284,7 +284,13 @@ class StreamingConnection:
             agent_info=options.agent_info,
             heartbeats=scope.heartbeats,
         )
-        self._files = BatchFiles(options.table, self._batch.write_ids, scope.store, scope.storage)
+        self._files = BatchFiles(
+            options.table,
+            self._batch.write_ids,
+            scope.store,
+            scope.storage,
+            self._batch.require_open,
+        )
         self._count(batches_opened=1)
         return self._batch
 
@@ -403,6 +409,7 @@ class StreamingConnection:
                 files.close()
         except AcidSqlError as error:
             _log.info("files of a batch stay: %s", error_line(error))
+            files.discard_hidden()
 
     def _end_batch(self, reason: str) -> None:
         """Abort the transactions of the batch that have not ended. Raises no error of acidsql."""

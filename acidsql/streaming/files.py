@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -67,12 +67,23 @@ class _File:
 
 
 class BatchFiles:
-    """Writes the rows of a batch's transactions, whose write ids are ``write_ids``."""
+    """Writes the rows of a batch's transactions, whose write ids are ``write_ids``.
+
+    ``require_open`` asks the store, and raises unless the current transaction is still open. A
+    writer that overslept its time-out must give no file its name: the store may have forgotten its
+    write ids, and a write id that the store does not know counts as committed.
+    """
 
     def __init__(
-        self, table: Table, write_ids: Sequence[WriteId], catalog: Catalog, storage: Storage
+        self,
+        table: Table,
+        write_ids: Sequence[WriteId],
+        catalog: Catalog,
+        storage: Storage,
+        require_open: Callable[[], None],
     ) -> None:
         self._table, self._catalog, self._storage = table, catalog, storage
+        self._require_open = require_open
         self._first, self._last = write_ids[0], write_ids[-1]
         self._placement = Placement.of(table)
         self._files: dict[Key, _File] = {}
@@ -122,6 +133,7 @@ class BatchFiles:
             return
         for file in self._files.values():
             self._storage.put_file(file.draft, f"{file.directory}/{file.attempt}")
+        self._require_open()
         publish([_output(file) for file in self._files.values()], self._target)
 
     def discard(self) -> None:
@@ -138,6 +150,18 @@ class BatchFiles:
         owned = {target.own(f.partition, f.directory) for f in self._files.values()}
         discard(sorted(owned), self._storage)
         self._files.clear()
+
+    def discard_hidden(self) -> None:
+        """Remove the files that have no name yet; nobody else has their hidden names. Never raises.
+
+        For a transaction that has ended: what has a name may be somebody else's.
+        """
+        for file in self._files.values():
+            with suppress(OSError):
+                os.remove(file.draft)
+            if self._target is not None:
+                hidden = f"{file.directory}/{file.attempt}"
+                discard([self._target.own(file.partition, hidden)], self._storage)
 
     def close(self) -> None:
         """Remove the side files: no more will be written. Only while a transaction is still open.
@@ -204,6 +228,7 @@ class BatchFiles:
         storage.write_file(hidden, _LENGTH.pack(file.appended.length))
         storage.rename(hidden, file.side_file)
         file.sides = _LENGTH.size
+        self._require_open()
         storage.rename(f"{directory}/{file.attempt}", file.path)
         file.is_whole = True
 

@@ -251,11 +251,22 @@ def from_json(value: Any, kind: ColumnType) -> Any:
 def _json_number(text: str, kind: ColumnType) -> Any:
     """A number with a fraction or an exponent: in a whole number's column the fraction goes."""
     if isinstance(kind, PrimitiveType) and kind.name in INTEGER_BITS:
-        number = Decimal(text)
-        if not -(1 << 64) < number < 1 << 64:
-            raise ValueError("it is out of range")
-        return in_range(int(number), INTEGER_BITS[kind.name])
+        try:
+            number = Decimal(text)
+        except InvalidOperation:  # an exponent of more than 18 digits
+            raise ValueError("it is out of range") from None
+        return in_range(_without_fraction(number), INTEGER_BITS[kind.name])
     return from_text(text, kind)
+
+
+def _without_fraction(number: Decimal) -> int:
+    """The whole part. ValueError for a number that no column holds.
+
+    Such a number may have millions of digits, and more time than anybody has would go into them.
+    """
+    if not -(1 << 64) < number < 1 << 64:
+        raise ValueError("it is out of range")
+    return int(number)
 
 
 def _json_struct(members: dict[str, Any], fields: tuple[tuple[str, ColumnType], ...]) -> Any:
@@ -306,13 +317,12 @@ def from_python(value: Any, kind: ColumnType) -> Any:
 
 def _whole(value: Any, bits: int) -> int:
     _refuse_bool(value)
-    is_whole = (
-        value.is_integer()
-        if isinstance(value, float)
-        else isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value()
-    )
-    whole = int(value) if is_whole else value
-    if not isinstance(whole, int) and not hasattr(whole, "__index__"):
+    whole = value
+    if isinstance(value, Decimal) and value.is_finite():
+        whole = _without_fraction(value)
+    elif isinstance(value, float) and value.is_integer():
+        whole = int(value)
+    if not hasattr(whole, "__index__") or whole != value:
         raise ValueError("it is not a whole number")
     return in_range(int(whole), bits)
 

@@ -1,16 +1,18 @@
 """What the cleaner removes of compactions that never came to their end, and what it leaves."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import acidsql
 from acidsql.backends.filesystems import LocalStorage
+from acidsql.backends.memory import MemoryStore
 from acidsql.background.cleaner import run_cleaner
 from acidsql.background.scope import BackgroundScope
 from acidsql.engines.local.compact import compact
-from acidsql.errors import StorageError
+from acidsql.errors import StorageError, TxnError
 from acidsql.execution.snapshots import table_directories
 from acidsql.layout.dir_names import METADATA_FILE, compaction_attempt, parse_compaction_attempt
 from acidsql.model.ids import TxnId
@@ -21,9 +23,11 @@ from acidsql.ports.engine import TableSnapshot
 from acidsql.process.supervisor import Supervisor
 from acidsql.session.session import Session
 from acidsql.txn.entities import LockComponent, LockType, TxnType, WriteOperation
+from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from tests.property.hooked_store import HookedStore
 from tests.python_engine import PythonEngine
+from tests.unit.backends.conftest import Clock
 
 T = TableName("default", "t")
 INSERT = [LockComponent(LockType.SHARED_READ, "default", "t", None, WriteOperation.INSERT)]
@@ -261,3 +265,48 @@ def test_two_cleaners_at_once_do_no_harm(session, aborted, tmp_path, monkeypatch
     assert session.failures == {}
     [entry] = store.show_compactions()
     assert entry.state.word == "succeeded"
+
+
+class Pausing(LocalStorage):
+    """Something happens after each directory was listed."""
+
+    after: Callable[[], None] = staticmethod(lambda: None)
+
+    def list_directories(self, path):
+        found = super().list_directories(path)
+        after, self.after = self.after, lambda: None
+        after()
+        return found
+
+
+@pytest.mark.parametrize("clean", ["cleaner", "vacuum"])
+def test_a_cleaner_that_overslept_its_time_out_removes_nothing(tmp_path, clean):
+    """Without its lock the table was dropped, and another one was made in its place."""
+    clock, warehouse, storage = Clock(), str(tmp_path / "w"), Pausing()
+    policy = TxnPolicy()
+    with Session(
+        store=MemoryStore(clock, policy, warehouse), engine=PythonEngine(storage, None, {}),
+        storage=storage, policy=policy, warehouse=warehouse, user="ann", host="host1",
+        heartbeats=Heartbeats(1),
+    ) as session:  # fmt: skip
+
+        def make() -> None:
+            session.execute("CREATE TABLE t (k int) TBLPROPERTIES ('transactional' = 'true')")
+            session.execute("INSERT INTO t VALUES (1)")
+            session.execute("INSERT INTO t VALUES (2)")
+
+        def sleep() -> None:
+            clock.pass_s(1000)
+            session.run_housekeeper()
+            session.execute("DROP TABLE t")
+            make()
+
+        make()
+        session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+        storage.after = sleep
+        if clean == "cleaner":
+            assert session.run_cleaner() == 0
+        else:
+            with pytest.raises(TxnError):
+                session.execute("VACUUM t")
+        assert sorted(session.execute("SELECT * FROM t").fetchall()) == [(1,), (2,)]

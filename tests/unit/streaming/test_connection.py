@@ -674,6 +674,47 @@ def test_an_aborted_transaction_is_not_forgotten_while_its_rows_are_there(
         assert [row[0] for row in rows(session)] == [0, 1]
 
 
+class Pausing(LocalStorage):
+    """Something happens before the next directory is made."""
+
+    before: Callable[[], None] | None = None
+
+    def make_directory(self, path: str) -> None:
+        before, self.before = self.before, None
+        if before is not None:
+            before()
+        super().make_directory(path)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_writer_that_overslept_its_time_out_publishes_nothing(tmp_path: Path, size: int) -> None:
+    """The store has forgotten its write id, which then counts as committed."""
+    now = [1_000_000]
+    store, storage = MemoryStore(lambda: now[0], TxnPolicy(), str(tmp_path)), Pausing()
+    with Session(
+        store=store, engine=SparkEngine(storage, None, {}), storage=storage, policy=TxnPolicy(),
+        warehouse=str(tmp_path), user="ann", host="host",
+    ) as session:  # fmt: skip
+        session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+        session.execute("INSERT INTO t VALUES (0, 'before')")
+        connection = connected(session, size)
+        connection.begin_transaction()
+        connection.write({"id": 1, "v": "late"})
+
+        def sleep() -> None:
+            now[0] += 1_000_000
+            session.run_housekeeper()
+            now[0] += 1_000_000
+            session.run_cleaner()
+            session.run_housekeeper()
+            assert not store.valid_txns().aborted
+
+        storage.before = sleep
+        with pytest.raises((TxnAbortedError, NoSuchTxnError)):
+            connection.commit_transaction()
+        assert rows(session) == [(0, "before")]
+
+
 # -- what cannot be streamed into ------------------------------------------------------------------
 
 

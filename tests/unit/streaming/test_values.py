@@ -6,6 +6,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 
 from acidsql.model.types import parse_type
@@ -85,6 +86,7 @@ def test_json(kind: str, value: Any, found: Any) -> None:
     ("kind", "value"),
     [
         ("int", True), ("int", [1]), ("int", {}), ("int", 2**31), ("int", JsonNumber("1e400")),
+        ("int", JsonNumber("1e99999999")), ("int", JsonNumber("1e99999999999999999999")),
         ("string", ["a"]), ("string", {"a": 1}), ("array<int>", {}), ("map<string,int>", []),
         ("struct<a:int>", {"b": 1}), ("struct<a:int>", 1), ("boolean", 1), ("date", 5),
     ],
@@ -97,7 +99,8 @@ def test_json_that_does_not_fit(kind: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("kind", "value", "found"),
     [
-        ("int", 5, 5), ("int", 5.0, 5), ("double", 5, 5.0), ("float", Decimal("0.5"), 0.5),
+        ("int", 5, 5), ("int", 5.0, 5), ("int", Decimal("5E+1"), 50), ("int", np.int64(5), 5),
+        ("double", 5, 5.0), ("float", Decimal("0.5"), 0.5),
         ("decimal(3,1)", 5, Decimal("5.0")),
         ("string", "a", "a"), ("binary", bytearray(b"a"), b"a"),
         ("date", dt.date(2026, 1, 2), dt.date(2026, 1, 2)),
@@ -113,6 +116,7 @@ def test_python(kind: str, value: Any, found: Any) -> None:
     ("kind", "value"),
     [
         ("int", 5.5), ("int", "5"), ("int", True), ("int", float("nan")), ("int", float("inf")),
+        ("int", Decimal("5.5")), ("int", Decimal("sNaN")), ("bigint", Decimal("1E+99999999")),
         ("double", "5"), ("double", True), ("double", 10**400), ("decimal(3,1)", 0.5),
         ("decimal(3,1)", True), ("decimal(3,1)", Decimal("NaN")), ("string", 5), ("string", b"a"),
         ("binary", "a"), ("boolean", 1), ("date", dt.datetime(2026, 1, 2)), ("date", "2026-01-02"),
