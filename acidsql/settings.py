@@ -55,7 +55,6 @@ _COUNTS = {
     DELTA_COUNT: "delta_count",
     DELTA_SHARE: "delta_share",
     "hive.compactor.abortedtxn.threshold": "aborted_threshold",
-    "hive.compactor.max.num.delta": "max_num_delta",
     "hive.compactor.history.retention.succeeded": "kept_succeeded",
     "hive.compactor.history.retention.failed": "kept_failed",
     "hive.compactor.history.retention.attempted": "kept_attempted",
@@ -117,8 +116,6 @@ class Settings(BaseModel):
     delta_share: float = Field(default=0.1, ge=0)
     aborted_threshold: int = Field(default=1000, ge=0)
     aborted_threshold_s: float = 12 * 3600
-    max_num_delta: int = Field(default=500, gt=1)
-    """How many deltas one compaction reads at most."""
     kept_succeeded: int = Field(default=3, ge=0)
     kept_failed: int = Field(default=3, ge=0)
     kept_attempted: int = Field(default=2, ge=0)

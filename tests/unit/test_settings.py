@@ -33,7 +33,6 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.compactor.worker.pool.timeout": ("20min", "pool_timeout_s", 1200.0),
     "hive.compactor.initiator.failed.compacts.threshold": ("19", "failed_threshold", 19),
     "acidsql.compactor.cluster.bytes": ("24", "cluster_bytes", 24),
-    "hive.compactor.max.num.delta": ("20", "max_num_delta", 20),
     "hive.compactor.history.retention.succeeded": ("5", "kept_succeeded", 5),
     "hive.compactor.history.retention.failed": ("23", "kept_failed", 23),
     "hive.compactor.history.retention.attempted": ("7", "kept_attempted", 7),
