@@ -32,10 +32,14 @@ demo: java .venv/.installed ## Change a small table step by step, and see what e
 	@# What Java and Spark say while they start goes to a file; after a failure it is shown.
 	@$(BIN)/acidsql run --show-layout --warehouse '$(WAREHOUSE)' examples/employee.sql \
 	  2>'$(WAREHOUSE)/_stderr' || { status=$$?; cat '$(WAREHOUSE)/_stderr' >&2; exit $$status; }
-	@echo 'Nobody needs the old directories any more. The cleaner removes them:'
+	@echo 'No reader needs the old directories any more. The background service removes them. It logs one'
+	@echo 'line for each of the two compactions, with the number of directories that are gone:'
 	@echo
 	@echo "> acidsql service --once --warehouse $(WAREHOUSE)"
 	@$(BIN)/acidsql service --once --warehouse '$(WAREHOUSE)'
+	@echo
+	@echo "> ls $(WAREHOUSE)/employee"
+	@ls '$(WAREHOUSE)/employee'
 	@echo
 	@echo 'One directory is left. Its file holds each row as JSON would show it, with the row id in front'
 	@echo '(operation 0 is an insert; originalTransaction and currentTransaction are write ids):'
@@ -46,7 +50,7 @@ demo: java .venv/.installed ## Change a small table step by step, and see what e
 	@echo 'What you saw:'
 	@echo '- Each write added directories (+) and left the files that were there as they were.'
 	@echo '- An UPDATE or MERGE wrote which rows are deleted, and the new rows beside them.'
-	@echo '- A compaction joined the directories, and the cleaner removed those that no reader needs.'
+	@echo '- A compaction joined the directories, and the service removed those that no reader needs.'
 
 demo-tpch: java .venv/.installed ## Load TPC-H lineitem, change 1 % of it, compare the answers with DuckDB's
 	$(BIN)/python examples/tpch.py

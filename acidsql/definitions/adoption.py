@@ -8,7 +8,7 @@ no other session reads or writes the table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from acidsql.errors import TxnError, UnsupportedStatementError
@@ -54,8 +54,17 @@ class Adoption:
             store.allocate_write_id(txn.txn_id, name)
 
 
-def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) -> Adoption:
+def adopt(
+    table: Table,
+    locations: Sequence[str],
+    scope: Scope,
+    txn: OpenTxn,
+    *,
+    own: Collection[str] = (),
+) -> Adoption:
     """Check that directories may be adopted. The caller holds an exclusive lock on the table.
+
+    ``own`` are those of the locations where the table's own writers have written before.
 
     Raises UnsupportedStatementError for files or ids that cannot be read as part of this table.
     Raises TxnError while a transaction is open that is older than a compactor's directory: that
@@ -71,7 +80,7 @@ def adopt(table: Table, locations: Sequence[str], scope: Scope, txn: OpenTxn) ->
     _seed_above_compactors([past for _, past in found], scope, txn)
     write_ids = scope.store.valid_write_ids([table.name], scope.store.valid_txns())[table.name]
     for place, past in found:
-        outside = not table.encloses(place)
+        outside = place not in own and not table.encloses(place)
         for path, directory in past.directories:
             if _is_hidden(directory, write_ids, keep_aborted=outside):
                 raise UnsupportedStatementError(
@@ -177,8 +186,8 @@ def _is_hidden(
 ) -> bool:
     """Whether readers would skip rows of the directory because of our own open or aborted ids.
 
-    An aborted write of ours may have left its directory inside of the table's; skipping that one is
-    right. With ``keep_aborted`` the directory cannot be ours.
+    An aborted write of ours may have left its directory where the table's writers write; skipping
+    that one is right. With ``keep_aborted`` the directory cannot be ours.
     """
     match directory:
         case BaseDir(write_id):

@@ -176,10 +176,10 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
         added = _unknown_partitions(table, known, scope) if statement.add else []
         _refuse_linked(table, added, known, scope)
         dropped = _without_directory(table, known, scope) if statement.drop else []
-        places = [p.location for p in added]
-        if statement.add:
-            places += _unknown_writes(table, [p for p in known if p not in dropped], scope)
-        adoption = adopt(table, places, scope, txn)
+        kept = [p for p in known if p not in dropped]
+        newer = _unknown_writes(table, kept, scope) if statement.add else []
+        places = [*(p.location for p in added), *newer]
+        adoption = adopt(table, places, scope, txn, own=newer)
         clear_default_places(table, added, scope)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
@@ -188,7 +188,7 @@ def repair_table(statement: RepairTable, scope: Scope) -> Result:
             scope.store.add_partitions(table.name, added)
     lines = [f"Repair: Added partition to metastore {table.name}:{p.name}" for p in added]
     lines += [f"Repair: Dropped partition from metastore {table.name}:{p.name}" for p in dropped]
-    if len(places) > len(added):
+    if newer:
         mark = adoption.highest_write_id
         lines.append(f"Repair: Took in write ids up to {mark} of {table.name}")
     return Result("repair", message="\n".join(lines) or "nothing to repair")

@@ -207,6 +207,31 @@ def test_what_an_aborted_write_left_is_not_unknown(sides: Callable[[str], Side])
     assert side.session().execute("MSCK REPAIR TABLE t").message == "nothing to repair"
 
 
+@pytest.mark.parametrize("columns", ["", "PARTITIONED BY (p int) "])
+def test_what_was_open_at_the_backup_is_not_taken_in(
+    sides: Callable[[str], Side], columns: str
+) -> None:
+    """It may have been committed later: by the files alone, nobody can tell."""
+    create = CREATE.replace("STORED", f"{columns}STORED")
+    newer, older = sides("newer"), sides("older")
+    values = [f"VALUES ({k}, 'a'{', 1' if columns else ''})" for k in range(4)]
+    for side in newer, older:
+        side.run(create, f"INSERT INTO t {values[0]}")
+        session = side.session()
+        session.execute("BEGIN")
+        session.execute(f"INSERT INTO t {values[1]}")
+    newer.sessions[-1].execute("COMMIT")
+    newer.run(f"INSERT INTO t {values[2]}")
+    older.store.abort_txns([t.txn_id for t in older.store.show_txns()])
+    shutil.rmtree(older.directory / "t")
+    shutil.copytree(newer.directory / "t", older.directory / "t")
+    said = older.session().execute("MSCK REPAIR TABLE t").message
+    assert said == "Repair: Took in write ids up to 3 of default.t"
+    assert [row[0] for row in older.rows()] == [0, 2]
+    older.run(f"INSERT INTO t {values[3]}")
+    assert [row[0] for row in older.rows()] == [0, 2, 3]
+
+
 class Counting(LocalStorage):
     """Notes which directories are listed by name."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from acidsql.background.events import Action, Event
@@ -129,3 +132,11 @@ def test_a_store_that_does_not_answer_leaves_the_rest(store, clock, monkeypatch)
     assert values["failures_total", "worker"] == 0
     watched.seconds += STORE_S
     assert watched.values()["failures_total", "metrics"] == 1
+
+
+def test_the_page_for_operators_names_every_metric(store, clock):
+    page = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+    named = set(re.findall(r"`(acidsql_\w+?)(?:_total)?(?:\{[\w,]+\})?`", page))
+    families = text_string_to_metric_families(Watched(store, clock).metrics.text().decode())
+    told = {f.name for f in families if not f.name.endswith("_created")}
+    assert named == told
