@@ -74,19 +74,11 @@ class Initiator:
         if self._has_failed(of_place, place.now_ms):
             # Looked at again in the next round: time alone may end this.
             return 0
-        refused = self._is_refused(place, of_place)
-        # A delta may hold rows of an aborted write. If there is nothing to merge it with, only a
-        # major compaction gets rid of them, and lets the store forget the write.
-        is_harder = refused and place.aborted and of_place[0].type is CompactionType.MINOR
-        given_up = refused and not is_harder
         table = scope.catalog.find_table(place.table)
-        need = None if given_up or table is None else self._need(table, place, scope)
-        if need is None:
+        need = None if table is None else self._wanted(table, place, of_place, scope)
+        if table is None or need is None:
             self._settled[key] = place.highest_write_id
             return 0
-        assert table is not None
-        if is_harder:
-            need = replace(need, type=CompactionType.MAJOR)
         if need.for_cleaning and any(
             e.state is CompactionState.READY_FOR_CLEANING for e in of_place
         ):
@@ -106,6 +98,23 @@ class Initiator:
         event = Event(Action.ASKED, str(place.table), place.partition, kind, reason=need.reason)
         scope.told(event)
         return 1
+
+    def _wanted(
+        self,
+        table: Table,
+        place: ChangedPlace,
+        of_place: Sequence[Compaction],
+        scope: BackgroundScope,
+    ) -> Need | None:
+        """The compaction that the place needs, unless a worker found nothing to do for it."""
+        if not self._is_refused(place, of_place):
+            return self._need(table, place, scope)
+        if not place.aborted or of_place[0].type is not CompactionType.MINOR:
+            return None
+        # A delta may hold rows of an aborted write. If there is nothing to merge it with, only a
+        # major compaction gets rid of them, and lets the store forget the write.
+        need = self._need(table, place, scope)
+        return None if need is None else replace(need, type=CompactionType.MAJOR)
 
     def _has_failed(self, newest_first: Sequence[Compaction], now_ms: int) -> bool:
         """Whether the last compactions have failed, as many in a row as the threshold says.
