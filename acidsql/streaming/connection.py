@@ -29,6 +29,7 @@ from acidsql.model.ids import NO_TXN, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.predicate import membership
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.table import Table
 from acidsql.ports.engine import PartitionLocation, ReadContext, TableSnapshot, WriteContext
 from acidsql.process.forks import Home
 from acidsql.streaming.files import BatchFiles
@@ -302,11 +303,16 @@ class StreamingConnection:
 
     def _require_unchanged(self, batch: TxnBatch) -> None:
         """StreamingError if the table is not the one of the connection's beginning."""
+        now = self._require_there(batch)
+        if shape(now) != shape(self._options.table):
+            raise StreamingError(f"table {self.table} was altered", hint="Make a new connection.")
+
+    def _require_there(self, batch: TxnBatch) -> Table:
+        """The table. StreamingError if another one, or none, has its name now."""
         now = self._scope.store.find_table(self.table)
         if now is None or not batch.still_has_write_id():
             raise StreamingError(f"table {self.table} was dropped", hint="Make a new connection.")
-        if shape(now) != shape(self._options.table):
-            raise StreamingError(f"table {self.table} was altered", hint="Make a new connection.")
+        return now
 
     def _places(self, names: Sequence[str] | None) -> list[PartitionLocation]:
         """The known places among partitions of these texts; None stands for the static one."""
@@ -399,10 +405,14 @@ class StreamingConnection:
         """Remove what the current transaction, which is to be aborted, has written alone.
 
         Nothing is removed that may be somebody else's, or committed: only as long as the
-        transaction is open, the files under its names are surely its own.
+        transaction is open and has its lock, the files under its names are surely its own.
         """
         try:
             batch.require_open()
+            if not batch.is_begun:
+                # Between two transactions the table may have been renamed or dropped.
+                batch.begin(self._locks)
+            self._require_there(batch)
             if not self._may_be_committed:
                 files.discard()
             if is_last:

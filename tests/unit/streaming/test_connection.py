@@ -564,6 +564,28 @@ def test_an_overwritten_partition_ends_a_dynamic_batch(session: Session) -> None
     assert rows(session, "p") == [(1, "a", "2026-01-01", "x")]
 
 
+@pytest.mark.parametrize("ends", ["begin", "close"])
+def test_the_end_of_a_batch_touches_no_files_of_another_table(session: Session, ends: str) -> None:
+    """Between its transactions a batch has no lock, so its table may be renamed."""
+    connection = connected(session, 3)
+    add(connection, 1)
+    session.execute("ALTER TABLE t RENAME TO u")
+    session.execute(f"CREATE TABLE t (id int, v string) {ACID}")
+    other = connected(session, 3)
+    add(other, 7)
+    [side] = home(session).rglob("*_flush_length")
+    if ends == "begin":
+        with pytest.raises(StreamingError, match="dropped"):
+            connection.begin_transaction()
+    else:
+        connection.close()
+    assert side.exists()
+    add(other, 8)
+    other.close()
+    assert [row[0] for row in rows(session)] == [7, 8]
+    assert [row[0] for row in rows(session, "u")] == [1]
+
+
 def test_a_dropped_partition_begins_anew(session: Session) -> None:
     partitioned(session)
     with connected(session, 3, "p") as connection:
