@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from acidsql.execution.scope import Scope
@@ -15,7 +16,7 @@ from acidsql.txn.policy import TxnPolicy
 class StreamScope:
     """A session's scope, and what opening several transactions at once needs besides.
 
-    ``database`` is the session's current one.
+    ``database`` is the session's current one. ``committed`` is to be told of each commit.
     """
 
     scope: Scope
@@ -23,6 +24,7 @@ class StreamScope:
     heartbeats: Heartbeats
     host: str
     database: str
+    committed: Callable[[], None]
 
     @property
     def store(self) -> Store:

@@ -141,6 +141,7 @@ class Session:
         )  # fmt: skip
         self._heartbeats, self._times = heartbeats, times or ServiceTimes()
         self._inline = InlineService(self._rounds, heartbeats, self._times) if inline else None
+        self._committed = _nothing if self._inline is None else self._inline.committed
         self._compared: set[Hashable] = set()
         self._closed = False
         self._home = Home("session", self)
@@ -177,8 +178,7 @@ class Session:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
                 error.line, error.column = place_of_name(sql, parts, line, column)
             raise
-        if result.write_ids and result.kind != "rollback" and not self.in_transaction:
-            self._has_committed()
+        self._count(result)
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s
         return result
@@ -225,6 +225,7 @@ class Session:
         except SqlError as error:
             error.line = error.column = None  # there is no text
             raise
+        self._count(result)
         result.elapsed_s = time.perf_counter() - started_s
         return result
 
@@ -253,7 +254,7 @@ class Session:
             self._home.require()
             self._transactions.commit_if(begun)
             if begun.write_ids:
-                self._has_committed()
+                self._committed()
         except BaseException:
             if self._home.is_here:
                 self._transactions.rollback_if(begun)
@@ -343,6 +344,7 @@ class Session:
             thresholds=self._thresholds, sleep=self._sleep, borrows_store=True,
         )  # fmt: skip
         session._names.database = self._names.database
+        session._committed = self._committed
         return session
 
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
@@ -378,8 +380,9 @@ class Session:
         """What `acidsql.streaming` needs to write beside this session. Not for other callers."""
         self._check_open()
         return StreamScope(
-            self._scope({}), self._policy, self._heartbeats, self._host, self._names.database
-        )
+            self._scope({}), self._policy, self._heartbeats, self._host, self._names.database,
+            self._committed,
+        )  # fmt: skip
 
     def run_housekeeper(self) -> list[int]:
         """Abort transactions without a heartbeat and trim the transaction tables.
@@ -409,9 +412,10 @@ class Session:
         """When the parts of `service` are due."""
         return self._times
 
-    def _has_committed(self) -> None:
-        if self._inline is not None:
-            self._inline.committed()
+    def _count(self, result: Result) -> None:
+        """Tell the inline service of the result of a statement that has committed a write."""
+        if result.write_ids and result.kind != "rollback" and not self.in_transaction:
+            self._committed()
 
     @property
     def failures(self) -> Mapping[str, int]:
@@ -543,6 +547,10 @@ class Session:
         self._home.require()
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _nothing() -> None:
+    """What a session without an inline service does after its commits."""
 
 
 def _close_later(

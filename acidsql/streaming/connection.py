@@ -370,6 +370,8 @@ class StreamingConnection:
         if batch.remaining == 1:
             files.close()
         self._commit_in_store(batch)
+        if self._pending.touched:
+            self._scope.committed()
         self._count(committed_transactions=1)
         self._pending = _Pending()
 

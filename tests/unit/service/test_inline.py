@@ -9,11 +9,14 @@ import weakref
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.local.compact import compact
 from acidsql.errors import ExecutionError, StorageError
 from acidsql.service.inline import EVERY
 from acidsql.session.session import Session
+from acidsql.streaming import StreamingConnection
 from acidsql.txn.entities import TxnState
 from tests.python_engine import PythonEngine
 
@@ -91,6 +94,34 @@ def test_blocks_count_when_they_commit(open_session: Callable[..., Session], tmp
     session.execute("INSERT INTO t VALUES (0)")
     session.execute("COMMIT")
     until(lambda: directories(tmp_path) == 1)
+
+
+def streamed(session: Session, number: int) -> None:
+    with StreamingConnection.builder().table("t").connect(session) as connection:
+        connection.begin_transaction()
+        connection.write({"k": number})
+        connection.commit_transaction()
+
+
+def beside(session: Session, number: int) -> None:
+    with session.beside() as own:
+        own.execute(f"INSERT INTO t VALUES ({number})")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [lambda s, n: s.insert("t", {"k": [n]}), streamed, beside],
+    ids=["rows", "stream", "beside"],
+)
+def test_writes_of_other_kinds_count(
+    open_session: Callable[..., Session], tmp_path: Path, write: Callable[[Session, int], object]
+):
+    session = open_session(inline=True)
+    session.execute(f"CREATE TABLE t (k int) {ACID}")
+    for number in range(2 * EVERY):
+        write(session, number)
+    until(lambda: directories(tmp_path) <= EVERY)
+    assert sorted(session.execute("SELECT * FROM t").fetchall()) == [(n,) for n in range(2 * EVERY)]
 
 
 def test_a_transaction_that_is_rolled_back_does_not_count(open_session: Callable[..., Session]):
