@@ -16,7 +16,7 @@ from acidsql.txn.policy import TxnPolicy
 class StreamScope:
     """A session's scope, and what opening several transactions at once needs besides.
 
-    ``database`` is the session's current one. ``committed`` tells the session of a commit.
+    ``database`` is the session's current one. ``committed`` is to be told of each commit.
     """
 
     scope: Scope
@@ -24,7 +24,7 @@ class StreamScope:
     heartbeats: Heartbeats
     host: str
     database: str
-    committed: Callable[[], object] = lambda: None
+    committed: Callable[[], None]
 
     @property
     def store(self) -> Store:

@@ -29,6 +29,7 @@ class BackgroundWork(ABC):
         self._rounds, self._heartbeats = rounds, heartbeats
         self._times = times or ServiceTimes()
         self._inline = InlineService(rounds, heartbeats, self._times) if inline else None
+        self._committed = _nothing if self._inline is None else self._inline.committed
 
     @abstractmethod
     def _check_open(self) -> None:
@@ -97,6 +98,6 @@ class BackgroundWork(ABC):
         """
         return self._heartbeats.supervisor.failures
 
-    def _has_committed(self) -> None:
-        if self._inline is not None:
-            self._inline.committed()
+
+def _nothing() -> None:
+    """What a session without an inline service does after its commits."""

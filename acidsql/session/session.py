@@ -243,7 +243,7 @@ class Session(BackgroundWork):
             self._home.require()
             self._transactions.commit_if(begun)
             if begun.write_ids:
-                self._has_committed()
+                self._committed()
         except BaseException:
             if self._home.is_here:
                 self._transactions.rollback_if(begun)
@@ -333,6 +333,7 @@ class Session(BackgroundWork):
             thresholds=self._thresholds, sleep=self._sleep, borrows_store=True,
         )  # fmt: skip
         session._names.database = self._names.database
+        session._committed = self._committed
         return session
 
     def watched_by(self, watcher: Progress) -> AbstractContextManager[None]:
@@ -344,7 +345,7 @@ class Session(BackgroundWork):
         self._check_open()
         return StreamScope(
             self._scope({}), self._policy, self._heartbeats, self._host, self._names.database,
-            self._has_committed,
+            self._committed,
         )  # fmt: skip
 
     def close(self) -> None:
@@ -393,7 +394,7 @@ class Session(BackgroundWork):
             )
         result = with_retries(lambda: self._run(statement, arguments), retries, self._sleep)
         if result.write_ids and result.kind != "rollback" and not self.in_transaction:
-            self._has_committed()
+            self._committed()
         return result
 
     def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:

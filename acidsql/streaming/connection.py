@@ -369,12 +369,11 @@ class StreamingConnection:
         files.publish()
         if batch.remaining == 1:
             files.close()
-        wrote = bool(self._pending.touched)
         self._commit_in_store(batch)
+        if self._pending.touched:
+            self._scope.committed()
         self._count(committed_transactions=1)
         self._pending = _Pending()
-        if wrote:
-            self._scope.committed()
 
     def _commit_in_store(self, batch: TxnBatch) -> None:
         store, table, write_id = self._scope.store, self._options.table, batch.write_id

@@ -63,24 +63,6 @@ def test_many_small_inserts_leave_few_directories(
     assert other.execute("CHECK TABLE t").fetchall() == []
 
 
-@pytest.mark.parametrize("way", ["given rows", "stream"])
-def test_rows_that_come_without_a_statement_count(
-    open_session: Callable[..., Session], tmp_path: Path, way: str
-):
-    session = open_session(inline=True)
-    session.execute(f"CREATE TABLE t (k int) {ACID}")
-    with StreamingConnection.builder().table("t").connect(session) as stream:
-        for number in range(3 * EVERY):
-            if way == "given rows":
-                session.insert("t", {"k": [number]})
-            else:
-                stream.begin_transaction()
-                stream.write([{"k": number}])
-                stream.commit_transaction()
-        until(lambda: directories(tmp_path) <= 2 * EVERY)
-    assert len(session.execute("SELECT * FROM t").fetchall()) == 3 * EVERY
-
-
 def test_a_session_without_it_starts_no_thread_and_keeps_all(
     open_session: Callable[..., Session], tmp_path: Path
 ):
@@ -112,6 +94,34 @@ def test_blocks_count_when_they_commit(open_session: Callable[..., Session], tmp
     session.execute("INSERT INTO t VALUES (0)")
     session.execute("COMMIT")
     until(lambda: directories(tmp_path) == 1)
+
+
+def streamed(session: Session, number: int) -> None:
+    with StreamingConnection.builder().table("t").connect(session) as connection:
+        connection.begin_transaction()
+        connection.write({"k": number})
+        connection.commit_transaction()
+
+
+def beside(session: Session, number: int) -> None:
+    with session.beside() as own:
+        own.execute(f"INSERT INTO t VALUES ({number})")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [lambda s, n: s.insert("t", {"k": [n]}), streamed, beside],
+    ids=["rows", "stream", "beside"],
+)
+def test_writes_of_other_kinds_count(
+    open_session: Callable[..., Session], tmp_path: Path, write: Callable[[Session, int], object]
+):
+    session = open_session(inline=True)
+    session.execute(f"CREATE TABLE t (k int) {ACID}")
+    for number in range(2 * EVERY):
+        write(session, number)
+    until(lambda: directories(tmp_path) <= EVERY)
+    assert sorted(session.execute("SELECT * FROM t").fetchall()) == [(n,) for n in range(2 * EVERY)]
 
 
 def test_a_transaction_that_is_rolled_back_does_not_count(open_session: Callable[..., Session]):
