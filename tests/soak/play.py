@@ -138,8 +138,8 @@ class Play:
         self.stop_reading.unlink(missing_ok=True)
         for actor in (*self.writers, self.reader):
             actor.begin()
-        for _ in range(self.troubles):
-            self._trouble()
+        for number in range(self.troubles):
+            self._trouble(self.services if number == 0 else self._actors)
             self._go_on(time.monotonic())
             time.sleep(self.random.uniform(*_PAUSES_S))
         self._end()
@@ -156,11 +156,16 @@ class Play:
         ):
             yield writer
 
-    def _trouble(self) -> None:
-        actor = self.random.choice([*self.writers, self.reader, *self.services])
+    @property
+    def _actors(self) -> list[Actor]:
+        return [*self.writers, self.reader, *self.services]
+
+    def _trouble(self, actors: Sequence[Actor]) -> None:
+        """Stop or kill one of the actors; of services alone, kill one."""
+        actor = self.random.choice(actors)
         if not actor.is_alive or actor.stopped_until_s is not None:
             return
-        if self.random.random() < 0.25:
+        if actors is not self.services and self.random.random() < 0.25:
             self.did[f"{actor.name} stopped"] += 1
             actor.signal(signal.SIGSTOP)
             actor.stopped_until_s = time.monotonic() + self.random.uniform(0, 1.5) * TIMEOUT_S
@@ -175,7 +180,7 @@ class Play:
 
     def _go_on(self, now_s: float) -> None:
         """Wake those that were stopped for long enough."""
-        for actor in (*self.writers, self.reader, *self.services):
+        for actor in self._actors:
             if actor.stopped_until_s is not None and actor.stopped_until_s <= now_s:
                 actor.stopped_until_s = None
                 actor.signal(signal.SIGCONT)
@@ -232,6 +237,7 @@ class Play:
         for number in range(1, WRITERS + 2):
             with self._as_writer(number) as writer:
                 writer.fill()
+        self._settle()
         with self.world.session("meter") as session:
             compact_all(session)
         self._settle()
@@ -274,7 +280,7 @@ class Play:
         return found
 
     def close(self) -> None:
-        for actor in (*self.writers, self.reader, *self.services):
+        for actor in self._actors:
             if actor.process is not None:
                 actor.process.kill()
                 actor.process.join()
