@@ -167,12 +167,19 @@ def _read_directory(
 
 def read_events(path: Path, side_file: Path | None = None) -> Iterator[Event]:
     """The events of a file, by pyarrow alone; up to the last length in its side file."""
-    data = path.read_bytes()
-    if side_file is not None:
-        lengths = side_file.read_bytes()
-        whole = len(lengths) // 8 * 8
-        data = data[: int.from_bytes(lengths[whole - 8 : whole], "big")]
+    length = None if side_file is None else _last_length(side_file)
+    data = path.read_bytes()[:length]
     table = pa_orc.ORCFile(io.BytesIO(data)).read()
     for line in table.to_pylist():
         row_id = (line["originalTransaction"], line["bucket"], line["rowId"])
         yield Event(line["operation"], row_id, line["currentTransaction"], line["row"])
+
+
+def _last_length(side_file: Path) -> int | None:
+    """None where the stream has ended since the listing: then all of the file is valid."""
+    try:
+        lengths = side_file.read_bytes()
+    except FileNotFoundError:
+        return None
+    whole = len(lengths) // 8 * 8
+    return int.from_bytes(lengths[whole - 8 : whole], "big")

@@ -10,8 +10,8 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from tests.soak.journal import ERROR, Follower, state_of
 from tests.soak.measures import compact_all, excesses, work_of_one
 from tests.soak.reader import READ, read
 from tests.soak.world import SERVICE, TABLES, TIMEOUT_S, World
-from tests.soak.writer import Writer, write
+from tests.soak.writer import Streamer, Writer, write
 
 WAIT_S = 120
 """Longer than anything takes that ends at all."""
@@ -133,30 +133,39 @@ class Play:
     def round(self) -> None:
         """Everybody at work, with trouble; then all must become quiet, and be right."""
         self.rounds += 1
-        self._drop_partition(1 + self.rounds % WRITERS)
+        with self._as_writer(1 + self.rounds % WRITERS) as writer:
+            writer.drop()
         self.stop_reading.unlink(missing_ok=True)
         for actor in (*self.writers, self.reader):
             actor.begin()
-        for _ in range(self.troubles):
-            self._trouble()
+        for number in range(self.troubles):
+            self._trouble(self.services if number == 0 else self._actors)
             self._go_on(time.monotonic())
             time.sleep(self.random.uniform(*_PAUSES_S))
         self._end()
         self._settle()
         self._check()
 
-    def _drop_partition(self, number: int) -> None:
+    @contextmanager
+    def _as_writer(self, number: int) -> Iterator[Writer]:
+        """The writer of that number, in this process: its own must have ended."""
+        kind = Streamer if number > WRITERS else Writer
         with (
             self.world.session(f"w{number}") as session,
-            closing(Writer(session, self.journals[number - 1], number, "")) as writer,
+            closing(kind(session, self.journals[number - 1], number, "")) as writer,
         ):
-            writer.drop()
+            yield writer
 
-    def _trouble(self) -> None:
-        actor = self.random.choice([*self.writers, self.reader, *self.services])
+    @property
+    def _actors(self) -> list[Actor]:
+        return [*self.writers, self.reader, *self.services]
+
+    def _trouble(self, actors: Sequence[Actor]) -> None:
+        """Stop or kill one of the actors; of services alone, kill one."""
+        actor = self.random.choice(actors)
         if not actor.is_alive or actor.stopped_until_s is not None:
             return
-        if self.random.random() < 0.25:
+        if actors is not self.services and self.random.random() < 0.25:
             self.did[f"{actor.name} stopped"] += 1
             actor.signal(signal.SIGSTOP)
             actor.stopped_until_s = time.monotonic() + self.random.uniform(0, 1.5) * TIMEOUT_S
@@ -171,7 +180,7 @@ class Play:
 
     def _go_on(self, now_s: float) -> None:
         """Wake those that were stopped for long enough."""
-        for actor in (*self.writers, self.reader, *self.services):
+        for actor in self._actors:
             if actor.stopped_until_s is not None and actor.stopped_until_s <= now_s:
                 actor.stopped_until_s = None
                 actor.signal(signal.SIGCONT)
@@ -221,7 +230,14 @@ class Play:
         assert sum(map(len, tables.values())) == expected, "rows of nobody"
 
     def work(self) -> Counter[str]:
-        """The work of one round on tables that were compacted as far as they can be."""
+        """The work of one round on tables that have rows and were compacted as far as they can be.
+
+        So what is compared is the same at any time, but for what should not be there.
+        """
+        for number in range(1, WRITERS + 2):
+            with self._as_writer(number) as writer:
+                writer.fill()
+        self._settle()
         with self.world.session("meter") as session:
             compact_all(session)
         self._settle()
@@ -264,7 +280,7 @@ class Play:
         return found
 
     def close(self) -> None:
-        for actor in (*self.writers, self.reader, *self.services):
+        for actor in self._actors:
             if actor.process is not None:
                 actor.process.kill()
                 actor.process.join()

@@ -24,8 +24,8 @@ class Reader:
     def __init__(self, session: Session, followers: Sequence[Follower], journal: Journal) -> None:
         self.session, self.followers, self.journal = session, followers, journal
 
-    def read(self) -> None:
-        """One read. It fails only if its transaction was taken for dead."""
+    def read(self) -> bool:
+        """Whether a read worked. It fails only if its transaction was taken for dead."""
         for follower in self.followers:
             follower.states()
         try:
@@ -33,7 +33,7 @@ class Reader:
                 tables = self.tables()
         except AcidSqlError as error:
             self.journal.note(ERROR, type(error).__name__, str(error))
-            return
+            return False
         allowed = {f.number: f.states() for f in self.followers}
         for number, states in allowed.items():
             found = state_of(tables, number)
@@ -41,6 +41,7 @@ class Reader:
         owners = {row[0] // KEYS for rows in tables.values() for row in rows}
         assert owners <= allowed.keys(), f"rows of nobody: {owners - allowed.keys()}"
         self.journal.note(READ)
+        return True
 
     def tables(self) -> dict[str, list[tuple[Any, ...]]]:
         try:
@@ -56,10 +57,11 @@ class Reader:
 
 
 def read(world: World, journals: Sequence[Path], path: Path, stop: Path) -> None:
-    """What the process of a reader does: read until there is a file ``stop``."""
+    """What the process of a reader does: read once, and until there is a file ``stop``."""
     with world.session(f"r{os.getpid()}") as session:
         followers = [Follower(journal, n) for n, journal in enumerate(journals, 1)]
         reader = Reader(session, followers, Journal(path))
-        while not stop.exists():
-            reader.read()
+        has_read = False
+        while not (has_read and stop.exists()):
+            has_read = reader.read() or has_read
             time.sleep(_PAUSE_S)

@@ -21,7 +21,7 @@ from tests.soak.world import World
 
 SECONDS = float(os.environ.get("ACIDSQL_SOAK_SECONDS", "0"))
 SEED = int(os.environ.get("ACIDSQL_SOAK_SEED", "0")) or random.randrange(1, 1 << 30)
-ROUNDS, OPS, TROUBLES = (0, 20, 30) if SECONDS else (3, 8, 8)
+ROUNDS, OPS, TROUBLES = (0, 20, 30) if SECONDS else (2, 8, 8)
 YARDSTICK = 10 if SECONDS else 1
 """The round that later ones are compared with."""
 EXPECTED = {
@@ -56,14 +56,16 @@ def test_writers_readers_and_services_that_are_killed(play: Play) -> None:
         elif play.rounds % YARDSTICK == 0:
             assert grown(yardstick, play.work(), 1.5) == []
         tell(play)
-    assert play.did["service killed"], play.did
-    assert play.reads() > play.rounds
+    assert play.did["service killed"] >= play.rounds
+    assert play.reads() >= play.rounds
 
 
 def tell(play: Play) -> None:
     """What has happened so far; and that nothing has that must not."""
     assert play.errors().keys() <= EXPECTED
-    events = Counter(event["event"] for event in play.events())
+    told = play.events()
+    assert {event["error"] for event in told if "error" in event} <= EXPECTED | {"TxnError"}
+    events = Counter(event["event"] for event in told)
     changes = sum(f.changes for f in play.followers())
     sys.stdout.write(
         f"round {play.rounds}: {changes} changes, {play.reads()} reads, {dict(play.did)},"

@@ -141,6 +141,12 @@ class Writer:
                 lambda: self.session.insert("b", given, partition={"p": self.number}),
             )
 
+    def fill(self) -> None:
+        """Have rows in each own place."""
+        for _ in range(2):
+            self.insert()
+            self.give()
+
     def set_value(self, table: str, key: int, value: str) -> None:
         self.engine.key, self.engine.change = key, lambda _: value
         self.session.execute(f"UPDATE {table} SET v = '{value}' WHERE k = {key}{self.only(table)}")
@@ -247,6 +253,10 @@ class Streamer(Writer):
                 connection.abort_transaction()
 
         self.attempt({"s": {key: rows}}, act, end=end)
+
+    def fill(self) -> None:
+        for _ in range(2):
+            self.stream()
 
     def abort(self) -> None:
         self.stream(end=UNDONE)

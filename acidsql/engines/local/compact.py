@@ -27,7 +27,7 @@ from acidsql.layout.dir_names import (
     parse_delta,
 )
 from acidsql.model.ids import NO_TXN, BucketId, TxnId
-from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.snapshot import Range, ValidTxnList, ValidWriteIdList
 from acidsql.model.table import TableKind
 from acidsql.orc.writer import VERSION_FILE_CONTENT
 from acidsql.plans.compact import CompactPlan
@@ -58,7 +58,7 @@ def compact(
     # A base that is newer than the snapshot cannot be compacted, not even while its transaction is
     # open.
     state = directory_state(replace(snapshot, require_open=None), partition, txns, storage)
-    if not _can_merge(plan, state):
+    if not _can_merge(plan, state, snapshot.write_ids):
         # What an overwrite or an abort left behind is for the cleaner (Hive's Worker).
         return bool(state.obsolete or state.aborted)
     attempt = Attempt(partition.location, storage, txn_id, snapshot.require_open)
@@ -84,15 +84,24 @@ def compact(
     return True
 
 
-def _can_merge(plan: CompactPlan, state: AcidState) -> bool:
+def _can_merge(plan: CompactPlan, state: AcidState, write_ids: ValidWriteIdList) -> bool:
     """Whether several directories can become one (Hive CompactorMR).
 
-    A major compaction merges original files, too.
+    A major compaction merges original files, too, and leaves aborted writes out of the only delta.
+    Until then, the store may not forget these writes.
     """
     deltas, deletes = len(state.deltas), len(state.delete_deltas)
     if plan.type == "major":
-        return bool(state.originals) or deltas + deletes + (state.base is not None) > 1
+        several = bool(state.originals) or deltas + deletes + (state.base is not None) > 1
+        return several or any(_spans_aborted(delta, write_ids) for delta in state.deltas)
     return deltas > 1 or deletes > 1
+
+
+def _spans_aborted(delta: SelectedDir, write_ids: ValidWriteIdList) -> bool:
+    found = delta.directory
+    return isinstance(found, DeltaDir) and (
+        write_ids.range_aborted(found.min_write_id, found.max_write_id) is not Range.NONE
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ import pytest
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.session.session import Session
+from acidsql.streaming import StreamingConnection
 from acidsql.txn.compaction_need import Thresholds
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
@@ -289,6 +290,32 @@ def test_an_aborted_write_within_a_delta_goes_with_a_major_compaction(
     assert session._store.aborted_writes() == []
     assert names(tmp_path) == {"base_0000005"}
     assert session.run_initiator() == 0
+
+
+def test_an_aborted_write_within_the_only_delta_goes_too(
+    session: Session, clock: Clock, tmp_path: Path
+) -> None:
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    with StreamingConnection.builder().table("t").transaction_batch_size(2).connect(session) as to:
+        for number in range(2):
+            to.begin_transaction()
+            to.write([{"k": number}])
+            to.flush()
+            if number:
+                to.abort_transaction()
+            else:
+                to.commit_transaction()
+    clock.pass_s(12 * 3600 + 1)
+    session.run_cleaner()
+    assert names(tmp_path) == {"delta_0000001_0000002"}
+    assert [w.write_id for w in session._store.aborted_writes()] == [2]
+    assert (session.run_initiator(), session.run_worker()) == (1, 0)
+    assert (session.run_initiator(), session.run_worker()) == (1, 1)
+    session.run_cleaner()
+    session.run_cleaner()
+    assert session._store.aborted_writes() == []
+    assert len(names(tmp_path)) == 1
+    assert session.execute("CHECK TABLE t").fetchall() == []
 
 
 def test_one_bad_table_keeps_no_other_waiting(session: Session, tmp_path: Path) -> None:
