@@ -102,7 +102,7 @@ thorough-soak: java .venv/.installed
 SOAK_SECONDS ?= 3600
 
 soak: .venv/.installed ## Kill writers, readers and services for an hour on SQLite, then one on PostgreSQL
-	ACIDSQL_SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) -s tests/soak
+	ACIDSQL_SOAK_SECONDS=$(SOAK_SECONDS) $(PYTEST) -s -m "thorough or not thorough" tests/soak
 
 thorough-hive: java .venv/.installed hives build/trino/.built
 	ACIDSQL_EACH_TURN=1 $(MAKE) -j 2 interop-hive3 interop-hive4 HIVE_TESTS=hive

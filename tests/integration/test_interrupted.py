@@ -156,7 +156,8 @@ def tables(session, monkeypatch):
 @pytest.mark.parametrize(
     ("table", "statement", "files"),
     [
-        ("one", f"INSERT INTO one {WRITERS}", 1),
+        # A task that has no file yet could make one after the driver has removed the others.
+        ("one", f"INSERT INTO one {WRITERS}", 2),
         ("p", f"INSERT INTO p {MANY_FILES}", 20),
         ("b", "UPDATE b SET v = v + 1", 20),
     ],

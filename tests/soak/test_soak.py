@@ -35,7 +35,12 @@ After each of them, the rows must be as they were, or as they would be without i
 """
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+@pytest.fixture(
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.thorough]),
+    ]
+)
 def play(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Play]:
     url = None
     if request.param == "postgres":
