@@ -23,6 +23,8 @@ pytestmark = pytest.mark.hive
 OTHERWISE: dict[str | tuple[str, str], tuple[int, ...]] = {
     # Shared writers wait for each other in Hive 3.1.
     "shared_writers": (4,),
+    # Hive 3 knows no rebalance.
+    "rebalance": (4,),
     # A metastore has every request wait behind those before it, also one of a transaction that
     # they wait for: here it is a circle, and the DROP gives way.
     ("autocommit", "b1 i1 drop2 i1 r1 u1 c1 r3"): (),
