@@ -23,7 +23,7 @@ from acidsql.model.types import ArrayType, CharType, ColumnType, MapType, Primit
 from acidsql.orc.schema import arrow_type
 from acidsql.session.session import Session
 from tests.checks import check_table
-from tests.property.test_types import kinds, values
+from tests.property.test_types import kinds, plain, values
 
 ACID = "TBLPROPERTIES ('transactional' = 'true')"
 FORMS = ("dicts", "columns", "table", "chunks", "reader", "pandas", "objects", "polars")
@@ -76,17 +76,6 @@ def seen(value: Any, kind: ColumnType) -> Any:
             return repr(value)
         case _, dt.datetime():
             return value.replace(fold=0)
-    return value
-
-
-def plain(value: Any) -> Any:
-    match value:
-        case float():
-            return repr(value)
-        case dict():
-            return {k: plain(v) for k, v in value.items()}
-        case list() | tuple():
-            return type(value)(plain(v) for v in value)
     return value
 
 

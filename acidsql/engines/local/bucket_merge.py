@@ -62,14 +62,8 @@ class BucketMerge:
         """
         path = f"{self.directory}/{name}"
         local = local_draft(path, storage)
-        output = MergeOutput(
-            local,
-            self.table.columns,
-            compression_of(self.table),
-            by_position=self.by_position,
-            unchanged=self.table.is_unchanged,
-        )
-        inserts, deletes = (_inputs(files, storage) for files in (self.inserts, self.deletes))
+        output = merge_output(local, self.table, by_position=self.by_position)
+        inserts, deletes = (merge_inputs(files, storage) for files in (self.inserts, self.deletes))
         if self._merge(inserts, deletes, output) is None:
             return False
         storage.put_file(local, path)
@@ -104,5 +98,17 @@ def as_threads(storage: Storage) -> Run:
     return run
 
 
-def _inputs(files: Sequence[SelectedFile], storage: Storage) -> list[MergeInput]:
+def merge_output(path: str, table: Table, *, by_position: bool) -> MergeOutput:
+    """A local file of the table, for files to be merged into."""
+    return MergeOutput(
+        path,
+        table.columns,
+        compression_of(table),
+        by_position=by_position,
+        unchanged=table.is_unchanged,
+    )
+
+
+def merge_inputs(files: Sequence[SelectedFile], storage: Storage) -> list[MergeInput]:
+    """The selected files, to be merged."""
     return [MergeInput(source_of(f.path, storage), f.path, f.length, f.first) for f in files]

@@ -17,15 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.local.attempt import Attempt
+from acidsql.engines.local.bucket_merge import merge_inputs, merge_output
 from acidsql.engines.local.sorted_rows import merged, sort_keys, sorted_stream
-from acidsql.engines.output import compression_of
 from acidsql.engines.selection import (
-    SelectedFile,
     delete_files,
     directory_state,
     insert_files,
     opened_files,
-    source_of,
 )
 from acidsql.layout.acid_state import AcidState
 from acidsql.layout.dir_names import VERSION_FILE, BaseDir, BucketFile
@@ -33,9 +31,9 @@ from acidsql.model.ids import BucketId, StatementId, TxnId, WriteId
 from acidsql.model.row_id import encode_bucket
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.orc.merge import merge_major, write_no_events
-from acidsql.orc.merge_rows import MergeInput, MergeOutput
+from acidsql.orc.merge_rows import MergeOutput, events_of
 from acidsql.orc.reader import open_orc
-from acidsql.orc.schema import EVENT_COLUMNS, INSERT, KEY_FIELDS, ROW, ROW_ID_COLUMNS
+from acidsql.orc.schema import INSERT, ROW, ROW_ID_COLUMNS
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import TableSnapshot
@@ -127,29 +125,15 @@ class Rebalance:
         path = str(directory / BucketFile(bucket).name)
         output = replace(self._output(path), compression="lz4")
         written = merge_major(
-            self._inputs(self.inserts, bucket),
-            self._inputs(self.deletes, bucket),
+            merge_inputs([f for f in self.inserts if f.bucket_id == bucket], self.storage),
+            merge_inputs([f for f in self.deletes if f.bucket_id == bucket], self.storage),
             self.snapshot.write_ids,
             output,
         )
         return _Bucket(path, written.rows)
 
-    def _inputs(self, files: Sequence[SelectedFile], bucket: BucketId) -> list[MergeInput]:
-        return [
-            MergeInput(source_of(f.path, self.storage), f.path, f.length, f.first)
-            for f in files
-            if f.bucket_id == bucket
-        ]
-
     def _output(self, path: str) -> MergeOutput:
-        table = self.snapshot.table
-        return MergeOutput(
-            path,
-            table.columns,
-            compression_of(table),
-            by_position=self.by_position,
-            unchanged=table.is_unchanged,
-        )
+        return merge_output(path, self.snapshot.table, by_position=self.by_position)
 
     def _rows(self, buckets: Sequence[_Bucket], directory: Path) -> Iterator[pa.StructArray]:
         """The rows of all buckets in the wanted order: that of the plan, else of the row ids."""
@@ -205,8 +189,7 @@ class Rebalance:
             np.arange(first, first + count),
             np.full(count, self.write_id),
         )
-        arrays = [pa.array(k).cast(f.type) for k, f in zip(keys, KEY_FIELDS, strict=True)]
-        return pa.RecordBatch.from_arrays([*arrays, rows], names=list(EVENT_COLUMNS))
+        return events_of(keys, rows)
 
 
 def _stripes(path: str) -> Iterator[pa.RecordBatch]:
