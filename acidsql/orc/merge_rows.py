@@ -28,7 +28,7 @@ from acidsql.orc.schema import (
 )
 from acidsql.orc.types import file_columns
 
-_BATCH_ROWS = 1 << 16
+BATCH_ROWS = 1 << 16
 """How many rows are read, filtered and converted at once."""
 
 
@@ -114,7 +114,7 @@ def kept_events(
         columns = file_columns(opened.tail, each.path)
         for number in stripes:
             first = first_of_stripe(each, opened, number) if is_plain(each, opened) else None
-            for batch in opened.batches(number, _BATCH_ROWS):
+            for batch in opened.batches(number, BATCH_ROWS):
                 events = batch
                 if first is not None:
                     events = _plain_events(batch, first)

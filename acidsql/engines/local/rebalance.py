@@ -31,7 +31,7 @@ from acidsql.model.ids import BucketId, StatementId, TxnId, WriteId
 from acidsql.model.row_id import encode_bucket
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.orc.merge import merge_major, write_no_events
-from acidsql.orc.merge_rows import MergeOutput, events_of
+from acidsql.orc.merge_rows import BATCH_ROWS, MergeOutput, events_of
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import INSERT, ROW, ROW_ID_COLUMNS
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
@@ -58,8 +58,8 @@ def rebalance(
     base hides what it does not hold.
 
     Two passes over the rows: a major compaction of each bucket into a temporary file, so that their
-    number is known; then from these files into those of the base. In memory are a stripe of each
-    bucket, or a run of the sort.
+    number is known; then from these files into those of the base. In memory are a batch of rows of
+    each bucket, or a run of the sort.
     """
     partition = snapshot.partitions[0]
     state = directory_state(replace(snapshot, require_open=None), partition, txns, storage)
@@ -137,7 +137,7 @@ class Rebalance:
 
     def _rows(self, buckets: Sequence[_Bucket], directory: Path) -> Iterator[pa.StructArray]:
         """The rows of all buckets in the wanted order: that of the plan, else of the row ids."""
-        streams = [_stripes(b.path) for b in buckets if b.rows]
+        streams = [_batches(b.path) for b in buckets if b.rows]
         if not streams:
             return
         if not self.plan.order:
@@ -192,9 +192,10 @@ class Rebalance:
         return events_of(keys, rows)
 
 
-def _stripes(path: str) -> Iterator[pa.RecordBatch]:
+def _batches(path: str) -> Iterator[pa.RecordBatch]:
     with open_orc(path, path, exact=True) as opened:
-        yield from opened.stripes()
+        for number in range(len(opened.tail.stripes)):
+            yield from opened.batches(number, BATCH_ROWS)
 
 
 def _struct(batch: pa.RecordBatch) -> pa.StructArray:
