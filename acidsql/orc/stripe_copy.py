@@ -8,7 +8,7 @@ specification, Stripes). The tail is made anew from the statistics of the stripe
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -25,6 +25,7 @@ from acidsql.orc.footer import (
     MAGIC,
     FileTail,
     Stripe,
+    read_bytes,
 )
 from acidsql.orc.new_tail import NewTail, stripe_statistics
 from acidsql.orc.protobuf import as_bytes, fields
@@ -78,9 +79,13 @@ class StripeCopy:
         self._tail = NewTail(model)
         try:
             self._file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed by finish and discard
-            self._file.write(MAGIC)
         except OSError as error:
             raise self._refused(error) from error
+        try:
+            self._write(MAGIC)
+        except StorageError:
+            self.discard()
+            raise
 
     @property
     def stripes(self) -> int:
@@ -99,9 +104,9 @@ class StripeCopy:
             offset = self._file.tell()
             with naming(path):
                 read_stripe_footer(source, tail, stripe)
-                source.seek(stripe.offset)
-                for size in _pieces(stripe.length):
-                    self._write(_read(source, size))
+                for start in range(0, stripe.length, _PIECE):
+                    size = min(_PIECE, stripe.length - start)
+                    self._write(read_bytes(source, stripe.offset + start, size))
             lengths = stripe.index_length, stripe.data_length, stripe.footer_length
             with naming(path, "has unreadable statistics"):
                 self._tail.add(Stripe(offset, *lengths, stripe.rows), statistics[number])
@@ -144,16 +149,3 @@ class StripeCopy:
 
     def _refused(self, error: OSError) -> StorageError:
         return StorageError(f'file "{self.path}" cannot be written', detail=str(error))
-
-
-def _pieces(length: int) -> Iterator[int]:
-    """The lengths of the pieces in which a stretch of this length is copied."""
-    for start in range(0, length, _PIECE):
-        yield min(_PIECE, length - start)
-
-
-def _read(source: BinaryIO, size: int) -> bytes:
-    data = source.read(size)
-    if len(data) != size:
-        raise ValueError("the file is shorter than its tail says")
-    return data
