@@ -132,7 +132,7 @@ class Session(BackgroundWork):
         self._supervisor = heartbeats.supervisor
         self._leases = Leases(self._supervisor)
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
-        # Nobody watches what is done in the background, so it has no progress.
+        # Background work shows no progress: a notebook watches its statements alone.
         quiet = TxnOpener(store, user, host, policy, heartbeats)
         rounds = Rounds(
             BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep),
