@@ -298,8 +298,9 @@ class TxnManager(Protocol):
     def abort_compactions(self, compaction_ids: Sequence[CompactionId]) -> list[AbortedCompaction]:
         """End initiated entries, and say for each id what became of it, in the order of the ids.
 
-        An entry that a worker has taken, or that has ended, stays as it is. Idempotent, but a
-        repetition says that the entries are aborted already.
+        An entry that a worker has taken, or that has ended, stays as it is. An id that is named
+        twice has the same answer twice. Idempotent, but a repetition says that the entries are
+        aborted already.
         """
         ...
 

@@ -113,7 +113,8 @@ class MemoryCompactions(MemoryLocks):
 
     def abort_compactions(self, compaction_ids: Sequence[CompactionId]) -> list[AbortedCompaction]:
         with self.guard:
-            return [self._abort_compaction(i) for i in compaction_ids]
+            done = {i: self._abort_compaction(i) for i in dict.fromkeys(compaction_ids)}
+        return [done[i] for i in compaction_ids]
 
     def _abort_compaction(self, compaction_id: CompactionId) -> AbortedCompaction:
         entry = self.compactions.get(compaction_id)

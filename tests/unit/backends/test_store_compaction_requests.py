@@ -89,6 +89,13 @@ def test_aborting_twice_says_so(store):
         store.mark_failed(queued, "why")
 
 
+def test_an_id_that_is_named_twice_has_one_answer(store):
+    queued = store.compact(T, None, MAJOR)
+    first, second = store.abort_compactions([queued, queued])
+    assert first == second
+    assert first.status == "Success"
+
+
 def test_the_history_keeps_the_last_aborted_entries(store, clock):
     for _ in range(4):
         store.abort_compactions([store.compact(T, None, MAJOR)])
