@@ -13,11 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.gateway import by_gateway
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_classes
 from acidsql.model.names import string_literal as literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+_CATALYST = "org.apache.spark.sql.catalyst"
 
 _ASKED = (
     *("current_timestamp()", "now()", "current_date()", "localtimestamp()", "current_timezone()"),
@@ -46,32 +48,33 @@ class Clock:
         """The frame with these functions replaced by values; the frame itself if it has none."""
         done = by_gateway(
             self.spark,
-            lambda jvm: self._fixed(jvm, frame),
+            lambda java: self._fixed(java, frame),
             "each job of a statement has a current_timestamp() of its own",
         )
         return frame if done is None else done
 
-    def _fixed(self, jvm: Any, frame: DataFrame) -> DataFrame | None:
+    def _fixed(self, java: JavaClasses, frame: DataFrame) -> DataFrame | None:
         plan = frame._jdf.queryExecution().analyzed()
-        asks = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
+        asks = java(f"{_CATALYST}.trees.TreePattern").CURRENT_LIKE()
         if not plan.containsPattern(asks):
             return None
-        values = jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(self._values)
+        values = java("org.apache.spark.api.python.PythonUtils").toScalaMap(self._values)
         # What is left has another session's time zone in it, or is a function that this file does
         # not know.
-        told = self._computed(jvm, plan.transformAllExpressionsWithSubqueries(values))
+        told = self._computed(java, plan.transformAllExpressionsWithSubqueries(values))
         told.setAnalyzed()
-        of_rows = jvm.org.apache.spark.sql.classic.Dataset.ofRows
+        of_rows = java("org.apache.spark.sql.classic.Dataset").ofRows
         return type(frame)(of_rows(self.spark._jsparkSession, told), self.spark)
 
     @cached_property
     def _values(self) -> Any:
         """A java.util.Map from Spark's expressions to their literals in this statement."""
-        jvm: Any = self.spark._jvm
+        java = java_classes(self.spark)
+        assert java is not None, "asked for through a gateway"
         functions = (*_ASKED, *_TIMES) if self._has_times else _ASKED
         asked = self._plan((*functions, _DATABASE))
-        told = self._computed(jvm, self._plan((*functions, literal(self.database))))
-        values = jvm.java.util.HashMap()
+        told = self._computed(java, self._plan((*functions, literal(self.database))))
+        values = java("java.util.HashMap")()
         for index in range(asked.expressions().size()):
             # Each is the child of its alias.
             values.put(
@@ -88,10 +91,8 @@ class Clock:
         texts = ", ".join(f"{text} AS c{index}" for index, text in enumerate(functions))
         return self.spark.sql(f"SELECT {texts}")._jdf.queryExecution().analyzed()
 
-    def _computed(self, jvm: Any, plan: Any) -> Any:
+    def _computed(self, java: JavaClasses, plan: Any) -> Any:
         """The plan with the values that Spark's own rules give now."""
-        optimizer = jvm.org.apache.spark.sql.catalyst.optimizer
+        times = java(f"{_CATALYST}.optimizer.ComputeCurrentTime").apply(plan)
         catalogs = self.spark._jsparkSession.sessionState().catalogManager()
-        return optimizer.ReplaceCurrentLike(catalogs).apply(
-            optimizer.ComputeCurrentTime.apply(plan)
-        )
+        return java(f"{_CATALYST}.optimizer.ReplaceCurrentLike")(catalogs).apply(times)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import java_classes
 from acidsql.errors import ExecutionError
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ def of_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
     """
     theirs: Any = getattr(frame, "_jdf", None)
     ours: Any = getattr(spark, "_jsparkSession", None)
-    if theirs is None or ours is None:
+    java = java_classes(spark)
+    if theirs is None or ours is None or java is None:
         return frame  # Spark Connect sends names and plans to one server
     with clear_errors():
         if ours.equals(theirs.sparkSession()):
@@ -35,6 +37,5 @@ def of_session(frame: DataFrame, spark: SparkSession) -> DataFrame:
             )
         from pyspark.sql.classic.dataframe import DataFrame  # noqa: PLC0415 - imported already
 
-        jvm: Any = spark._jvm
-        datasets = jvm.org.apache.spark.sql.classic.Dataset
+        datasets = java("org.apache.spark.sql.classic.Dataset")
         return DataFrame(datasets.ofRows(ours, theirs.queryExecution().analyzed()), spark)

@@ -6,6 +6,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from acidsql.errors import ForkError
@@ -57,17 +58,48 @@ def java_errors(*others: type[Exception], name: str = "Py4JError") -> tuple[type
     return others if module is None else (*others, getattr(module, name))
 
 
-def by_gateway(spark: SparkSession, make: Callable[[Any], T], otherwise: str) -> T | None:
+class JavaClasses:
+    """The classes of a JVM by their full names: ``java("java.util.ArrayList")()``.
+
+    Each name is asked for once. py4j would ask for each part of ``jvm.java.util.ArrayList`` with
+    every use. ``java`` and ``java.util`` are no classes, which the JVM finds out by a search
+    through all of Spark's 300 jars: half a millisecond and more.
+    """
+
+    def __init__(self, jvm: Any) -> None:
+        self._jvm = jvm
+        self._found: dict[str, Any] = {}
+
+    def __call__(self, name: str) -> Any:
+        """The class. TypeError at the first call of what it has, if the JVM has no such class."""
+        if name not in self._found:
+            self._found[name] = getattr(self._jvm, name)
+        return self._found[name]
+
+
+@lru_cache(maxsize=1)
+def _classes_of(jvm: Any) -> JavaClasses:
+    """The classes of the JVM that is asked now: a process has one at a time."""
+    return JavaClasses(jvm)
+
+
+def java_classes(spark: SparkSession) -> JavaClasses | None:
+    """The classes of the driver's JVM; None if there is no gateway to it."""
+    jvm = getattr(spark, "_jvm", None)
+    return None if jvm is None else _classes_of(jvm)
+
+
+def by_gateway(spark: SparkSession, make: Callable[[JavaClasses], T], otherwise: str) -> T | None:
     """The result of ``make``, called with the JVM's classes; None if there is no gateway.
 
     None, too, if this Spark's classes are not those that are known here. Then ``otherwise`` is
     logged, which says what happens instead.
     """
-    jvm = getattr(spark, "_jvm", None)
-    if jvm is None:
+    java = java_classes(spark)
+    if java is None:
         return None
     try:
-        return make(jvm)
+        return make(java)
     except java_errors(TypeError, AttributeError):
         _log.warning("this Spark's classes are unknown: %s", otherwise, exc_info=True)
         return None

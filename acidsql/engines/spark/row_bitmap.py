@@ -9,16 +9,18 @@ Without a gateway, or where this Spark's class differs, the join remains.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acidsql.engines.spark.gateway import by_gateway
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.orc.schema import ROW_ID_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
+
+_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
 
 WORDS_MIN = 1 << 17
 """Words of 64 rows that a bitmap may always have: a megabyte.
@@ -110,7 +112,9 @@ class RowBitmap:
         """The condition that a row's bit is not set; None if this Spark takes no bits."""
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-        words = by_gateway(spark, lambda jvm: _constant(jvm, self.words), "deleted rows are joined")
+        words = by_gateway(
+            spark, lambda java: _constant(java, self.words), "deleted rows are joined"
+        )
         if words is None:
             return None
         word = F.get(words, F.expr(self.index()))
@@ -120,16 +124,15 @@ class RowBitmap:
         return F.coalesce(bit.bitwiseAND(1), F.lit(0)) == 0
 
 
-def _constant(jvm: Any, words: NDArray[np.int64]) -> Column:
+def _constant(java: JavaClasses, words: NDArray[np.int64]) -> Column:
     """An array of bigint that is serialised as bytes, not number by number."""
     from pyspark.sql import Column  # noqa: PLC0415
 
-    numbers = jvm.java.lang.reflect.Array.newInstance(jvm.java.lang.Long.TYPE, len(words))
-    buffer = jvm.java.nio.ByteBuffer.wrap(bytearray(words.astype(">i8").tobytes()))
+    numbers = java("java.lang.reflect.Array").newInstance(java("java.lang.Long").TYPE, len(words))
+    buffer = java("java.nio.ByteBuffer").wrap(bytearray(words.astype(">i8").tobytes()))
     buffer.asLongBuffer().get(numbers)
-    types = jvm.org.apache.spark.sql.types.DataTypes
+    types = java("org.apache.spark.sql.types.DataTypes")
     kind = types.createArrayType(types.LongType, False)
-    expressions = jvm.org.apache.spark.sql.catalyst.expressions
-    array = expressions.UnsafeArrayData.fromPrimitiveArray(numbers)
-    literal = expressions.Literal(array, kind)
-    return Column(jvm.org.apache.spark.sql.classic.ExpressionUtils.column(literal))
+    array = java(f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray(numbers)
+    literal = java(f"{_EXPRESSIONS}.Literal")(array, kind)
+    return Column(java("org.apache.spark.sql.classic.ExpressionUtils").column(literal))

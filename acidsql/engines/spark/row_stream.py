@@ -76,7 +76,7 @@ class RowStream:
     def _compute(self) -> Generator[Rows, None, None]:
         run_job = by_gateway(
             self._frame.sparkSession,
-            lambda jvm: jvm.org.apache.spark.api.python.PythonRDD.runJob,
+            lambda java: java("org.apache.spark.api.python.PythonRDD").runJob,
             "rows come by toLocalIterator",
         )
         if run_job is None:

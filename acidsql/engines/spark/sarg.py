@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from acidsql.engines.spark.gateway import by_gateway, java_errors
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway, java_errors
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
@@ -22,6 +22,9 @@ from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType,
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+_SOURCES = "org.apache.spark.sql.sources"
+_ORC_FILTERS = "org.apache.spark.sql.execution.datasources.orc.OrcFilters$"
 
 _FILTERS = {
     "=": "EqualTo",
@@ -40,43 +43,43 @@ def search_argument(
     if not known:
         return {}
     made = by_gateway(
-        spark, lambda jvm: _options(jvm, table.columns, known), f"reading all of {table.name}"
+        spark, lambda java: _options(java, table.columns, known), f"reading all of {table.name}"
     )
     return dict(made or ())
 
 
 @lru_cache(maxsize=256)
 def _options(
-    jvm: Any, columns: tuple[Column, ...], predicates: tuple[Predicate, ...]
+    java: JavaClasses, columns: tuple[Column, ...], predicates: tuple[Predicate, ...]
 ) -> tuple[tuple[str, str], ...]:
     """The reader options, cached: they take a hundred gateway calls, half of a fast planning."""
-    sources = jvm.org.apache.spark.sql.sources
-    filters = jvm.java.util.ArrayList()
+    filters = java("java.util.ArrayList")()
     kinds = {c.name: c.type for c in columns}
     for predicate in predicates:
-        values = [_java_value(jvm, v, kinds[predicate.column]) for v in predicate.values]
+        values = [_java_value(java, v, kinds[predicate.column]) for v in predicate.values]
         if any(v is None for v in values):
             continue
         name = f"`{predicate.column}`" if "." in predicate.column else predicate.column
         if predicate.operator == "in":
-            array = jvm.java.lang.reflect.Array.newInstance(
-                jvm.java.lang.Class.forName("java.lang.Object"), len(values)
+            array = java("java.lang.reflect.Array").newInstance(
+                java("java.lang.Class").forName("java.lang.Object"), len(values)
             )
             for index, value in enumerate(values):
                 array[index] = value
-            filters.add(sources.In(name, array))
+            filters.add(java(f"{_SOURCES}.In")(name, array))
         else:
-            filters.add(getattr(sources, _FILTERS[predicate.operator])(name, values[0]))
-    return () if filters.isEmpty() else _serialized(jvm, columns, filters)
+            comparison = java(f"{_SOURCES}.{_FILTERS[predicate.operator]}")
+            filters.add(comparison(name, values[0]))
+    return () if filters.isEmpty() else _serialized(java, columns, filters)
 
 
-def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tuple[str, str], ...]:
+def _serialized(
+    java: JavaClasses, columns: Sequence[Column], filters: Any
+) -> tuple[tuple[str, str], ...]:
     ddl = ", ".join(f"{quote(c.name)} {storage_type(c.type)}" for c in columns)
-    schema = jvm.org.apache.spark.sql.types.StructType.fromDDL(ddl)
-    orc_filters = getattr(
-        getattr(jvm.org.apache.spark.sql.execution.datasources.orc, "OrcFilters$"), "MODULE$"
-    )
-    sequence = jvm.org.apache.spark.api.python.PythonUtils.toSeq(filters)
+    schema = java("org.apache.spark.sql.types.StructType").fromDDL(ddl)
+    orc_filters = getattr(java(_ORC_FILTERS), "MODULE$")
+    sequence = java("org.apache.spark.api.python.PythonUtils").toSeq(filters)
     try:
         found = orc_filters.createFilter(schema, sequence)
     except java_errors():  # Spark 4.3 has a third parameter, with a default
@@ -85,27 +88,28 @@ def _serialized(jvm: Any, columns: Sequence[Column], filters: Any) -> tuple[tupl
         )
     if found.isEmpty():
         return ()
-    conf = jvm.org.apache.hadoop.conf.Configuration(False)
-    names = jvm.java.lang.reflect.Array.newInstance(
-        jvm.java.lang.Class.forName("java.lang.String"), len(columns)
+    conf = java("org.apache.hadoop.conf.Configuration")(False)
+    names = java("java.lang.reflect.Array").newInstance(
+        java("java.lang.Class").forName("java.lang.String"), len(columns)
     )
     for index, column in enumerate(columns):
         names[index] = column.name
-    jvm.org.apache.orc.mapred.OrcInputFormat.setSearchArgument(conf, found.get(), names)
+    formats = java("org.apache.orc.mapred.OrcInputFormat")
+    formats.setSearchArgument(conf, found.get(), names)
     keys = ("orc.kryo.sarg", "orc.sarg.column.names")
     return tuple((key, conf.get(key)) for key in keys)
 
 
-def _java_value(jvm: Any, text: str, kind: ColumnType) -> Any:
+def _java_value(java: JavaClasses, text: str, kind: ColumnType) -> Any:
     match kind:
         case PrimitiveType(name) if name in INTEGER_BITS:
-            return jvm.java.lang.Long.valueOf(text)
+            return java("java.lang.Long").valueOf(text)
         case DecimalType():
-            return jvm.java.math.BigDecimal(str(Decimal(text)))
+            return java("java.math.BigDecimal")(str(Decimal(text)))
         case PrimitiveType("date"):
             if datetime.date.fromisoformat(text) < datetime.date(1583, 1, 1):
                 return None  # the calendars of file and filter may differ
-            return jvm.java.sql.Date.valueOf(text)
+            return java("java.sql.Date").valueOf(text)
         case PrimitiveType("string"):
             return text
         case CharType():

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import java_classes
 from acidsql.errors import AcidSqlError
 from acidsql.model.types import ColumnType, PrimitiveType, has_timestamps, spark_type, walk_types
 
@@ -92,10 +93,10 @@ def shifts_times(spark: SparkSession, kinds: Sequence[ColumnType]) -> bool:
 
 def _jvm_zones(spark: SparkSession) -> frozenset[str]:
     """The zones of the JVMs that may read. Without a gateway to the driver, those of executors."""
-    jvm = getattr(spark, "_jvm", None)
-    if jvm is None:
+    java = java_classes(spark)
+    if java is None:
         return _executor_zones(spark, frozenset())
-    driver = frozenset({str(jvm.java.util.TimeZone.getDefault().getID())})
+    driver = frozenset({str(java("java.util.TimeZone").getDefault().getID())})
     if not driver <= _UTC or _is_local(spark.sparkContext.master):
         return driver
     managers = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().keySet().mkString(",")

@@ -38,6 +38,13 @@ class Spark:
         return [(self.zones[task % len(self.zones)],) for task in range(tasks)]
 
 
+class Jvm:
+    """Classes by their full names, as py4j has them."""
+
+    def __init__(self, classes: dict[str, Any]) -> None:
+        vars(self).update(classes)
+
+
 class Gateway(Spark):
     """The same with a driver that can be asked through a gateway."""
 
@@ -45,8 +52,7 @@ class Gateway(Spark):
         super().__init__(*zones)
         zone = SimpleNamespace(getID=lambda: driver)
         default = SimpleNamespace(getDefault=lambda: zone)
-        util = SimpleNamespace(TimeZone=default)
-        self._jvm = SimpleNamespace(java=SimpleNamespace(util=util))
+        self._jvm = Jvm({"java.util.TimeZone": default})
         context = SimpleNamespace(
             getExecutorMemoryStatus=lambda: SimpleNamespace(keySet=self._keys)
         )
