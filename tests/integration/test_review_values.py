@@ -92,6 +92,11 @@ def test_numpy_scalars_are_values(session, column, value):
     assert session.execute("SELECT x FROM t WHERE x = ?", [value]).fetchall() == [(value.item(),)]
 
 
+@pytest.mark.parametrize("value", [2**63, -(10**38 - 1), Decimal("1E37"), Decimal("1E-38")])
+def test_a_number_of_up_to_38_digits_is_a_value(session, value):
+    assert session.execute("SELECT :v AS v", {"v": value}).fetchall() == [(Decimal(value),)]
+
+
 @pytest.mark.parametrize("value", [uuid.UUID(int=3), object(), "\ud800", Decimal("NaN"), 2**63])
 def test_a_value_without_a_sql_literal_is_refused(session, value):
     table(session, "decimal(10,2)")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +14,21 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
 
 
+_DIGITS = 38
+"""Of Spark's widest decimals, decimal(38, s)."""
+
+_BIGINTS = 1 << 63
+
+
 def bound(name: str, value: Any) -> Column:
     """The literal for a parameter. AnalysisError for a value Spark has no literal for."""
     try:
         return _literal(value)
+    except _TooLargeError as error:
+        raise AnalysisError(
+            f'parameter "{name}" cannot be bound: {error}',
+            hint="Spark's numbers have up to 38 digits. Pass a float or a string.",
+        ) from None
     except Exception as error:
         raise AnalysisError(
             f'parameter "{name}" cannot be bound: no SQL value for {type(value).__name__}',
@@ -46,5 +58,31 @@ def _literal(value: Any) -> Column:
             return F.array(*map(_literal, value))
         case dict():
             return F.create_map(*(_literal(part) for item in value.items() for part in item))
+        case Decimal() | int() if not isinstance(value, bool):
+            return F.lit(_number(value))
         case _:
             return F.lit(value)
+
+
+class _TooLargeError(Exception):
+    """A number has more digits than Spark's decimals."""
+
+
+def _number(value: int | Decimal) -> int | Decimal:
+    """The number, as a Decimal where it does not fit a bigint.
+
+    Spark itself would write all digits of 1E99999999 before it refuses them.
+    """
+    if isinstance(value, int):
+        if -_BIGINTS <= value < _BIGINTS:
+            return value
+        if abs(value) >= 10**_DIGITS:
+            raise _TooLargeError(f"a whole number of more than {_DIGITS} digits")
+        return Decimal(value)
+    if not value.is_finite():
+        raise _TooLargeError(f"{value} is no decimal")
+    _, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int), "finite"
+    if max(len(digits) + max(exponent, 0), -exponent) > _DIGITS:
+        raise _TooLargeError(f"a decimal of more than {_DIGITS} digits")
+    return value
