@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import pyarrow as pa
 
 from acidsql.engines.output import Target, partition_name
 from acidsql.errors import (
@@ -35,6 +33,7 @@ from acidsql.process.forks import Home
 from acidsql.streaming.files import BatchFiles
 from acidsql.streaming.options import StreamOptions, require_streamable, shape
 from acidsql.streaming.partitions import partition_codes, rows_without_partition
+from acidsql.streaming.pending import PendingRows
 from acidsql.streaming.stats import ConnectionStats
 from acidsql.txn.cleanup import error_line
 from acidsql.txn.entities import Reached, WriteOperation, Written
@@ -52,15 +51,6 @@ FLUSH_BYTES = 64 << 20
 _TRIES = 5
 
 
-@dataclass(slots=True)
-class _Pending:
-    """The rows of the current transaction that are not written yet, and the places written."""
-
-    rows: list[pa.Table] = field(default_factory=list)
-    size: int = 0
-    touched: set[str] = field(default_factory=set)
-
-
 class StreamingConnection:
     """Rows into one full-ACID table, in transactions that are taken from batches.
 
@@ -76,7 +66,7 @@ class StreamingConnection:
         self._on_close = on_close
         self._batch: TxnBatch | None = None
         self._files: BatchFiles | None = None
-        self._pending = _Pending()
+        self._pending = PendingRows(options)
         self._stats = ConnectionStats()
         self._closed = self._may_be_committed = False
         self._failure: BaseException | None = None
@@ -102,7 +92,8 @@ class StreamingConnection:
     @property
     def connection_stats(self) -> ConnectionStats:
         """Counts of what the connection has done so far."""
-        return self._stats
+        written = self._stats.records_written + self._pending.singles
+        return replace(self._stats, records_written=written)
 
     @property
     def in_transaction(self) -> bool:
@@ -150,6 +141,10 @@ class StreamingConnection:
         the transaction goes on.
         """
         self._current()
+        if self._pending.take_single(records):
+            if self._pending.has_many_singles:
+                self._guarded(self._gather_and_flush)
+            return 1
         encoded = self._options.record_writer.encode(records, self._options.columns)
         if self._options.is_dynamic:
             last = self._options.columns[-1].name
@@ -158,8 +153,8 @@ class StreamingConnection:
 
         def add() -> None:
             rows = encoded.rows
-            self._pending.rows.append(rows)
-            self._pending.size += rows.nbytes
+            self._gather()
+            self._pending.add(rows)
             self._count(
                 records_written=rows.num_rows,
                 records_rejected=len(encoded.rejected),
@@ -167,11 +162,11 @@ class StreamingConnection:
                 fields_dropped=encoded.dropped,
                 bytes_written=rows.nbytes,
             )
-            if self._pending.size >= FLUSH_BYTES:
-                self._flush()
+            self._gather_and_flush()
 
         self._guarded(add)
         encoded.require_all()
+        self._pending.accepted(records)
         return int(encoded.rows.num_rows)
 
     def flush(self) -> None:
@@ -259,7 +254,7 @@ class StreamingConnection:
         for _ in range(_TRIES):
             batch = self._next_batch()
             batch.begin(self._locks)
-            self._pending = _Pending()
+            self._pending.clear()
             self._require_unchanged(batch)
             # Which partitions a dynamic write reaches, only its rows tell.
             by = None if self._options.is_dynamic else self._overtaker(batch, self._places(None))
@@ -344,12 +339,24 @@ class StreamingConnection:
         context = WriteContext(read, batch.write_id)
         return overtaker(self._plan, context, self._scope.store, self._scope.storage)
 
+    def _gather(self) -> None:
+        """Count the records that came one by one, and put them behind the rows before them."""
+        rows = self._pending.gather_singles()
+        if rows is not None:
+            self._count(records_written=rows.num_rows, bytes_written=rows.nbytes)
+
+    def _gather_and_flush(self) -> None:
+        self._gather()
+        if self._pending.size >= FLUSH_BYTES:
+            self._flush()
+
     def _flush(self) -> None:
         pending, (batch, files) = self._pending, self._open()
         # A writer that was taken for dead may find its names in another's hands.
         batch.require_open()
-        rows = pa.concat_tables(pending.rows) if pending.rows else None
-        if rows is None or not rows.num_rows:
+        self._gather()
+        rows = pending.rows()
+        if rows is None:
             return
         codes, names = partition_codes(rows, self._options.table, self._options.static_partition)
         places = self._places(names)
@@ -360,7 +367,7 @@ class StreamingConnection:
         to = Target.of(self._snapshot(places), batch.write_id, self._scope.storage)
         files.write(rows, codes, names, to)
         pending.touched.update(names)
-        pending.rows, pending.size = [], 0
+        pending.written()
         self._count(flushes=1)
 
     def _commit(self) -> None:
@@ -373,7 +380,7 @@ class StreamingConnection:
         if self._pending.touched:
             self._scope.committed()
         self._count(committed_transactions=1)
-        self._pending = _Pending()
+        self._pending.clear()
 
     def _commit_in_store(self, batch: TxnBatch) -> None:
         store, table, write_id = self._scope.store, self._options.table, batch.write_id
@@ -395,7 +402,8 @@ class StreamingConnection:
 
     def _abort(self) -> None:
         batch, files = self._open()
-        self._pending = _Pending()
+        self._gather()
+        self._pending.clear()
         self._put_away(batch, files, is_last=batch.remaining == 1)
         batch.abort("aborted by its streaming connection")
         self._count(aborted_transactions=1)
@@ -424,7 +432,8 @@ class StreamingConnection:
         """Abort the transactions of the batch that have not ended. Raises no error of acidsql."""
         batch, files = self._batch, self._files
         self._batch = self._files = None
-        self._pending = _Pending()
+        self._gather()
+        self._pending.clear()
         if batch is None or not batch.remaining:
             return
         self._count(aborted_transactions=batch.remaining)

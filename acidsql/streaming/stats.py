@@ -10,7 +10,8 @@ class ConnectionStats:
     """What a connection has done so far.
 
     ``records_written`` counts accepted records, of aborted transactions, too; ``bytes_written``
-    their size in memory. ``values_nulled`` and ``fields_dropped`` are what a lenient writer did.
+    their size in memory, where records that came one by one count once they are a table.
+    ``values_nulled`` and ``fields_dropped`` are what a lenient writer did.
     """
 
     records_written: int = 0

@@ -249,7 +249,7 @@ class StrictJsonWriter(TextRecordWriter):
         objects: list[Any] = []
         for at, line in enumerate(lines):
             try:
-                parsed = None if line is None else _DECODER.decode(line)
+                parsed = None if line is None else JSON_DECODER.decode(line)
             except (ValueError, RecursionError) as error:
                 rows.fail(at, None, f"it is no JSON: {str(error) or 'nested too deeply'}")
                 parsed = {}
@@ -265,7 +265,8 @@ def _no_constant(text: str) -> Any:
     raise ValueError(f"{text} is no number of JSON")
 
 
-_DECODER = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_no_constant)
+JSON_DECODER = json.JSONDecoder(parse_float=JsonNumber, parse_constant=_no_constant)
+"""Keeps numbers as they are written, and takes no NaN or Infinity."""
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ from acidsql.errors import (
 )
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
-from acidsql.streaming import StreamingConnection, StrictDelimitedInputWriter
+from acidsql.streaming import StreamingConnection, StrictDelimitedInputWriter, single_records
 from acidsql.streaming import connection as module
 from acidsql.txn.entities import LockComponent, LockType, TxnState
 from acidsql.txn.policy import TxnPolicy
@@ -329,11 +330,55 @@ def test_rows_are_flushed_when_they_are_many(
     with connected(session, 2) as connection:
         connection.begin_transaction()
         for i in range(20):
-            connection.write({"id": i, "v": "x" * 10})
+            connection.write([{"id": i, "v": "x" * 10}])
         assert connection.connection_stats.flushes > 1
         assert rows(session) == []
         connection.commit_transaction()
         assert len(rows(session)) == 20
+
+
+def test_single_records_are_flushed_when_they_are_many(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "FLUSH_BYTES", 100)
+    monkeypatch.setattr(single_records, "_ROWS_MAX", 4)
+    with connected(session, 2) as connection:
+        connection.begin_transaction()
+        for i in range(20):
+            connection.write({"id": i, "v": "x" * 10})
+            assert connection.connection_stats.records_written == i + 1
+        assert connection.connection_stats.flushes > 1
+        connection.commit_transaction()
+    assert len(rows(session)) == 20
+
+
+def test_single_records_keep_their_place_among_others(session: Session, tmp_path: Path) -> None:
+    with connected(session, 2) as connection:
+        connection.begin_transaction()
+        assert connection.write({"id": 1, "v": "a"}) == 1
+        assert connection.write([{"id": 2, "v": "b"}, {"id": 3, "v": "c"}]) == 2
+        assert connection.write({"id": 4, "v": None}) == 1
+        assert connection.write({"ID": Decimal(5), "V": "e"}) == 1
+        assert connection.write({"id": 6, "v": "f"}) == 1
+        connection.commit_transaction()
+        assert connection.connection_stats.records_written == 6
+    (file,) = (tmp_path / "w").rglob("bucket_00000")
+    stored = pa_orc.read_table(file)["row"].to_pylist()
+    assert [(row["id"], row["v"]) for row in stored] == [
+        (1, "a"), (2, "b"), (3, "c"), (4, None), (5, "e"), (6, "f"),
+    ]  # fmt: skip
+
+
+def test_single_records_of_an_aborted_transaction_are_gone(session: Session) -> None:
+    with connected(session, 2) as connection:
+        connection.begin_transaction()
+        connection.write({"id": 1, "v": "a"})
+        connection.abort_transaction()
+        connection.begin_transaction()
+        connection.write({"id": 2, "v": "b"})
+        connection.commit_transaction()
+        assert connection.connection_stats.records_written == 2
+    assert rows(session) == [(2, "b")]
 
 
 # -- states ----------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ import org.apache.hadoop.hive.ql.metadata.Hive;
  * hold NAME STATEMENT            runs it in a session of its own up to where it has its locks
  * release NAME                   lets it go on, and answers what it does
  * stream TABLE SIZE commit|abort RECORDS …   Hive 3: a streaming batch (hive3/Streams.java)
+ * ingest TABLE SIZE RECORDS FILE   Hive 3: the lines of a file, RECORDS in each transaction
  * conf KEY VALUE                 a setting that SET does not let through
  * </pre>
  */
@@ -89,6 +90,13 @@ class Verbs {
             .getDeclaredMethod("run", String.class, int.class, String[].class)
             .invoke(null, words[1], Integer.parseInt(rest[0]),
                 Arrays.copyOfRange(rest, 1, rest.length));
+        return Collections.emptyList();
+      }
+      case "ingest": {
+        String[] rest = words[2].split(" ", 3);
+        Class.forName("Streams")
+            .getDeclaredMethod("ingest", String.class, int.class, int.class, String.class)
+            .invoke(null, words[1], Integer.parseInt(rest[0]), Integer.parseInt(rest[1]), rest[2]);
         return Collections.emptyList();
       }
       case "conf":
