@@ -90,7 +90,7 @@ thorough: java check thorough-stores thorough-soak thorough-hive ## Run all test
 	@echo 'Write the date and the commit into docs/testing.md.'
 
 thorough-stores: java .venv/.installed
-	$(PYTEST) $(BY_FILE) -m "not hive and not trino"
+	$(PYTEST) $(BY_FILE) --hypothesis-profile=thorough -m "not hive and not trino"
 
 thorough-soak: java .venv/.installed
 	@# pytest's own tracebacks break over the deep stacks of a machine that fails.
