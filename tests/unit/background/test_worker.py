@@ -22,9 +22,13 @@ class Foreign(BaseException):
 
 
 UNEXPECTED = [
-    StorageError("disk full"), OSError("no space"), RuntimeError("odd"), MemoryError("all of it"),
+    StorageError("disk full"),
     Foreign("cancelled"),
-]  # fmt: skip
+    *(
+        pytest.param(error, marks=pytest.mark.thorough)
+        for error in (OSError("no space"), RuntimeError("odd"), MemoryError("all of it"))
+    ),
+]
 
 
 class Engine(PythonEngine):
