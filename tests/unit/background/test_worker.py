@@ -16,6 +16,8 @@ from acidsql.txn.transaction import TxnOpener
 from tests.property.hooked_store import HookedStore
 from tests.python_engine import PythonEngine
 
+pytestmark = pytest.mark.sqlite
+
 
 class Foreign(BaseException):
     """Descends from no Exception."""

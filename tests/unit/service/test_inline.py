@@ -38,7 +38,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.002)
 
 
-@pytest.mark.parametrize("rows", [80, pytest.param(300, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("rows", [60, pytest.param(300, marks=pytest.mark.thorough)])
 def test_many_small_inserts_leave_few_directories(
     open_session: Callable[..., Session], tmp_path: Path, rows: int
 ):
