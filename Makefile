@@ -72,7 +72,7 @@ check: .venv/.installed ## Format, lint, types, import contracts
 
 # Two processes, each with directories of its own: to deal out single tests takes longer than that.
 UNIT := $(PYTEST) --hypothesis-profile=unit -m "not postgres and not sqlite and not thorough"
-UNIT_HALF := tests/unit/backends tests/unit/background tests/unit/check tests/unit/engines tests/unit/layout tests/unit/orc tests/unit/txn
+UNIT_HALF := tests/unit/backends tests/unit/background tests/unit/check tests/unit/engines tests/unit/layout tests/unit/orc tests/unit/streaming tests/unit/txn
 
 unit: .venv/.installed ## Run the tests that need no Spark, no Java and no database
 	@$(MAKE) --no-print-directory -j 2 --output-sync unit-half unit-other-half
@@ -90,7 +90,7 @@ thorough: java check thorough-stores thorough-soak thorough-hive ## Run all test
 	@echo 'Write the date and the commit into docs/testing.md.'
 
 thorough-stores: java .venv/.installed
-	$(PYTEST) $(BY_FILE) -m "not hive and not trino"
+	$(PYTEST) $(BY_FILE) --hypothesis-profile=thorough -m "not hive and not trino"
 
 thorough-soak: java .venv/.installed
 	@# pytest's own tracebacks break over the deep stacks of a machine that fails.

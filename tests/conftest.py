@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 import acidsql
 from tests.jvm import SPARK_CONF, with_archive
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 # This reaches the JVMs of child processes, too.
 os.environ["SPARK_SUBMIT_OPTS"] = with_archive()
+
+# How long an example takes is the machine's business. Each target of make takes one profile.
+for profile, examples in {"unit": 5, "short": 30, "thorough": 100}.items():
+    settings.register_profile(profile, deadline=None, max_examples=examples)
+settings.load_profile("short")
 
 MEMORY = Path("/dev/shm")
 ROOM_BYTES = 4 << 30
@@ -37,9 +43,15 @@ def pytest_configure() -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
 
 
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays: no garbage collection need look at it again."""
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is imported and collected stays: no garbage collection need look at it, now or later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

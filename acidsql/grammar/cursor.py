@@ -56,10 +56,11 @@ class Cursor:
 
     def sees(self, *words: str) -> bool:
         """Whether these words or symbols are next."""
-        return all(
-            (token := self.peek(ahead)).word == word or _is_symbol(token, word)
-            for ahead, word in enumerate(words)
-        )
+        for ahead, word in enumerate(words):
+            token = self.peek(ahead)
+            if token.word != word and not _is_symbol(token, word):
+                return False
+        return True
 
     def sees_any(self, *words: str) -> bool:
         """Whether one of these words is next."""

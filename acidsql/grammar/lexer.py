@@ -144,7 +144,8 @@ class Source:
             self.tokens = list(lex(text))
         except UnclosedError as error:
             self.syntax_error(str(error), error.offset)
-        variable = _VARIABLE.search(self.code)
+        # Few texts have any, and only those need to be read without their comments.
+        variable = _VARIABLE.search(self.code) if _VARIABLE.search(text) else None
         if variable is not None:
             self.refuse(
                 f"variables are not supported: {variable[0]}",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import BinaryIO
 
 from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
@@ -313,12 +314,15 @@ class _Footer:
             raise ValueError("the stripes do not add up to the number of rows")
 
 
+# All files of a table have the same few.
+@lru_cache(256)
 def _type(message: bytes) -> OrcType:
     parts = list(fields(message))
     children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
     names = tuple(_text(v) for n, v in parts if n == TYPE_NAME)
     wanted = (TYPE_KIND, _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE)
-    kind, *sizes = (number_in(dict(parts), number) for number in wanted)
+    values = dict(parts)
+    kind, *sizes = (number_in(values, number) for number in wanted)
     return OrcType(kind, tuple(children), names, *sizes)
 
 

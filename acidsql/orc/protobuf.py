@@ -17,21 +17,21 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     >>> list(fields(bytes([0x08, 0x96, 0x01, 0x12, 0x02, 0x68, 0x69])))
     [(1, 150), (2, b'hi')]
     """
-    at = 0
-    while at < len(message):
+    at, end = 0, len(message)
+    while at < end:
         key, at = read_varint(message, at)
         number, wire_type = key >> 3, key & 7
-        if wire_type == VARINT:
+        if wire_type in (VARINT, BYTES):
             value, at = read_varint(message, at)
-            yield number, value
-            continue
-        if wire_type == BYTES:
-            size, at = read_varint(message, at)
+            if wire_type == VARINT:
+                yield number, value
+                continue
+            size = value
         elif wire_type in (FIXED32, FIXED64):
             size = 4 if wire_type == FIXED32 else 8
         else:
             raise ValueError(f"wire type {wire_type} is unknown")
-        if at + size > len(message):
+        if at + size > end:
             raise ValueError("a field is longer than its message")
         yield number, message[at : at + size]
         at += size
@@ -43,6 +43,8 @@ def read_varint(message: bytes, at: int) -> tuple[int, int]:
     >>> read_varint(bytes([0x96, 0x01]), 0)
     (150, 2)
     """
+    if at < len(message) and message[at] < 0x80:
+        return message[at], at + 1  # as most are
     value = 0
     for count in range(_LONGEST_VARINT):
         if at + count >= len(message):

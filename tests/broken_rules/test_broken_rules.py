@@ -68,7 +68,8 @@ def run(root: Path, *tests: str) -> subprocess.CompletedProcess[str]:
     """What pytest says of the tests; the package beside them comes before an installed one."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     ids = [f"tests/{test}" for test in tests]
-    command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-m", "not postgres", *ids]
+    options = ["-q", "--tb=short", "--hypothesis-profile=thorough", "-m", "not postgres"]
+    command = [sys.executable, "-m", "pytest", *options, *ids]
     return subprocess.run(
         command, cwd=root, env=kept, capture_output=True, text=True, check=False, timeout=600
     )

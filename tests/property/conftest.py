@@ -1,12 +1,8 @@
-"""Generated tests have no deadline: how long an example takes is the machine's business."""
+"""A machine waits for nobody."""
 
 import pytest
-from hypothesis import settings
 
 from acidsql.definitions import compaction_request
-
-settings.register_profile("no deadline", deadline=None)
-settings.load_profile("no deadline")
 
 
 @pytest.fixture(autouse=True)

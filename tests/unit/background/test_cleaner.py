@@ -74,6 +74,7 @@ def test_only_hidden_directories_of_ended_compactors_go(session, tmp_path):
     assert session.execute("SHOW TRANSACTIONS").fetchall() != []
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("hive4_names", ["false", "true"])
 @pytest.mark.parametrize("type", [TxnType.DEFAULT, TxnType.READ_ONLY])
 def test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see(

@@ -16,6 +16,8 @@ from acidsql.txn.entities import TxnType
 from acidsql.txn.policy import TxnPolicy
 from tests.unit.background.rebalance_sessions import Place, T
 
+pytestmark = pytest.mark.sqlite
+
 ACID = "TBLPROPERTIES ('transactional' = 'true')"
 
 

@@ -16,15 +16,21 @@ from acidsql.txn.transaction import TxnOpener
 from tests.property.hooked_store import HookedStore
 from tests.python_engine import PythonEngine
 
+pytestmark = pytest.mark.sqlite
+
 
 class Foreign(BaseException):
     """Descends from no Exception."""
 
 
 UNEXPECTED = [
-    StorageError("disk full"), OSError("no space"), RuntimeError("odd"), MemoryError("all of it"),
+    StorageError("disk full"),
     Foreign("cancelled"),
-]  # fmt: skip
+    *(
+        pytest.param(error, marks=pytest.mark.thorough)
+        for error in (OSError("no space"), RuntimeError("odd"), MemoryError("all of it"))
+    ),
+]
 
 
 class Engine(PythonEngine):

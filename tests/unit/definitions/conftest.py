@@ -12,7 +12,7 @@ from acidsql.session.session import Session
 
 STORES = [
     pytest.param("memory:", id="memory"),
-    pytest.param(None, id="sqlite", marks=pytest.mark.sqlite),
+    pytest.param(None, id="sqlite", marks=[pytest.mark.sqlite, pytest.mark.thorough]),
 ]
 
 

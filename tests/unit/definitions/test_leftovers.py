@@ -26,7 +26,7 @@ POLICY = TxnPolicy(timeout_s=100)
 STORES = [
     "memory",
     pytest.param("sqlite", marks=pytest.mark.sqlite),
-    pytest.param("postgres", marks=pytest.mark.postgres),
+    pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.thorough]),
 ]
 
 

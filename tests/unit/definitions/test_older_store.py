@@ -26,7 +26,7 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 STORES = [
     "memory",
     pytest.param("sqlite", marks=pytest.mark.sqlite),
-    pytest.param("postgres", marks=pytest.mark.postgres),
+    pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.thorough]),
 ]
 CREATE = f"CREATE TABLE t (k int, v string) {ACID}"
 PARTITIONED = f"CREATE TABLE t (k int, v string) PARTITIONED BY (p int) {ACID}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from acidsql.errors import AnalysisError, DatabaseNotFoundError, TableNotFoundEr
 ACID = "TBLPROPERTIES ('transactional' = 'true')"
 
 
-@pytest.fixture
-def session(tmp_path: Path) -> Iterator[acidsql.Session]:
+@contextmanager
+def furnished(warehouse: Path) -> Iterator[acidsql.Session]:
     """Five entries: of two databases, three types, four states and two pools."""
-    with acidsql.connect(tmp_path / "w", metastore="memory:") as session:
+    with acidsql.connect(warehouse, metastore="memory:") as session:
         session.execute("CREATE DATABASE sales")
         session.execute(f"CREATE TABLE sales.t (id int) {ACID}")
         session.execute(f"CREATE TABLE p (id int) PARTITIONED BY (d int) {ACID}")
@@ -34,6 +35,13 @@ def session(tmp_path: Path) -> Iterator[acidsql.Session]:
         )
         session.execute("ALTER TABLE sales.t COMPACT 'major'")
         session.execute("ABORT COMPACTIONS 5")
+        yield session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[acidsql.Session]:
+    """For tests that only read."""
+    with furnished(tmp_path_factory.mktemp("compactions") / "w") as session:
         yield session
 
 
@@ -79,12 +87,13 @@ def test_filters(session: acidsql.Session, filters: str, ids: list[int]) -> None
     assert shown(session, filters) == ids
 
 
-def test_numbers_are_sorted_as_numbers(session: acidsql.Session) -> None:
-    for _ in range(6):
-        session.execute("ALTER TABLE sales.t COMPACT 'minor'")
-        number = shown(session, "LIMIT 1")[0]
-        session.execute(f"ABORT COMPACTIONS {number}")
-    assert shown(session, "ORDER BY compactionid") == list(range(1, 12))
+def test_numbers_are_sorted_as_numbers(tmp_path: Path) -> None:
+    with furnished(tmp_path / "w") as session:
+        for _ in range(6):
+            session.execute("ALTER TABLE sales.t COMPACT 'minor'")
+            number = shown(session, "LIMIT 1")[0]
+            session.execute(f"ABORT COMPACTIONS {number}")
+        assert shown(session, "ORDER BY compactionid") == list(range(1, 12))
 
 
 def test_the_columns_of_a_request(session: acidsql.Session) -> None:

@@ -21,7 +21,6 @@ from acidsql.txn.entities import TxnState
 from tests.python_engine import PythonEngine
 
 ACID = "TBLPROPERTIES ('transactional' = 'true')"
-ROWS = 300
 
 
 def directories(tmp_path: Path) -> int:
@@ -39,14 +38,15 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.002)
 
 
+@pytest.mark.parametrize("rows", [60, pytest.param(300, marks=pytest.mark.thorough)])
 def test_many_small_inserts_leave_few_directories(
-    open_session: Callable[..., Session], tmp_path: Path
+    open_session: Callable[..., Session], tmp_path: Path, rows: int
 ):
     """Each answer is right meanwhile. The writer is paced, so that the bound holds anywhere."""
     session = open_session(inline=True)
     session.execute(f"CREATE TABLE t (k int) {ACID}")
     most = 0
-    for number in range(ROWS):
+    for number in range(rows):
         session.execute(f"INSERT INTO t VALUES ({number})")
         if number % 7 == 0:
             found = session.execute("SELECT * FROM t").fetchall()
@@ -59,7 +59,7 @@ def test_many_small_inserts_leave_few_directories(
     assert session.failures == {}
     assert threads() == []
     other = open_session()
-    assert sorted(other.execute("SELECT * FROM t").fetchall()) == [(n,) for n in range(ROWS)]
+    assert sorted(other.execute("SELECT * FROM t").fetchall()) == [(n,) for n in range(rows)]
     assert other.execute("CHECK TABLE t").fetchall() == []
 
 

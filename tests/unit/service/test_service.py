@@ -149,14 +149,20 @@ def test_a_long_compaction_holds_up_nothing_else(open_session: Callable[..., Ses
 
 
 @pytest.mark.parametrize("ruled", [True, False], ids=["mutexes", "no mutexes"])
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.thorough)])
 def test_two_services_beside_each_other_do_no_harm(
-    open_session: Callable[..., Session], tmp_path: Path, store, monkeypatch, ruled: bool
+    open_session: Callable[..., Session],
+    tmp_path: Path,
+    store,
+    monkeypatch,
+    ruled: bool,
+    count: int,
 ):
     """Without mutexes, too: nothing may rely on them."""
     if not ruled:
         monkeypatch.setattr(store, "take_mutex", lambda *_: True)
     sessions = [open_session(thresholds=FEW) for _ in range(2)]
-    tables = [f"t{n}" for n in range(4)]
+    tables = [f"t{n}" for n in range(count)]
     for table in tables:
         write(sessions[0], table, 1)
     services = [s.service(times=QUICK, workers=2) for s in sessions]

@@ -206,6 +206,7 @@ def test_locks_are_those_of_insert(session: Session) -> None:
     assert [row[1:6] for row in locks] == [row[1:6] for row in expected] != []
 
 
+@pytest.mark.sqlite
 def test_neither_spark_nor_polars_is_imported(tmp_path: Path) -> None:
     script = f"""
 import sys, acidsql, pyarrow as pa

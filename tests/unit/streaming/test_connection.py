@@ -49,7 +49,7 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     params=[
         "memory",
         pytest.param("sqlite", marks=pytest.mark.sqlite),
-        pytest.param("postgres", marks=pytest.mark.postgres),
+        pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.thorough]),
     ]
 )
 def session(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Session]:
