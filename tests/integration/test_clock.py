@@ -72,6 +72,12 @@ def test_the_moment_is_taken_anew_for_each_statement(session: Session) -> None:
 
 
 @pytest.mark.usefixtures("driver_bytes")
+@pytest.mark.parametrize(
+    "driver_bytes",
+    [pytest.param(96 << 20, id="collected", marks=pytest.mark.thorough),
+     pytest.param(0, id="distributed")],
+    indirect=True,
+)  # fmt: skip
 def test_the_current_database_is_the_sessions(session: Session, spark: Any) -> None:
     """In queries, writes, CREATE TABLE AS and registered frames; the name may need escapes."""
     asked = "current_database(), current_schema()"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tpch.py"
-SCALE = 0.01
+SCALE = 0.002
 
 
 def load_example():
