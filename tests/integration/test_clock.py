@@ -11,7 +11,10 @@ from acidsql.session.session import Session
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 
 
-@pytest.fixture(params=[96 << 20, 0], ids=["collected", "distributed"])
+@pytest.fixture(
+    params=[pytest.param(96 << 20, marks=pytest.mark.thorough), 0],
+    ids=["collected", "distributed"],
+)
 def driver_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", request.param)
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
@@ -72,12 +75,6 @@ def test_the_moment_is_taken_anew_for_each_statement(session: Session) -> None:
 
 
 @pytest.mark.usefixtures("driver_bytes")
-@pytest.mark.parametrize(
-    "driver_bytes",
-    [pytest.param(96 << 20, id="collected", marks=pytest.mark.thorough),
-     pytest.param(0, id="distributed")],
-    indirect=True,
-)  # fmt: skip
 def test_the_current_database_is_the_sessions(session: Session, spark: Any) -> None:
     """In queries, writes, CREATE TABLE AS and registered frames; the name may need escapes."""
     asked = "current_database(), current_schema()"

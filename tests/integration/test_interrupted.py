@@ -161,7 +161,7 @@ def tables(session, monkeypatch, table):
     [
         # A task that has no file yet could make one after the driver has removed the others.
         ("one", f"INSERT INTO one {WRITERS}", 2),
-        ("p", f"INSERT INTO p {MANY_FILES}", 20),
+        pytest.param("p", f"INSERT INTO p {MANY_FILES}", 20, marks=pytest.mark.thorough),
         ("b", "UPDATE b SET v = v + 1", 20),
     ],
     ids=["insert", "partitions", "update"],

@@ -16,49 +16,6 @@ from acidsql.engines.spark.errors import clear_errors
 from acidsql.session.session import Session
 from tests.jvm import with_archive
 
-OWN = """
-import os, signal, sys
-import acidsql
-from pyspark import SparkContext
-from pyspark.sql import SparkSession
-
-def kill():
-    gateway = SparkContext._gateway
-    os.kill(gateway.jvm.ProcessHandle.current().pid(), signal.SIGKILL)
-    gateway.proc.wait()
-
-def assert_gone(result):
-    try:
-        result.fetchall()
-    except acidsql.ExecutionError as error:
-        assert "Spark is gone" in error.message, error
-        assert "starts a new one" in error.hint
-    else:
-        raise AssertionError("rows of a dead Spark")
-
-os.environ["SPARK_BUFFER_SIZE"] = "4096"  # so that little is read ahead
-conf = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
-with acidsql.connect(sys.argv[1], config=conf) as session:
-    session.execute(
-        "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
-    )
-    session.execute("INSERT INTO t VALUES (1), (2)")
-    session.execute("DELETE FROM t WHERE id = 2")
-    assert session.execute("SELECT id + 1 FROM t").fetchall() == [(2,)]
-assert SparkSession.getActiveSession() is None, "it is stopped with its session"
-with acidsql.connect(sys.argv[1], config=conf) as session:
-    open_result = session.execute("SELECT * FROM t")
-    # 20 MB are served through a socket that holds much less, when their server is killed.
-    many_rows = session.execute("SELECT rpad('', 1000, 'x') FROM range(0, 20000, 1, 1)")
-    assert many_rows.fetchone() == ("x" * 1000,)
-    kill()
-    assert_gone(open_result)
-    assert_gone(many_rows)
-    assert session.execute("SELECT * FROM t").fetchall() == [(1,)]
-    assert session.execute("INSERT INTO t SELECT id + 1 FROM t").rows_inserted == 1
-    assert sorted(session.execute("SELECT * FROM t").fetchall()) == [(1,), (2,)]
-    kill()
-"""
 FOREIGN = """
 import sys, threading
 import acidsql
@@ -109,14 +66,57 @@ except acidsql.ExecutionError as error:
 else:
     raise AssertionError("a stopped session")
 session.close()
-
-# The driver runs in UTC from here on, and its executors do not.
+"""
+OWN = """
+import os, signal
 from pyspark import SparkContext
-java = SparkContext._jvm.java
-java.util.TimeZone.setDefault(java.util.TimeZone.getTimeZone("UTC"))
+
+def kill():
+    gateway = SparkContext._gateway
+    os.kill(gateway.jvm.ProcessHandle.current().pid(), signal.SIGKILL)
+    gateway.proc.wait()
+
+def assert_gone(result):
+    try:
+        result.fetchall()
+    except acidsql.ExecutionError as error:
+        assert "Spark is gone" in error.message, error
+        assert "starts a new one" in error.hint
+    else:
+        raise AssertionError("rows of a dead Spark")
+
+os.environ["SPARK_BUFFER_SIZE"] = "4096"  # so that little is read ahead
+conf = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
+with acidsql.connect(sys.argv[1], config=conf) as session:
+    session.execute(
+        "CREATE TABLE o (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO o VALUES (1), (2)")
+    session.execute("DELETE FROM o WHERE id = 2")
+    assert session.execute("SELECT id + 1 FROM o").fetchall() == [(2,)]
+assert SparkSession.getActiveSession() is None, "it is stopped with its session"
+with acidsql.connect(sys.argv[1], config=conf) as session:
+    open_result = session.execute("SELECT * FROM o")
+    # 20 MB are served through a socket that holds much less, when their server is killed.
+    many_rows = session.execute("SELECT rpad('', 1000, 'x') FROM range(0, 20000, 1, 1)")
+    assert many_rows.fetchone() == ("x" * 1000,)
+    kill()
+    assert_gone(open_result)
+    assert_gone(many_rows)
+    assert session.execute("SELECT * FROM o").fetchall() == [(1,)]
+    assert session.execute("INSERT INTO o SELECT id + 1 FROM o").rows_inserted == 1
+    assert sorted(session.execute("SELECT * FROM o").fetchall()) == [(1,), (2,)]
+    kill()
+"""
+EXECUTOR_IN_BERLIN = """
+import sys
+import acidsql
+from pyspark.sql import SparkSession
+
 spark = (
     SparkSession.builder.master("local-cluster[1,1,512]")
     .config("spark.executor.memory", "512m")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
     .config("spark.executor.extraJavaOptions", "-Duser.timezone=Europe/Berlin " + sys.argv[2])
     .config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
     .getOrCreate()
@@ -148,21 +148,25 @@ def run(script: str, tmp_path: Path, **variables: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_a_spark_of_its_own(tmp_path: Path) -> None:
-    """It is stopped with the session, and started again after its Java process was killed."""
-    run(OWN, tmp_path)
+def test_a_spark_of_others_and_one_of_its_own(tmp_path: Path) -> None:
+    """That of others is used, outside UTC too, and left as it is.
+
+    Its own is stopped with the session, and started again after its Java process was killed.
+    """
+    run(FOREIGN + OWN, tmp_path)
 
 
-def test_a_spark_of_others(tmp_path: Path) -> None:
-    """It is used, outside UTC too, and left as it is.
+@pytest.mark.thorough
+def test_executors_outside_utc(tmp_path: Path) -> None:
+    """The driver runs in UTC. The directory of the workers is made below Spark's home.
 
-    The directory of a cluster's workers is made below Spark's home.
+    At length what `unit/engines/spark/test_timestamps.py` shows of executors that tell their zone.
     """
     home = tmp_path / "spark"
     home.mkdir()
     for entry in Path(pyspark.__file__).parent.iterdir():
         (home / entry.name).symlink_to(entry)
-    run(FOREIGN, tmp_path, SPARK_HOME=str(home))
+    run(EXECUTOR_IN_BERLIN, tmp_path, SPARK_HOME=str(home))
 
 
 def test_what_is_no_session_is_refused_at_once(tmp_path: Path) -> None:

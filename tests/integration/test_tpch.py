@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tpch.py"
-SCALE = 0.002
+SCALES = [0.002, pytest.param(0.01, marks=pytest.mark.thorough)]
 
 
 def load_example():
@@ -22,11 +22,11 @@ def load_example():
 tpch = load_example()
 
 
-@pytest.fixture(scope="module")
-def life(tmp_path_factory):
+@pytest.fixture(scope="module", params=SCALES)
+def life(request, tmp_path_factory):
     """The directory of a run and its comparisons."""
     directory = tmp_path_factory.mktemp("tpch")
-    return directory, tpch.run(SCALE, directory, io.StringIO())
+    return directory, tpch.run(request.param, directory, io.StringIO())
 
 
 @pytest.mark.parametrize("step", tpch.STEPS)
