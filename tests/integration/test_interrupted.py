@@ -150,9 +150,9 @@ def tables(session, monkeypatch, table):
         session.execute(f"CREATE TABLE p (id bigint) PARTITIONED BY (p bigint) {acid}")
         session.execute("INSERT INTO p VALUES (1, 1), (2, 2)")
     elif table == "b":
-        buckets = "CLUSTERED BY (id) INTO 200 BUCKETS"
+        buckets = "CLUSTERED BY (id) INTO 80 BUCKETS"
         session.execute(f"CREATE TABLE b (id bigint, v int) {buckets} {acid}")
-        session.execute("INSERT INTO b SELECT id, 0 FROM range(0, 40000)")
+        session.execute("INSERT INTO b SELECT id, 0 FROM range(0, 16000)")
     return session
 
 
@@ -162,7 +162,7 @@ def tables(session, monkeypatch, table):
         # A task that has no file yet could make one after the driver has removed the others.
         ("one", f"INSERT INTO one {WRITERS}", 2),
         pytest.param("p", f"INSERT INTO p {MANY_FILES}", 20, marks=pytest.mark.thorough),
-        ("b", "UPDATE b SET v = v + 1", 20),
+        ("b", "UPDATE b SET v = v + 1", 8),
     ],
     ids=["insert", "partitions", "update"],
 )

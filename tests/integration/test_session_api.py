@@ -310,8 +310,7 @@ def test_shows_have_the_columns_of_hive(table):
 
 
 def test_merge_from_a_registered_frame(table, spark):
-    frame = spark.createDataFrame([(2, "B"), (3, "C")], "id int, v string")
-    table.register("Changes", frame)
+    table.register("Changes", spark.sql("SELECT * FROM VALUES (2, 'B'), (3, 'C') AS c(id, v)"))
     result = table.execute(
         "MERGE INTO t USING changes AS s ON t.id = s.id"
         " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -334,7 +333,7 @@ def test_what_is_no_frame_cannot_be_registered(table):
 
 
 def test_a_temporary_view_is_a_source(table, spark):
-    spark.createDataFrame([(7, "view")], "id int, v string").createOrReplaceTempView("a_view")
+    spark.sql("SELECT 7 AS id, 'view' AS v").createOrReplaceTempView("a_view")
     assert table.execute("SELECT v FROM a_view").fetchall() == [("view",)]
     table.execute("INSERT INTO t SELECT * FROM a_view")
     table.execute("DELETE FROM t WHERE id IN (SELECT id FROM a_view)")

@@ -14,6 +14,7 @@ from acidsql.errors import InvalidValueError
 from acidsql.orc.exact import exact, exact_texts
 from acidsql.orc.reader import read_events
 from acidsql.orc.writer import EventWriter
+from tests.outside_utc import assert_times_stay
 from tests.unit.orc.events import P0, columns
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -123,3 +124,16 @@ def test_row_groups_of_exchanged_nanoseconds(spark: Any, tmp_path: Path, codec: 
         text = f"SELECT count(*) FROM t WHERE ts < {early}"
         expected = int((least < np.datetime64("1700-01-01")).sum())
         assert session.execute(text).fetchall() == [(expected,)]
+
+
+def test_a_jvm_outside_utc(spark: Any, tmp_path: Path) -> None:
+    """A JVM that was started there does the same, see test_spark_lives.py."""
+    zones = spark._jvm.java.util.TimeZone
+    utc = zones.getDefault()
+    zones.setDefault(zones.getTimeZone("Europe/Berlin"))
+    elsewhere = spark.newSession()
+    elsewhere.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        assert_times_stay(tmp_path / "w", elsewhere)
+    finally:
+        zones.setDefault(utc)
