@@ -19,6 +19,19 @@ ROWS = [(1, "a", Decimal("1.50")), (2, "b", Decimal("2.50")), (3, "c", None)]
 @pytest.fixture
 def table(session, warehouse):
     """A table with an update behind it; answers with its directory."""
+    return made(session, warehouse)
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory, spark):
+    """A session and its table for all statements that change nothing."""
+    warehouse = tmp_path_factory.mktemp("kept")
+    with acidsql.connect(warehouse, spark=spark) as session:
+        yield session, made(session, warehouse)
+        assert rows(session) == ROWS
+
+
+def made(session, warehouse):
     session.execute(f"CREATE TABLE t (id int, v varchar(3), m decimal(5,2)) {ACID}")
     session.execute("INSERT INTO t VALUES (1, 'a', 1.50), (2, 'x', 2.50), (3, 'c', NULL)")
     session.execute("UPDATE t SET v = 'b' WHERE id = 2")
@@ -26,7 +39,9 @@ def table(session, warehouse):
 
 
 def files(directory):
-    return sorted(str(p.relative_to(directory)) for p in directory.rglob("*") if p.is_file())
+    """Each file's bytes."""
+    found = (p for p in directory.rglob("*") if p.is_file())
+    return {str(p.relative_to(directory)): p.read_bytes() for p in found}
 
 
 def rows(session):
@@ -40,7 +55,7 @@ def assert_nothing_open(session):
 
 
 def refused(session, directory, sql, error, args=None):
-    """The error of a statement, after which everything is as it was before."""
+    """The error of a statement, after which each file is as it was before."""
     before = files(directory)
     with pytest.raises(error) as caught:
         session.execute(sql, args).fetchall()
@@ -75,13 +90,12 @@ def place(error):
         ),
     ],
 )
-def test_unknown_table_or_column(session, table, sql, error, at):
-    found = refused(session, table, sql, error)
+def test_unknown_table_or_column(kept, sql, error, at):
+    found = refused(*kept, sql, error)
     assert place(found) == at
     assert "absent" in found.message
     assert "acidsql" not in str(found)
     assert "\n" not in found.message
-    assert rows(session) == ROWS
 
 
 def test_a_name_that_comes_near_is_suggested(session, table):
@@ -103,12 +117,11 @@ def test_a_name_that_comes_near_is_suggested(session, table):
         ("MERGE INTO t USING t AS s ON t.id = s.id WHEN NOT MATCHED THEN INSERT VALUES (1)", None),
     ],
 )
-def test_wrong_number_of_values(session, table, sql, at):
-    error = refused(session, table, sql, acidsql.SqlError)
+def test_wrong_number_of_values(kept, sql, at):
+    error = refused(*kept, sql, acidsql.SqlError)
     if at is not None:
         assert place(error) == at
     assert "value" in error.message
-    assert rows(session) == ROWS
 
 
 # Each value once as a literal, written in this process, and once computed by Spark.
@@ -125,11 +138,10 @@ def test_wrong_number_of_values(session, table, sql, at):
         ("1", "'a'", "'1,5'"),
     ],
 )
-def test_a_value_that_does_not_fit(session, table, text, values):
+def test_a_value_that_does_not_fit(kept, text, values):
     rows_text = text.format(*values)
     keyword = "VALUES " if rows_text.startswith("(") else ""
-    refused(session, table, f"INSERT INTO t {keyword}{rows_text}", acidsql.InvalidValueError)
-    assert rows(session) == ROWS
+    refused(*kept, f"INSERT INTO t {keyword}{rows_text}", acidsql.InvalidValueError)
 
 
 @pytest.mark.parametrize(
@@ -147,42 +159,39 @@ def test_a_value_that_does_not_fit(session, table, text, values):
         "DELETE FROM t WHERE CAST(v AS int) = 1",
     ],
 )
-def test_a_computed_value_that_does_not_fit(session, table, sql):
-    refused(session, table, sql, acidsql.InvalidValueError)
-    assert rows(session) == ROWS
+def test_a_computed_value_that_does_not_fit(kept, sql):
+    refused(*kept, sql, acidsql.InvalidValueError)
 
 
 @pytest.mark.parametrize("value", [2**31, "abc", datetime.date(2026, 1, 1), Decimal("1e30")])
-def test_an_argument_that_does_not_fit(session, table, value):
-    refused(session, table, "INSERT INTO t (id) VALUES (?)", acidsql.AcidSqlError, [value])
-    refused(session, table, "UPDATE t SET id = :x", acidsql.AcidSqlError, {"x": value})
-    assert rows(session) == ROWS
+def test_an_argument_that_does_not_fit(kept, value):
+    refused(*kept, "INSERT INTO t (id) VALUES (?)", acidsql.AcidSqlError, [value])
+    refused(*kept, "UPDATE t SET id = :x", acidsql.AcidSqlError, {"x": value})
 
 
-def test_a_parameter_without_a_value(session, table):
-    refused(session, table, "INSERT INTO t (id) VALUES (:x)", acidsql.AcidSqlError, {"y": 1})
-    refused(session, table, "SELECT * FROM t WHERE id = ?", acidsql.AcidSqlError, [])
-    error = refused(session, table, "DELETE FROM t WHERE id = :x", acidsql.AnalysisError)
+def test_a_parameter_without_a_value(kept):
+    refused(*kept, "INSERT INTO t (id) VALUES (:x)", acidsql.AcidSqlError, {"y": 1})
+    refused(*kept, "SELECT * FROM t WHERE id = ?", acidsql.AcidSqlError, [])
+    error = refused(*kept, "DELETE FROM t WHERE id = :x", acidsql.AnalysisError)
     assert error.message == "no value for the parameter :x"
-    error = refused(session, table, "DELETE FROM t WHERE id = ?", acidsql.AnalysisError)
+    error = refused(*kept, "DELETE FROM t WHERE id = ?", acidsql.AnalysisError)
     assert error.message == "no value for the parameter ?"
 
 
-def test_not_one_value_for_each_question_mark(session, table):
+def test_not_one_value_for_each_question_mark(kept):
     for sql in (
         "INSERT INTO t (id, v, m) VALUES (?, '?', ?)",
         "DELETE FROM t WHERE id IN (?, ?) -- ?",
     ):
         for args in ([1], [1, 2, 3]):
-            error = refused(session, table, sql, acidsql.AnalysisError, args)
+            error = refused(*kept, sql, acidsql.AnalysisError, args)
             assert error.message == f"{len(args)} values for 2 parameters"
-        error = refused(session, table, sql, acidsql.AnalysisError, {})
+        error = refused(*kept, sql, acidsql.AnalysisError, {})
         assert error.message == "no value for the parameter ?"
-    assert rows(session) == ROWS
 
 
-def test_no_advice_that_would_not_help(session, table):
-    error = refused(session, table, "UPDATE t SET id = id * 2000000000", acidsql.InvalidValueError)
+def test_no_advice_that_would_not_help(kept):
+    error = refused(*kept, "UPDATE t SET id = id * 2000000000", acidsql.InvalidValueError)
     assert "bypass" not in str(error)
 
 
@@ -205,14 +214,13 @@ def test_placing_columns_cannot_be_updated(session, table, warehouse):
     assert session.execute("SELECT * FROM p").fetchall() == [(1, 1, "x")]
 
 
-def test_merge_of_a_row_that_matches_twice(session, table):
+def test_merge_of_a_row_that_matches_twice(kept):
     source = "(SELECT explode(array(1, 1, 2, 2, 2, 3)) AS k)"
     sql = f"MERGE INTO t USING {source} AS s ON t.id = s.k WHEN MATCHED THEN UPDATE SET v = 'z'"
-    error = refused(session, table, sql, acidsql.CardinalityError)
+    error = refused(*kept, sql, acidsql.CardinalityError)
     assert "id = 1 (2 source rows)" in error.detail
     assert "id = 2 (3 source rows)" in error.detail
     assert "id = 3" not in error.detail
-    assert rows(session) == ROWS
 
 
 def test_a_statement_after_a_syntax_error(session, table):
@@ -249,9 +257,14 @@ def test_a_delete_file_cut_to_nothing(session, table):
         session.execute("SELECT * FROM t").fetchall()
 
 
-@pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize(
-    "directory", ["delta_0000001_0000001_0000", "delete_delta_0000002_0000002_0000"]
+    ("directory", "damage"),
+    [
+        ("delta_0000001_0000001_0000", "text"),
+        ("delta_0000001_0000001_0000", "no tail"),
+        pytest.param("delta_0000001_0000001_0000", "cut", marks=pytest.mark.thorough),
+        *(("delete_delta_0000002_0000002_0000", damage) for damage in DAMAGE),
+    ],
 )
 def test_a_corrupt_file(session, table, directory, damage):
     path = table / directory / "bucket_00000"
@@ -326,44 +339,45 @@ def test_a_table_that_cannot_be_written(session, table, warehouse):
     assert session.execute("SHOW TABLES").fetchall() == [("t",)]
 
 
-def select_without_spark(warehouse, **environment):
-    """A query in a process of its own: it prints the error, then the states of transactions."""
-    code = (
-        "import acidsql\n"
-        f"session = acidsql.connect({str(warehouse)!r})\n"
-        "try:\n    session.execute('SELECT 1')\n"
-        "except acidsql.DependencyError as error:\n    print(error)\n"
-        "print([row[1] for row in session.execute('SHOW TRANSACTIONS')])\n"
-    )
-    env = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
-    return subprocess.run(
-        [sys.executable, "-c", code],
-        check=False, capture_output=True, text=True, env={**env, **environment},
-    )  # fmt: skip
+QUERIES = """
+import os, sys
+import acidsql
+session = acidsql.connect(sys.argv[1])
+for home, path in zip(sys.argv[2::2], sys.argv[3::2], strict=True):
+    os.environ["PATH"] = path
+    os.environ.pop("SPARK_HOME", None)
+    if home:
+        os.environ["SPARK_HOME"] = home
+    try:
+        session.execute("SELECT 1")
+    except acidsql.DependencyError as error:
+        print(error)
+    print([row[1] for row in session.execute("SHOW TRANSACTIONS")])
+"""
 
 
-def test_without_java(tmp_path):
-    done = select_without_spark(tmp_path / "w", PATH=str(tmp_path))
-    lines = done.stdout.splitlines()
-    assert len(lines) == 2, done.stderr
-    assert "install" in lines[0]
-    assert "Java 17" in lines[0]
-    assert "OPEN" not in lines[1]
-
-
-@pytest.mark.parametrize("spark_home", [None, "/nowhere"])
-def test_a_spark_that_does_not_start(tmp_path, spark_home):
-    """As an old Java does, which is there and dies of Spark's classes."""
+def test_without_java_and_with_a_spark_that_does_not_start(tmp_path):
+    """As with an old Java, which is there and dies of Spark's classes."""
     java = tmp_path / "java"
     java.write_text("#!/bin/sh\nexit 1\n")
     java.chmod(0o755)
-    home = {"SPARK_HOME": spark_home} if spark_home else {}
-    done = select_without_spark(tmp_path / "w", PATH=f"{tmp_path}:/usr/bin:/bin", **home)
-    lines = done.stdout.splitlines()
-    assert len(lines) == 3, done.stderr
-    assert lines[0].startswith("Spark cannot be started: ")
-    assert "Java 17" in lines[1]
-    assert "OPEN" not in lines[2]
+    (tmp_path / "empty").mkdir()
+    old = f"{tmp_path}:/usr/bin:/bin"
+    places = ["", str(tmp_path / "empty"), "", old, "/nowhere", old]
+    env = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
+    done = subprocess.run(
+        [sys.executable, "-c", QUERIES, str(tmp_path / "w"), *places],
+        check=False, capture_output=True, text=True, env=env,
+    )  # fmt: skip
+    without, states, *lines = done.stdout.splitlines()
+    assert "install" in without
+    assert "Java 17" in without
+    assert "OPEN" not in states
+    assert len(lines) == 6, done.stderr
+    for said, hint, states in (lines[:3], lines[3:]):
+        assert said.startswith("Spark cannot be started: ")
+        assert "Java 17" in hint
+        assert "OPEN" not in states
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "cdc.py"
 
 
@@ -21,8 +23,10 @@ def load_example() -> Any:
     return module
 
 
-def test_the_feed_is_taken_in(tmp_path: Path, spark: Any) -> None:
+@pytest.mark.parametrize("files", [2, pytest.param(3, marks=pytest.mark.thorough)])
+def test_the_feed_is_taken_in(tmp_path: Path, spark: Any, files: int) -> None:
     cdc = load_example()
+    cdc.FILES = files
     out = io.StringIO()
     assert cdc.run(tmp_path / "cdc", spark, out)
     told = out.getvalue().splitlines()

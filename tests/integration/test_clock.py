@@ -11,7 +11,10 @@ from acidsql.session.session import Session
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 
 
-@pytest.fixture(params=[96 << 20, 0], ids=["collected", "distributed"])
+@pytest.fixture(
+    params=[pytest.param(96 << 20, marks=pytest.mark.thorough), 0],
+    ids=["collected", "distributed"],
+)
 def driver_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", request.param)
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)

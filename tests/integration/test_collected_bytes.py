@@ -70,20 +70,20 @@ def test_large_values_of_every_type_are_measured(
 
 
 def test_large_rows_are_written_by_tasks(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 2 << 20)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1 << 20)
     session.execute(
         "CREATE TABLE t (k int, v string) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     )
     session.execute(
-        "INSERT INTO t SELECT CAST(id AS int), repeat('x', 10000) FROM range(0, 400, 1, 2)"
+        "INSERT INTO t SELECT CAST(id AS int), repeat('x', 10000) FROM range(0, 200, 1, 2)"
     )
     assert len(session.execute("SELECT DISTINCT input_file_name() FROM t").fetchall()) == 2
     result = session.execute(
-        "MERGE INTO t USING (SELECT CAST(2 * id AS int) AS k FROM range(400)) s ON t.k = s.k"
+        "MERGE INTO t USING (SELECT CAST(2 * id AS int) AS k FROM range(200)) s ON t.k = s.k"
         " WHEN MATCHED THEN UPDATE SET v = repeat('y', 10000)"
         " WHEN NOT MATCHED THEN INSERT VALUES (s.k, repeat('z', 20000))"
     )
-    assert (result.rows_inserted, result.rows_updated) == (200, 200)
+    assert (result.rows_inserted, result.rows_updated) == (100, 100)
     found = session.execute("SELECT left(v, 1), length(v), count(*) FROM t GROUP BY ALL").fetchall()
-    assert sorted(found) == [("x", 10000, 200), ("y", 10000, 200), ("z", 20000, 200)]
+    assert sorted(found) == [("x", 10000, 100), ("y", 10000, 100), ("z", 20000, 100)]
     assert session.execute("CHECK TABLE t").fetchall() == []

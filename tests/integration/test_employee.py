@@ -60,6 +60,12 @@ def step_3(session):
     return session.execute(MERGE)
 
 
+def two_inserts(session):
+    """Four rows of two write ids, without Spark."""
+    step_1(session)
+    session.execute("INSERT INTO employee VALUES (4, 'Mary', 9000)")
+
+
 INSERTED = [
     event(0, 1, 536870912, 0, 1, employee(1, "Jerry", 5000)),
     event(0, 1, 536870912, 1, 1, employee(2, "Tom", 8000)),
@@ -172,7 +178,7 @@ def test_4_major_compaction_drops_the_deleted(session, warehouse):
 
 
 def test_4_the_cleaner_waits_for_a_result(session, warehouse):
-    step_3(session)
+    two_inserts(session)
     result = session.execute("SELECT id FROM employee")
     session.execute("ALTER TABLE employee COMPACT 'major' AND WAIT")
     before = layout(warehouse / "employee")
@@ -184,7 +190,7 @@ def test_4_the_cleaner_waits_for_a_result(session, warehouse):
 
 
 def test_4_the_cleaner_waits_for_a_frame(session, warehouse):
-    step_3(session)
+    two_inserts(session)
     with session.execute("SELECT id FROM employee") as result:
         frame = result.df
         assert frame.count() == 4
@@ -197,7 +203,7 @@ def test_4_the_cleaner_waits_for_a_frame(session, warehouse):
 
 
 def test_4_the_cleaner_waits_for_another_session(session, warehouse, spark):
-    step_3(session)
+    two_inserts(session)
     with acidsql.connect(warehouse, spark=spark) as other:
         frame = other.table("employee")
         session.execute("ALTER TABLE employee COMPACT 'major' AND WAIT")
@@ -211,7 +217,7 @@ def test_4_the_cleaner_waits_for_another_session(session, warehouse, spark):
 
 
 def test_4_who_begins_after_the_compaction_needs_no_old_directory(session, warehouse):
-    step_3(session)
+    two_inserts(session)
     session.execute("ALTER TABLE employee COMPACT 'major' AND WAIT")
     result = session.execute("SELECT id FROM employee")
     assert session.run_cleaner() == 1
@@ -235,8 +241,7 @@ def test_5_buckets(session, warehouse):
 
 def test_6_base_and_later_delete_delta_are_read(session, warehouse):
     """The directory of a minor compaction is that of a twin of the table."""
-    step_1(session)
-    session.execute("INSERT INTO employee VALUES (4, 'Mary', 9000)")
+    two_inserts(session)
     session.execute(EMPLOYEE.replace("employee", "twin"))
     session.execute(ROWS.replace("employee", "twin"))
     session.execute("INSERT INTO twin VALUES (4, 'Mary', 9000)")

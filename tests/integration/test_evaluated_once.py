@@ -16,7 +16,20 @@ ROWS = 300
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 
 
-@pytest.fixture(params=[96 << 20, 20_000, 0], ids=["collected", "mixed", "distributed"])
+BUCKETS = "CLUSTERED BY (u) INTO 4 BUCKETS"
+MODES = {"collected": 96 << 20, "mixed": 20_000, "distributed": 0}
+
+
+def modes(*short: str) -> Any:
+    """Those of the session, the others at length."""
+    params = [
+        pytest.param(limit, id=mode, marks=[] if mode in short else [pytest.mark.thorough])
+        for mode, limit in MODES.items()
+    ]
+    return pytest.mark.parametrize("session", params, indirect=True)
+
+
+@pytest.fixture
 def session(
     spark: Any, warehouse: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Session]:
@@ -25,7 +38,9 @@ def session(
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
     with acidsql.connect(warehouse, spark=spark) as session:
         session.execute(f"CREATE TABLE t (k int, v double, w double) {ACID}")
-        session.execute(f"INSERT INTO t SELECT CAST(id AS int), 0, 0 FROM range({ROWS})")
+        for first in (0, ROWS // 2):  # two files, without Spark
+            keys = range(first, first + ROWS // 2)
+            session.insert("t", [{"k": k, "v": 0.0, "w": 0.0} for k in keys])
         yield session
         assert session.execute("CHECK TABLE t").fetchall() == []
 
@@ -36,6 +51,7 @@ def rows(session: Session) -> dict[int, tuple[float, float]]:
     return {k: (v, w) for k, v, w in found}
 
 
+@modes("collected", "mixed")
 def test_each_matched_row_meets_one_clause(session: Session) -> None:
     result = session.execute(
         "MERGE INTO t USING (SELECT k FROM t) s ON t.k = s.k"
@@ -50,6 +66,7 @@ def test_each_matched_row_meets_one_clause(session: Session) -> None:
     assert 0 < len(changed) < len(left) < ROWS
 
 
+@modes("distributed")
 def test_a_change_for_many_rows_by_one_source_row(session: Session) -> None:
     result = session.execute(
         "MERGE INTO t USING (SELECT 0 AS low, -1 AS k) s ON t.k >= s.low"
@@ -64,7 +81,23 @@ def test_a_change_for_many_rows_by_one_source_row(session: Session) -> None:
     assert all(v == 0 or 1 <= v < 2 for v, _ in left.values())
 
 
-@pytest.mark.parametrize("registered", [False, True], ids=["query", "frame"])
+@pytest.mark.parametrize(
+    ("session", "registered"),
+    [
+        pytest.param(MODES["mixed"], False, id="mixed, query"),
+        pytest.param(MODES["distributed"], True, id="distributed, frame"),
+        *(
+            pytest.param(MODES[mode], frame, id=f"{mode}, {kind}", marks=pytest.mark.thorough)
+            for mode, kind, frame in (
+                ("collected", "query", False),
+                ("collected", "frame", True),
+                ("mixed", "frame", True),
+                ("distributed", "query", False),
+            )
+        ),
+    ],
+    indirect=["session"],
+)
 def test_a_random_source_is_one_source(session: Session, spark: Any, registered: bool) -> None:
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -91,6 +124,7 @@ def test_a_random_source_is_one_source(session: Session, spark: Any, registered:
     assert result.rows_inserted == len(inserted)
 
 
+@modes("distributed")
 def test_clauses_may_hold_subqueries_of_every_kind(session: Session) -> None:
     session.execute(f"CREATE TABLE f (k int, x double) {ACID}")
     session.execute("INSERT INTO f VALUES (1, 10), (2, 20), (4, 40)")
@@ -105,6 +139,7 @@ def test_clauses_may_hold_subqueries_of_every_kind(session: Session) -> None:
     assert [left.get(k) for k in range(5)] == [(0, 0), (10, 70), (20, 70), None, (40, 70)]
 
 
+@modes("collected", "distributed")
 def test_update_and_delete_count_what_they_changed(session: Session) -> None:
     updated = session.execute("UPDATE t SET v = 1 + rand(), w = 1 WHERE rand() < 0.5").rows_updated
     left = rows(session)
@@ -116,7 +151,23 @@ def test_update_and_delete_count_what_they_changed(session: Session) -> None:
     assert len(rows(session)) == ROWS - (deleted or 0)
 
 
-@pytest.mark.parametrize("columns", ["", "CLUSTERED BY (u) INTO 4 BUCKETS"])
+@pytest.mark.parametrize(
+    ("session", "columns"),
+    [
+        pytest.param(MODES["collected"], "", id="collected"),
+        pytest.param(MODES["distributed"], BUCKETS, id="distributed, buckets"),
+        *(
+            pytest.param(MODES[mode], columns, id=f"{mode}, {kind}", marks=pytest.mark.thorough)
+            for mode, kind, columns in (
+                ("collected", "buckets", BUCKETS),
+                ("mixed", "plain", ""),
+                ("mixed", "buckets", BUCKETS),
+                ("distributed", "plain", ""),
+            )
+        ),
+    ],
+    indirect=["session"],
+)
 def test_every_row_of_a_random_insert_arrives_once(session: Session, columns: str) -> None:
     session.execute(f"CREATE TABLE i (id bigint, u string) PARTITIONED BY (p int) {columns} {ACID}")
     for kind in ("INTO", "OVERWRITE"):

@@ -10,8 +10,18 @@ if TYPE_CHECKING:
     from acidsql.session.session import Session
 
 
-@pytest.mark.parametrize("clustered", ["", "CLUSTERED BY (`k.k`) INTO 2 BUCKETS"])
-@pytest.mark.parametrize("driver_bytes", [0, 1 << 20], ids=["tasks", "driver"])
+CLUSTERED = "CLUSTERED BY (`k.k`) INTO 2 BUCKETS"
+
+
+@pytest.mark.parametrize(
+    ("clustered", "driver_bytes"),
+    [
+        pytest.param(CLUSTERED, 0, id="tasks, buckets"),
+        pytest.param("", 1 << 20, id="driver"),
+        pytest.param("", 0, id="tasks", marks=pytest.mark.thorough),
+        pytest.param(CLUSTERED, 1 << 20, id="driver, buckets", marks=pytest.mark.thorough),
+    ],
+)
 def test_names_with_dots(
     session: Session, monkeypatch: pytest.MonkeyPatch, clustered: str, driver_bytes: int
 ) -> None:

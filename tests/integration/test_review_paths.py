@@ -5,8 +5,15 @@ import pytest
 import acidsql
 
 
-@pytest.mark.parametrize("warehouse", ["plain", "w[ab]{c,d}*?"])
-@pytest.mark.parametrize("broadcast", [64 << 20, 0])
+@pytest.mark.parametrize(
+    ("warehouse", "broadcast"),
+    [
+        ("w[ab]{c,d}*?", 64 << 20),
+        ("w[ab]{c,d}*?", 0),
+        pytest.param("plain", 64 << 20, marks=pytest.mark.thorough),
+        pytest.param("plain", 0, marks=pytest.mark.thorough),
+    ],
+)
 def test_no_row_is_doubled_or_lost(spark, tmp_path, monkeypatch, warehouse, broadcast):
     monkeypatch.setattr("acidsql.engines.spark.deletes.BROADCAST_BYTES_MAX", broadcast)
     with acidsql.connect(str(tmp_path / warehouse), spark=spark) as session:

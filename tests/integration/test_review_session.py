@@ -135,8 +135,17 @@ def statements(session):
 SPARKS_OWN = {"spark.sql.variable.substitute": "true", PUSHED_NESTED: "parquet,orc"}
 
 
-@pytest.mark.parametrize("given", [SPARKS_OWN, SETTINGS], ids=["defaults", "everything else"])
-def test_a_session_that_was_handed_in_stays_as_it_was(spark, tmp_path, given):
+@pytest.mark.parametrize(
+    ("given", "repeated"),
+    [
+        (SPARKS_OWN, False),
+        (SETTINGS, False),
+        pytest.param(SPARKS_OWN, True, marks=pytest.mark.thorough),
+        pytest.param(SETTINGS, True, marks=pytest.mark.thorough),
+    ],
+    ids=["defaults", "everything else", "defaults, repeated", "everything else, repeated"],
+)
+def test_a_session_that_was_handed_in_stays_as_it_was(spark, tmp_path, given, repeated):
     fresh = spark.newSession()
     for key, value in given.items():
         fresh.conf.set(key, value)
@@ -153,7 +162,11 @@ def test_a_session_that_was_handed_in_stays_as_it_was(spark, tmp_path, given):
         if given.get(V1_READERS) is None:
             del kept[V1_READERS]
         assert everything(fresh) == {**before, **kept}
-        statements(session)
+        if repeated:
+            statements(session)
+        else:
+            session.execute("UPDATE t SET v = upper(v) WHERE ID > 3")
+            session.execute("SELECT v FROM t WHERE ID > 3").fetchall()
         assert everything(fresh) == {**before, **kept}
         assert [row.v for row in frame.collect()] == ["B"]
     assert everything(fresh) == {**before, **kept}

@@ -48,23 +48,25 @@ def test_braces_in_a_query_without_tables_stay_single(session):
 
 
 @pytest.mark.usefixtures("new_york")
-@pytest.mark.parametrize(
-    "moment",
-    [
+def test_a_naive_datetime_is_wall_clock_time_everywhere(session):
+    moments = [
         datetime.datetime(2020, 1, 1, 12, 0, 0, 123456),
         datetime.datetime(2020, 3, 8, 2, 30),
         datetime.datetime(1, 1, 1),
         datetime.datetime(9999, 12, 31, 23, 59, 59, 999999),
-    ],
-)
-def test_a_naive_datetime_is_wall_clock_time_everywhere(session, moment):
+    ]
+    names = {f"m{n}": moment for n, moment in enumerate(moments)}
     table(session, "timestamp")
-    session.execute("INSERT INTO t VALUES (1, ?)", [moment])
-    session.execute("INSERT INTO t SELECT 2, ?", [moment])
-    session.execute("INSERT INTO t VALUES (3, NULL)")
-    session.execute("UPDATE t SET x = :m WHERE id = 3", {"m": moment})
-    assert session.execute("SELECT x FROM t").fetchall() == [(moment,)] * 3
-    assert session.execute("DELETE FROM t WHERE x = ?", [moment]).rows_deleted == 3
+    for n, moment in enumerate(moments):
+        session.execute("INSERT INTO t VALUES (?, ?), (?, NULL)", [n, moment, 20 + n])
+    selected = " UNION ALL ".join(f"SELECT {10 + n}, :m{n}" for n in range(4))
+    session.execute(f"INSERT INTO t {selected}", names)
+    values = " ".join(f"WHEN {20 + n} THEN :m{n}" for n in range(4))
+    session.execute(f"UPDATE t SET x = CASE id {values} END WHERE id >= 20", names)
+    found = session.execute("SELECT id, x FROM t").fetchall()
+    assert sorted(found) == [(k + n, m) for k in (0, 10, 20) for n, m in enumerate(moments)]
+    marks = ", ".join("?" for _ in moments)
+    assert session.execute(f"DELETE FROM t WHERE x IN ({marks})", moments).rows_deleted == 12
 
 
 def test_an_aware_datetime_is_an_instant(session):

@@ -11,17 +11,19 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 
 import pytest
+from click.testing import CliRunner
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
 import acidsql
-from tests.conftest import SPARK_CONF
+from acidsql.cli.main import main
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 
 
 def python(code, *args, cwd):
-    """Run Python code in a process of its own; its standard output."""
+    """Run Python code in a process and a directory of its own; its standard output."""
+    cwd.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", code, *args],
         check=False, capture_output=True, text=True, cwd=cwd, env=own_env(),
@@ -35,10 +37,10 @@ def own_env():
     return {**os.environ, "PYTHONPATH": path}
 
 
-def acidsql_command(*args, cwd, text=None):
+def acidsql_command(*args, cwd, given=None, text=True):
     return subprocess.run(
         [sys.executable, "-m", "acidsql", *args],
-        check=False, capture_output=True, text=True, cwd=cwd, env=own_env(), input=text,
+        check=False, capture_output=True, text=text, cwd=cwd, env=own_env(), input=given,
     )  # fmt: skip
 
 
@@ -92,24 +94,13 @@ def test_a_closed_session_says_so(tmp_path, spark):
         session.execute("SHOW TABLES")
 
 
-def test_a_spark_of_its_own(tmp_path):
-    code = f"""
-import acidsql
-with acidsql.connect("w", config={SPARK_CONF!r}) as session:
-    session.execute("CREATE TABLE t (id int) {ACID}")
-    session.execute("INSERT INTO t VALUES (1)")
-    print(session.execute("SELECT id + 1 FROM t").fetchall())
-from pyspark.sql import SparkSession
-print(SparkSession.getActiveSession())
-"""
-    assert python(code, cwd=tmp_path).splitlines() == ["[(2,)]", "None"]
-
-
-def test_literals_are_written_without_spark(tmp_path):
-    """Not even PySpark is imported for an INSERT of literals, its compaction and its cleaning."""
-    code = f"""
+WITHOUT_SPARK = f"""
 import sys
 import acidsql
+acidsql.execute("CREATE TABLE t (id int) {ACID}")
+print(acidsql.execute("INSERT INTO t VALUES (1)").rows_inserted)
+print(acidsql.execute("SHOW TABLES").fetchall())
+acidsql.connect(sys.argv[1]).execute("INSERT INTO t VALUES (9, 'p')")
 with acidsql.connect("w") as session:
     session.execute("CREATE TABLE t (id int, v string, d date) PARTITIONED BY (p int)"
                     " CLUSTERED BY (id) INTO 2 BUCKETS {ACID}")
@@ -119,20 +110,19 @@ with acidsql.connect("w") as session:
     print(session.run_cleaner(), session.execute("SHOW PARTITIONS t").fetchall())
 print([name for name in sys.modules if name.split(".")[0] in ("pyspark", "py4j")])
 """
-    lines = python(code, cwd=tmp_path).splitlines()
-    assert "succeeded" in lines[1] or "ready for cleaning" in lines[1]
-    assert lines[2:] == ["1 [('p=7',)]", "[]"]
 
 
-def test_the_default_session(tmp_path):
-    code = f"""
-import acidsql
-acidsql.execute("CREATE TABLE t (id int) {ACID}")
-print(acidsql.execute("INSERT INTO t VALUES (1)").rows_inserted)
-print(acidsql.execute("SHOW TABLES").fetchall())
-"""
-    assert python(code, cwd=tmp_path).splitlines() == ["1", "[('t',)]"]
-    assert (tmp_path / "warehouse" / "t").is_dir()
+def test_a_process_without_spark(table, warehouse, tmp_path):
+    """It has a default session, works on the store of this process, and on one of its own.
+
+    Not even PySpark is imported for an INSERT of literals, its compaction and its cleaning.
+    """
+    lines = python(WITHOUT_SPARK, str(warehouse), cwd=tmp_path / "there").splitlines()
+    assert lines[:2] == ["1", "[('t',)]"], "the default session"
+    assert (tmp_path / "there" / "warehouse" / "t").is_dir()
+    assert table.execute("SELECT v FROM t WHERE id = 9").fetchall() == [("p",)]
+    assert "succeeded" in lines[3] or "ready for cleaning" in lines[3]
+    assert lines[4:] == ["1 [('p=7',)]", "[]"]
 
 
 # -- parameters ----------------------------------------------------------------------------------
@@ -144,21 +134,41 @@ TEXTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TEXTS)
-def test_texts_are_bound_as_values(table, text):
-    table.execute("INSERT INTO t VALUES (?, ?)", [10, text])
-    table.execute("INSERT INTO t SELECT :id, :v", {"id": 11, "v": text})
-    table.execute("UPDATE t SET v = :v WHERE id = 1", {"v": text})
-    table.execute(
-        "MERGE INTO t USING (SELECT :k AS k) AS s ON t.id = s.k"
-        " WHEN NOT MATCHED THEN INSERT VALUES (s.k, :v)",
-        {"k": 12, "v": text},
+@pytest.mark.parametrize(
+    "texts",
+    [TEXTS, *(pytest.param([text], marks=pytest.mark.thorough) for text in TEXTS)],
+    ids=["all", *TEXTS],
+)
+def test_texts_are_bound_as_values(session, texts):
+    """Several in one statement, too."""
+    numbers = range(len(texts))
+    names = {f"v{n}": text for n, text in enumerate(texts)}
+    values = " ".join(f"WHEN {n} THEN :v{n}" for n in numbers)
+    session.execute(f"CREATE TABLE t (id int, n int, v string) {ACID}")
+    session.execute("INSERT INTO t VALUES (2, -1, 'b')")
+    for n, text in enumerate(texts):
+        session.execute("INSERT INTO t VALUES (?, ?, ?)", [1, n, "a"])
+        session.execute("INSERT INTO t VALUES (?, ?, ?)", [10, n, text])
+    session.execute(
+        "INSERT INTO t " + " UNION ALL ".join(f"SELECT :id, {n}, :v{n}" for n in numbers),
+        {"id": 11, **names},
     )
-    found = table.execute("SELECT id FROM t WHERE v = ? ORDER BY id", [text]).fetchall()
-    assert found == [(1,), (10,), (11,), (12,)]
-    assert table.execute("SELECT ?, v FROM t WHERE id = 11", [text]).fetchall() == [(text, text)]
-    assert table.execute("DELETE FROM t WHERE v = :v", {"v": text}).rows_deleted == 4
-    assert table.execute("SELECT * FROM t").fetchall() == [(2, "b")]
+    session.execute(f"UPDATE t SET v = CASE n {values} END WHERE id = :id", {"id": 1, **names})
+    session.execute(
+        "MERGE INTO t USING (SELECT :k AS k, explode(sequence(0, :last)) AS n) AS s"
+        " ON t.id = s.k AND t.n = s.n"
+        f" WHEN NOT MATCHED THEN INSERT VALUES (s.k, s.n, CASE s.n {values} END)",
+        {"k": 12, "last": numbers[-1], **names},
+    )
+    marks = ", ".join("?" for _ in texts)
+    found = session.execute(f"SELECT id, n, v FROM t WHERE v IN ({marks})", texts).fetchall()
+    assert sorted(found) == [(k, n, text) for k in (1, 10, 11, 12) for n, text in enumerate(texts)]
+    [shown] = session.execute(f"SELECT {marks} FROM t WHERE id = 2", texts).fetchall()
+    assert shown == tuple(texts)
+    listed = ", ".join(f":{name}" for name in names)
+    deleted = session.execute(f"DELETE FROM t WHERE v IN ({listed})", names)
+    assert deleted.rows_deleted == 4 * len(texts)
+    assert session.execute("SELECT * FROM t").fetchall() == [(2, -1, "b")]
 
 
 def test_values_of_every_kind_are_bound(session):
@@ -300,8 +310,7 @@ def test_shows_have_the_columns_of_hive(table):
 
 
 def test_merge_from_a_registered_frame(table, spark):
-    frame = spark.createDataFrame([(2, "B"), (3, "C")], "id int, v string")
-    table.register("Changes", frame)
+    table.register("Changes", spark.sql("SELECT * FROM VALUES (2, 'B'), (3, 'C') AS c(id, v)"))
     result = table.execute(
         "MERGE INTO t USING changes AS s ON t.id = s.id"
         " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
@@ -324,7 +333,7 @@ def test_what_is_no_frame_cannot_be_registered(table):
 
 
 def test_a_temporary_view_is_a_source(table, spark):
-    spark.createDataFrame([(7, "view")], "id int, v string").createOrReplaceTempView("a_view")
+    spark.sql("SELECT 7 AS id, 'view' AS v").createOrReplaceTempView("a_view")
     assert table.execute("SELECT v FROM a_view").fetchall() == [("view",)]
     table.execute("INSERT INTO t SELECT * FROM a_view")
     table.execute("DELETE FROM t WHERE id IN (SELECT id FROM a_view)")
@@ -435,17 +444,10 @@ def test_one_session_in_several_threads(table):
     assert counts == [(12,)] * 4
 
 
-def test_a_row_of_two_sessions_in_two_processes(table, warehouse, tmp_path):
-    """Another process works on the same store."""
-    code = "import acidsql, sys\nacidsql.connect(sys.argv[1]).execute(sys.argv[2])"
-    python(code, str(warehouse), "INSERT INTO t VALUES (9, 'p')", cwd=tmp_path)
-    assert table.execute("SELECT v FROM t WHERE id = 9").fetchall() == [("p",)]
-
-
 # -- the batch runner ----------------------------------------------------------------------------
 
 
-def test_run_formats_and_statuses(tmp_path):
+def test_run_formats_and_statuses(tmp_path, spark):
     script = tmp_path / "script.sql"
     script.write_text(
         f"CREATE TABLE t (id int, v string) {ACID};\nINSERT INTO t VALUES (1, 'a,b'), (2, NULL);\n"
@@ -454,19 +456,23 @@ def test_run_formats_and_statuses(tmp_path):
     announced = f"acidsql: made a new warehouse, {tmp_path / 'w'}\n"
     assert (done.returncode, done.stderr) == (0, announced)
     assert "2 rows inserted (txn 2, write id 1)" in done.stdout
-    # Line ends are part of the formats; only the query needs Spark.
+    # Line ends are part of the formats.
+    described = 'col_name,data_type,comment\r\nid,int,""\r\nv,string,""\r\n'
+    options = ("--warehouse", "w", "-q", "--format", "csv", "-")
+    piped = acidsql_command("run", *options, cwd=tmp_path, given=b"DESCRIBE t", text=False)
+    assert (piped.returncode, piped.stdout.decode()) == (0, described), piped.stderr
+    query = "SELECT id, v FROM t ORDER BY id"
     for name, sql, expected in (
-        ("csv", "DESCRIBE t", 'col_name,data_type,comment\r\nid,int,""\r\nv,string,""\r\n'),
+        ("csv", "DESCRIBE t", described),
         ("tsv", "DESCRIBE t", "col_name\tdata_type\tcomment\nid\tint\t\nv\tstring\t\n"),
-        ("jsonl", "SELECT id, v FROM t ORDER BY id", '{"id":1,"v":"a,b"}\n{"id":2,"v":null}\n'),
+        ("csv", query, 'id,v\r\n1,"a,b"\r\n2,\r\n'),
+        ("jsonl", query, '{"id":1,"v":"a,b"}\n{"id":2,"v":null}\n'),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "acidsql", "run", "--warehouse", "w", "-q",
-             "--format", name, "-e", sql],
-            check=False, capture_output=True, cwd=tmp_path, env=own_env(),
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.decode() == expected, name
+        done = CliRunner().invoke(
+            main, ["run", "--warehouse", str(tmp_path / "w"), "-q", "--format", name, "-e", sql]
+        )
+        assert done.exit_code == 0, done.stderr
+        assert done.stdout_bytes.decode() == expected, name
 
 
 def test_run_stops_at_the_first_error(tmp_path):
@@ -480,10 +486,9 @@ def test_run_stops_at_the_first_error(tmp_path):
     assert f"{script}:3:15: " in done.stderr
     assert "absent" in done.stderr
     assert "Traceback" not in done.stderr
-    done = acidsql_command(
-        "run", "--warehouse", "w", "--format", "json", "-", cwd=tmp_path, text="SHOW TABLES"
-    )
-    assert done.returncode == 0
+    options = ["--warehouse", str(tmp_path / "w"), "--format", "json"]
+    done = CliRunner().invoke(main, ["run", *options, "-e", "SHOW TABLES"])
+    assert done.exit_code == 0
     assert [list(row.values()) for row in json.loads(done.stdout)] == [["t"]]
 
 

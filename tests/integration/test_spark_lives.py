@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 import acidsql
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.session.session import Session
+from tests.jvm import with_archive
 
 FOREIGN = """
 import sys, threading
@@ -20,8 +23,11 @@ from pyspark.sql import SparkSession
 
 found = []
 def start():
-    builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
-    found.append(builder.config("spark.sql.shuffle.partitions", "7").getOrCreate())
+    builder = (
+        SparkSession.builder.master("local[1]")
+        .config("spark.sql.shuffle.partitions", "7").config("spark.ui.enabled", "false")
+    )
+    found.append(builder.getOrCreate())
 thread = threading.Thread(target=start)
 thread.start()
 thread.join()
@@ -39,9 +45,8 @@ else:
     raise AssertionError("a stopped session")
 session.close()
 """
-KILLED = """
-import os, signal, subprocess, sys
-import acidsql
+OWN = """
+import os, signal
 from pyspark import SparkContext
 
 def kill():
@@ -49,35 +54,118 @@ def kill():
     os.kill(gateway.jvm.ProcessHandle.current().pid(), signal.SIGKILL)
     gateway.proc.wait()
 
-conf = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
-with acidsql.connect(sys.argv[1], config=conf) as session:
-    session.execute(
-        "CREATE TABLE t (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
-    )
-    session.execute("INSERT INTO t VALUES (1), (2)")
-    session.execute("DELETE FROM t WHERE id = 2")
-    open_result = session.execute("SELECT * FROM t")
-    kill()
+def assert_gone(result):
     try:
-        open_result.fetchall()
+        result.fetchall()
     except acidsql.ExecutionError as error:
         assert "Spark is gone" in error.message, error
         assert "starts a new one" in error.hint
     else:
         raise AssertionError("rows of a dead Spark")
-    assert session.execute("SELECT * FROM t").fetchall() == [(1,)]
-    assert session.execute("INSERT INTO t SELECT id + 1 FROM t").rows_inserted == 1
-    assert sorted(session.execute("SELECT * FROM t").fetchall()) == [(1,), (2,)]
+
+os.environ["SPARK_BUFFER_SIZE"] = "4096"  # so that little is read ahead
+conf = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
+with acidsql.connect(sys.argv[1], config=conf) as session:
+    session.execute(
+        "CREATE TABLE o (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+    )
+    session.execute("INSERT INTO o VALUES (1), (2)")
+    session.execute("DELETE FROM o WHERE id = 2")
+    assert session.execute("SELECT id + 1 FROM o").fetchall() == [(2,)]
+assert SparkSession.getActiveSession() is None, "it is stopped with its session"
+with acidsql.connect(sys.argv[1], config=conf) as session:
+    open_result = session.execute("SELECT * FROM o")
+    # 20 MB are served through a socket that holds much less, when their server is killed.
+    many_rows = session.execute("SELECT rpad('', 1000, 'x') FROM range(0, 20000, 1, 1)")
+    assert many_rows.fetchone() == ("x" * 1000,)
     kill()
+    assert_gone(open_result)
+    assert_gone(many_rows)
+    assert session.execute("SELECT * FROM o").fetchall() == [(1,)]
+    assert session.execute("INSERT INTO o SELECT id + 1 FROM o").rows_inserted == 1
+    assert sorted(session.execute("SELECT * FROM o").fetchall()) == [(1,), (2,)]
+    kill()
+"""
+IN_BERLIN = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = (
+    SparkSession.builder.master("local[1]")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=Europe/Berlin")
+    .config("spark.sql.session.timeZone", "America/New_York")
+    .config("spark.sql.shuffle.partitions", "1").config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
+from tests.outside_utc import assert_times_stay
+assert_times_stay(sys.argv[1], spark)
+"""
+EXECUTOR_IN_BERLIN = """
+import sys
+import acidsql
+from pyspark.sql import SparkSession
+
+spark = (
+    SparkSession.builder.master("local-cluster[1,1,512]")
+    .config("spark.executor.memory", "512m")
+    .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
+    .config("spark.executor.extraJavaOptions", "-Duser.timezone=Europe/Berlin " + sys.argv[2])
+    .config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
+    .getOrCreate()
+)
+spark.sparkContext.setLogLevel("OFF")  # of what the cluster says as it ends
+with acidsql.connect(sys.argv[1], spark=spark) as session:
+    times = ["0001-01-01 00:00:00", "2026-03-29 02:30:00"]
+    for name, kind in (("c", "TBLPROPERTIES ('transactional' = 'true')"), ("d", "")):
+        session.execute(f"CREATE TABLE {name} (ts timestamp) STORED AS ORC {kind}")
+        for time in times:  # one file with both may hold days that the hybrid calendar skips
+            session.execute(f"INSERT INTO {name} VALUES (?)", [time])
+        rows = session.execute(f"SELECT cast(ts AS string) FROM {name} ORDER BY 1").fetchall()
+        assert rows == [(time,) for time in times], rows
 """
 
 
-@pytest.mark.parametrize("script", [FOREIGN, KILLED], ids=["foreign", "killed"])
-def test_another_process(script: str, tmp_path: Path) -> None:
-    """Its own process, as there is one Spark in each."""
-    command = [sys.executable, "-c", script, str(tmp_path / "warehouse")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+def executor_options() -> str:
+    """Those of the other JVMs: Spark forbids settings of its own among them."""
+    return " ".join(o for o in with_archive().split(" ") if not o.startswith("-Dspark."))
+
+
+def run(script: str, tmp_path: Path, **variables: str) -> None:
+    """In its own process, as there is one Spark in each."""
+    command = [sys.executable, "-c", script, str(tmp_path / "warehouse"), executor_options()]
+    root = str(Path(__file__).parents[2])
+    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": root, **variables}
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, env=env
+    )
     assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_a_spark_of_others_and_one_of_its_own(tmp_path: Path) -> None:
+    """That of others is used, and left as it is.
+
+    Its own is stopped with the session, and started again after its Java process was killed.
+    """
+    run(FOREIGN + OWN, tmp_path)
+
+
+@pytest.mark.thorough
+def test_a_jvm_outside_utc(tmp_path: Path) -> None:
+    """At length what `test_types.py` shows in a JVM whose zone is changed."""
+    run(IN_BERLIN, tmp_path)
+
+
+@pytest.mark.thorough
+def test_executors_outside_utc(tmp_path: Path) -> None:
+    """The driver runs in UTC. The directory of the workers is made below Spark's home.
+
+    At length what `unit/engines/spark/test_timestamps.py` shows of executors that tell their zone.
+    """
+    home = tmp_path / "spark"
+    home.mkdir()
+    for entry in Path(pyspark.__file__).parent.iterdir():
+        (home / entry.name).symlink_to(entry)
+    run(EXECUTOR_IN_BERLIN, tmp_path, SPARK_HOME=str(home))
 
 
 def test_what_is_no_session_is_refused_at_once(tmp_path: Path) -> None:

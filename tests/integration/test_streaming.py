@@ -115,10 +115,10 @@ def test_a_spark_of_another_session_reads_along(session: Session, tmp_path: Path
     with (
         StreamingConnection.builder()
         .table("t")
-        .transaction_batch_size(20)
+        .transaction_batch_size(10)
         .connect(warehouse=tmp_path / "w") as connection
     ):
-        for n in range(10):
+        for n in range(4):
             connection.begin_transaction()
             connection.write([{"id": n, "v": "x"}])
             connection.commit_transaction()

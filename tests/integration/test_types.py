@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyspark
 import pytest
 
 import acidsql
@@ -18,6 +14,7 @@ from acidsql.errors import InvalidValueError
 from acidsql.orc.exact import exact, exact_texts
 from acidsql.orc.reader import read_events
 from acidsql.orc.writer import EventWriter
+from tests.outside_utc import assert_times_stay
 from tests.unit.orc.events import P0, columns
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -97,113 +94,46 @@ def test_a_compaction_keeps_nanoseconds(table: Any) -> None:
     session.execute("UPDATE t SET k = 0 WHERE k = 3")
 
 
-def test_row_groups_of_exchanged_nanoseconds(spark: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "codec", ["none", "zlib", pytest.param("zstd", marks=pytest.mark.thorough)]
+)
+def test_row_groups_of_exchanged_nanoseconds(spark: Any, tmp_path: Path, codec: str) -> None:
     """Spark finds its place in a file whose stream of nanoseconds was put in afterwards."""
     count = 25_000
     rng = np.random.default_rng(3)
     ticks = rng.integers(-(10**16), 10**16, count)
     ticks[(ticks < 0) & (ticks > -(10**6))] = 0
-    for codec in ("none", "zlib", "zstd"):
-        with acidsql.connect(tmp_path / codec, spark=spark) as session:
-            session.execute(
-                f"CREATE TABLE t (k int, ts timestamp) STORED AS ORC TBLPROPERTIES"
-                f" ('transactional' = 'true', 'orc.compress' = '{codec}')"
+    with acidsql.connect(tmp_path / codec, spark=spark) as session:
+        session.execute(
+            f"CREATE TABLE t (k int, ts timestamp) STORED AS ORC TBLPROPERTIES"
+            f" ('transactional' = 'true', 'orc.compress' = '{codec}')"
+        )
+        session.execute("INSERT INTO t (k) VALUES (0)")
+        (file,) = (tmp_path / codec / "t").glob("delta_*/bucket_*")
+        column = pa.array(ticks, pa.int64(), mask=ticks % 7 == 0).cast(pa.timestamp("us"))
+        with EventWriter(str(file), columns(k="int", ts="timestamp"), codec) as writer:
+            writer.write_inserts(
+                pa.record_batch({"k": pa.array(np.arange(count)), "ts": column}), 1, P0
             )
-            session.execute("INSERT INTO t (k) VALUES (0)")
-            (file,) = (tmp_path / codec / "t").glob("delta_*/bucket_*")
-            column = pa.array(ticks, pa.int64(), mask=ticks % 7 == 0).cast(pa.timestamp("us"))
-            with EventWriter(str(file), columns(k="int", ts="timestamp"), codec) as writer:
-                writer.write_inserts(
-                    pa.record_batch({"k": pa.array(np.arange(count)), "ts": column}), 1, P0
-                )
-            for low in (9_990, 20_005, 24_999):
-                text = f"SELECT k, ts FROM t WHERE k >= {low} AND k < {low + 20} ORDER BY k"
-                found = [row[1] for row in session.execute(text).fetchall()]
-                assert found == column.slice(low, 20).to_pylist()
-            least = column.to_numpy(zero_copy_only=False)
-            early = "TIMESTAMP_NTZ '1700-01-01 00:00:00'"
-            text = f"SELECT count(*) FROM t WHERE ts < {early}"
-            expected = int((least < np.datetime64("1700-01-01")).sum())
-            assert session.execute(text).fetchall() == [(expected,)]
+        for low in (9_990, 20_005, 24_999):
+            text = f"SELECT k, ts FROM t WHERE k >= {low} AND k < {low + 20} ORDER BY k"
+            found = [row[1] for row in session.execute(text).fetchall()]
+            assert found == column.slice(low, 20).to_pylist()
+        least = column.to_numpy(zero_copy_only=False)
+        early = "TIMESTAMP_NTZ '1700-01-01 00:00:00'"
+        text = f"SELECT count(*) FROM t WHERE ts < {early}"
+        expected = int((least < np.datetime64("1700-01-01")).sum())
+        assert session.execute(text).fetchall() == [(expected,)]
 
 
-IN_BERLIN = """
-import sys
-import acidsql
-from pyspark.sql import SparkSession
-
-spark = (
-    SparkSession.builder.master("local[1]")
-    .config("spark.driver.extraJavaOptions", "-Duser.timezone=Europe/Berlin")
-    .config("spark.sql.session.timeZone", "America/New_York")
-    .config("spark.sql.shuffle.partitions", "1").config("spark.ui.enabled", "false")
-    .getOrCreate()
-)
-with acidsql.connect(sys.argv[1], spark=spark) as session:
-    # The first, and a time that Berlin skips, come out wrong of Spark's own reader there.
-    times = ["0001-01-01 00:00:00", "1582-11-15 01:02:03.000004", "1893-01-01 00:00:00",
-             "1960-01-01 00:00:00.5", "2026-03-08 02:30:00", "2026-10-25 02:30:00",
-             "9999-12-31 23:59:59.999999", "2026-03-29 02:30:00"]
-    session.execute("CREATE TABLE t (k int, ts timestamp, a array<timestamp>)"
-                    " STORED AS ORC TBLPROPERTIES ('transactional' = 'true')")
-    for k, time in enumerate(times):
-        session.execute("INSERT INTO t (k, ts) VALUES (?, ?)", [k, time])
-    def rows(name="t"):
-        text = f"SELECT cast(ts AS string), cast(a AS string) FROM {name} ORDER BY k"
-        return session.execute(text).fetchall()
-    assert rows() == [(time, None) for time in times], rows()
-    session.execute("UPDATE t SET a = array(ts, NULL)")
-    session.execute("UPDATE t SET k = k")
-    kept = [(time, f"[{time}, null]") for time in times]
-    assert rows() == kept, rows()
-    session.execute("MERGE INTO t USING (SELECT 7 AS i) s ON k = i"
-                    " WHEN MATCHED THEN UPDATE SET k = 8")
-    session.execute("DELETE FROM t WHERE k = 4")
-    session.execute("CREATE TABLE plain STORED AS ORC AS SELECT * FROM t")
-    assert rows() == rows("plain") == kept[:4] + kept[5:], rows("plain")
-"""
-
-
-def test_a_jvm_outside_utc(tmp_path: Path) -> None:
-    _run(IN_BERLIN, tmp_path, {})
-
-
-EXECUTOR_IN_BERLIN = """
-import sys
-import acidsql
-from pyspark.sql import SparkSession
-
-spark = (
-    SparkSession.builder.master("local-cluster[1,1,512]")
-    .config("spark.executor.memory", "512m")
-    .config("spark.driver.extraJavaOptions", "-Duser.timezone=UTC")
-    .config("spark.executor.extraJavaOptions", "-Duser.timezone=Europe/Berlin")
-    .config("spark.sql.session.timeZone", "UTC").config("spark.ui.enabled", "false")
-    .getOrCreate()
-)
-spark.sparkContext.setLogLevel("OFF")  # of what the cluster says as it ends
-with acidsql.connect(sys.argv[1], spark=spark) as session:
-    times = ["0001-01-01 00:00:00", "2026-03-29 02:30:00"]
-    for name, kind in (("t", "TBLPROPERTIES ('transactional' = 'true')"), ("plain", "")):
-        session.execute(f"CREATE TABLE {name} (ts timestamp) STORED AS ORC {kind}")
-        for time in times:  # one file with both may hold days that the hybrid calendar skips
-            session.execute(f"INSERT INTO {name} VALUES (?)", [time])
-        rows = session.execute(f"SELECT cast(ts AS string) FROM {name} ORDER BY 1").fetchall()
-        assert rows == [(time,) for time in times], rows
-"""
-
-
-def test_executors_outside_utc(tmp_path: Path) -> None:
-    """The driver runs in UTC. The workers' directory is made below Spark's home."""
-    home = tmp_path / "spark"
-    home.mkdir()
-    for entry in Path(pyspark.__file__).parent.iterdir():
-        (home / entry.name).symlink_to(entry)
-    _run(EXECUTOR_IN_BERLIN, tmp_path, {"SPARK_HOME": str(home)})
-
-
-def _run(program: str, tmp_path: Path, variables: dict[str, str]) -> None:
-    command = [sys.executable, "-c", program, str(tmp_path / "w")]
-    env = {**os.environ, "PYSPARK_PYTHON": sys.executable, **variables}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
-    assert done.returncode == 0, done.stderr[-3000:]
+def test_a_jvm_outside_utc(spark: Any, tmp_path: Path) -> None:
+    """A JVM that was started there does the same, see test_spark_lives.py."""
+    zones = spark._jvm.java.util.TimeZone
+    utc = zones.getDefault()
+    zones.setDefault(zones.getTimeZone("Europe/Berlin"))
+    elsewhere = spark.newSession()
+    elsewhere.conf.set("spark.sql.session.timeZone", "America/New_York")
+    try:
+        assert_times_stay(tmp_path / "w", elsewhere)
+    finally:
+        zones.setDefault(utc)
