@@ -54,8 +54,7 @@ def session(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     path: Path = tmp_path_factory.mktemp("warehouse")
     with acidsql.connect(str(path), spark=spark) as session:
         session.execute(CREATE.format(name="t"))
-        session.register("source", spark.createDataFrame(numbers()))
-        session.execute("INSERT INTO t SELECT * FROM source")
+        session.insert("t", numbers())
         for change in CHANGES:
             session.execute(change)
         yield session
