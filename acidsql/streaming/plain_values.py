@@ -23,7 +23,6 @@ Plain = Callable[[Any], Any]
 
 _TEXTS: Mapping[str, str] = {
     "boolean": r"true|false",
-    "double": r"-?[0-9]{1,15}(?:\.[0-9]{1,15})?",
     "date": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
     # Since 1970: ORC cannot hold each moment before.
     "timestamp": r"(?:19[7-9]|20[0-9])[0-9]-[0-9]{2}-[0-9]{2}"
@@ -51,6 +50,9 @@ def of_text(kind: ColumnType) -> Plain:
         case PrimitiveType(name) if name in INTEGER_BITS:
             whole = _whole(INTEGER_BITS[name])
             return _matching(r"-?[0-9]{1,19}", lambda text: whole(int(text)))
+        case PrimitiveType("double"):
+            pattern = r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})?"
+            return _matching(pattern, float)
         case PrimitiveType(name) if name in _TEXTS:
             return _matching(_TEXTS[name], lambda text: from_text(text, kind))
         case DecimalType(precision, scale) if precision > scale:

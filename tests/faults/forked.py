@@ -25,8 +25,8 @@ from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
 
-POLICY = TxnPolicy(timeout_s=2)
-"""A heartbeat each second."""
+POLICY = TxnPolicy(timeout_s=0.5)
+"""Heartbeats come soon. No housekeeper runs, so a late one does no harm."""
 
 
 def session_on(url: str, warehouse: str) -> Session:

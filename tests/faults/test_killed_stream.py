@@ -1,4 +1,8 @@
-"""A streaming query is killed between the steps of its micro-batches: each row counts once."""
+"""A streaming query is killed between the steps of its micro-batches: each row counts once.
+
+The processes that are killed have one Java after the other, which loads Spark's classes once. At
+each step it waits for its Python. The death of that ends the query, and Spark is stopped.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +27,43 @@ LEFT_BEHIND = frozenset({ProblemKind.LEFT_BEHIND})
 ROWS_OF_A_FILE = 3
 
 
+class Java:
+    """A Java process for one Python process after the other."""
+
+    def __init__(self) -> None:
+        from pyspark.java_gateway import launch_gateway
+
+        self._gateway: Any = launch_gateway()
+        place = self._gateway.gateway_parameters
+        self.environment = {
+            **os.environ,
+            "PYSPARK_GATEWAY_PORT": str(place.port),
+            "PYSPARK_GATEWAY_SECRET": place.auth_token,
+        }
+
+    def stop_spark(self) -> None:
+        """Stop what a process has left behind that was killed."""
+        session = self._gateway.jvm.SparkSession.getDefaultSession()
+        if session.isDefined():
+            session.get().stop()
+
+    def close(self) -> None:
+        self._gateway.shutdown()
+        self._gateway.proc.communicate()
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[Java]:
+    java = Java()
+    yield java
+    java.close()
+
+
 class Stream:
     """A directory of files, and the processes that take them in one after the other."""
 
-    def __init__(self, warehouse: Path) -> None:
-        self.warehouse, self.now_ms = warehouse, 1_000_000
+    def __init__(self, warehouse: Path, java: Java) -> None:
+        self.warehouse, self.java, self.now_ms = warehouse, java, 1_000_000
         self.files = warehouse / FILES
         self.files.mkdir()
         self.keys: list[int] = []
@@ -51,20 +87,15 @@ class Stream:
     def run(self, step: str = ANY, count: int = -1) -> list[str]:
         """The steps of a process that is killed after so many of a name, if it gets so far."""
         self.now_ms += 1_000_000
-        command = [sys.executable, "-m", "tests.faults.streamed", str(self.warehouse)]
-        process = subprocess.Popen(
-            [*command, str(self.now_ms), step, str(count)],
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PROJECT,
-            start_new_session=True,
+        arguments = [str(self.warehouse), str(self.now_ms), step, str(count)]
+        done = subprocess.run(
+            [sys.executable, "-m", "tests.faults.streamed", *arguments],
+            env=self.java.environment, cwd=PROJECT, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        try:
-            out, errors = process.communicate()
-        finally:
-            with suppress(ProcessLookupError):  # its Java may still be about to notice
-                os.killpg(process.pid, signal.SIGKILL)
-        steps = out.splitlines()
+        self.java.stop_spark()
+        steps = done.stdout.splitlines()
         is_killed = sum(step in (s, ANY) for s in steps) == count
-        assert process.returncode == (-signal.SIGKILL if is_killed else 0), errors
+        assert done.returncode == (-signal.SIGKILL if is_killed else 0), done.stderr
         return steps
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -76,8 +107,8 @@ class Stream:
 
 
 @pytest.fixture
-def stream(tmp_path: Path) -> Stream:
-    return Stream(tmp_path)
+def stream(tmp_path: Path, java: Java) -> Stream:
+    return Stream(tmp_path, java)
 
 
 def test_killed_before_and_after_a_commit(stream: Stream) -> None:

@@ -26,7 +26,7 @@ QUICK = (
     "-D", "hive.timedout.txn.reaper.start=0s", "-D", "hive.timedout.txn.reaper.interval=50ms",
     "-D", "acidsql.service.lease=2s",
 )  # fmt: skip
-DIES_SOON = ("-D", "hive.txn.timeout=3s")
+DIES_SOON = ("-D", "hive.txn.timeout=2s")
 STUCK = """
 import sys, threading
 from acidsql.engines.spark.runner import SparkEngine

@@ -197,6 +197,19 @@ def test_processes_that_live(directory: Path, url: str | None, write_xlock: bool
     check(play)
 
 
+def test_a_process_with_spark_beside_another(directory: Path, spark: Any) -> None:
+    """This process has one, and is a client, too."""
+    world = World(str(directory / "w"), write_xlock=False)
+    play = Play(world, directory / "journals", seed=3)
+    play.create()
+    play.start(1, 30)
+    run(replace(world, spark=True), str(play.journals / "here.json"), next(play.names), 3)
+    play.wait()
+    play.settle()
+    check(play)
+
+
+@LONG
 def test_processes_with_spark(directory: Path) -> None:
     """Each has a Spark of its own: what they share is the warehouse."""
     world = World(str(directory / "w"), write_xlock=False, spark=True)

@@ -2,7 +2,8 @@
 
 A block ends at a blank line; lines that start with ``#`` say why. ``config`` holds properties of
 all sessions, ``setup`` SQL that ends in semicolons, ``session NAME`` one step per line (its name,
-then its SQL), ``permutation`` names steps in order and has, after ``----``, what happened.
+then its SQL), ``permutation`` names steps in order and has, after ``----``, what happened. A
+``longer permutation`` shows at length what others show, too.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.text_blocks import SEPARATOR, blocks
+
+LONGER = "longer "
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,7 @@ class Permutation:
     line: int
     steps: tuple[str, ...]
     expected: tuple[str, ...]
+    is_longer: bool = False
 
 
 @dataclass
@@ -52,7 +56,7 @@ def read_spec(path: Path) -> Spec:
 
 
 def _read_block(spec: Spec, line: int, head: str, body: list[str]) -> None:
-    kind, _, rest = head.partition(" ")
+    kind, _, rest = head.removeprefix(LONGER).partition(" ")
     match kind:
         case "config":
             spec.config.update(text.split(" = ", 1) for text in body)
@@ -67,7 +71,8 @@ def _read_block(spec: Spec, line: int, head: str, body: list[str]) -> None:
         case "permutation":
             cut = body.index(SEPARATOR)
             steps = tuple(" ".join([rest, *body[:cut]]).split())
-            spec.permutations.append(Permutation(line, steps, tuple(body[cut + 1 :])))
+            expected, is_longer = tuple(body[cut + 1 :]), head.startswith(LONGER)
+            spec.permutations.append(Permutation(line, steps, expected, is_longer))
         case _:
             raise ValueError(f"{spec.path}:{line}: {head!r} begins no block")
 

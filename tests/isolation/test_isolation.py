@@ -42,13 +42,17 @@ MakeStore = Callable[[Path], Store]
 
 
 def cases() -> Iterator[Any]:
-    """Every permutation on every store; the stores take turns in what is not `thorough`."""
+    """Every permutation on every store; the stores take turns in what is not `thorough`.
+
+    A longer permutation is that on each.
+    """
     numbers = itertools.count()
     for spec in SPECS:
         for permutation in spec.permutations:
             turn = next(numbers) % len(BACKENDS)
             for backend in BACKENDS:
-                marks = () if backend == BACKENDS[turn] else (pytest.mark.thorough,)
+                is_short = backend == BACKENDS[turn] and not permutation.is_longer
+                marks = () if is_short else (pytest.mark.thorough,)
                 name = f"{spec.path.stem}:{permutation.line}-{backend}"
                 yield pytest.param(spec, permutation, backend, id=name, marks=marks)
 

@@ -87,78 +87,107 @@ def pair(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]
 
 BELOW_THE_OTHERS = "x.v < (SELECT avg(y.v) FROM {inner} y WHERE y.k <> x.k)"
 
-SHAPES = [
-    f"SELECT * FROM {{outer}} x WHERE {BELOW_THE_OTHERS}",
-    f"SELECT count(*) FROM {{outer}} x WHERE {BELOW_THE_OTHERS}",
-    f"SELECT x.s, count(*) FROM {{outer}} x WHERE {BELOW_THE_OTHERS} GROUP BY x.s",
-    f"SELECT x.k FROM {{outer}} x WHERE {BELOW_THE_OTHERS} AND x.k IN (SELECT k FROM {{inner}})",
-    f"SELECT x.k FROM {{outer}} x WHERE NOT ({BELOW_THE_OTHERS}) OR x.s = 'a'",
-    f"SELECT x.k FROM {{outer}} x JOIN {{inner}} z ON x.k = z.k WHERE {BELOW_THE_OTHERS}",
-    f"SELECT x.k FROM {{outer}} x LEFT JOIN {{inner}} z ON x.k = z.k + 1 WHERE {BELOW_THE_OTHERS}",
-    f"SELECT k FROM (SELECT * FROM {{outer}} x WHERE {BELOW_THE_OTHERS}) q WHERE q.v > 5",
+BELOW = f"SELECT * FROM {{outer}} x WHERE {BELOW_THE_OTHERS}"
+IN_A_CLAUSE = (
     f"WITH c AS (SELECT * FROM {{outer}} x WHERE {BELOW_THE_OTHERS})"
-    " SELECT a.k, b.v FROM c a JOIN c b ON a.k = b.k",
-    f"SELECT k FROM {{outer}} WHERE k IN (SELECT x.k FROM {{inner}} x WHERE {BELOW_THE_OTHERS})",
+    " SELECT a.k, b.v FROM c a JOIN c b ON a.k = b.k"
+)
+COUNTED = (
+    "SELECT x.k, (SELECT count(y.v) FROM {inner} y WHERE y.k <> x.k AND y.s = x.s) FROM {outer} x"
+)
+
+SHAPES = [
+    BELOW,
+    f"SELECT count(*) FROM {{outer}} x WHERE {BELOW_THE_OTHERS}",
+    f"SELECT x.k FROM {{outer}} x JOIN {{inner}} z ON x.k = z.k WHERE {BELOW_THE_OTHERS}",
+    IN_A_CLAUSE,
     f"SELECT x.k FROM {{outer}} x WHERE {BELOW_THE_OTHERS} UNION ALL SELECT k FROM {{inner}}",
     "SELECT x.k, (SELECT max(y.v) FROM {inner} y WHERE y.k <> x.k) FROM {outer} x",
-    "SELECT x.k, (SELECT count(y.v) FROM {inner} y WHERE y.k <> x.k AND y.s = x.s) FROM {outer} x",
-    "SELECT x.s, sum(x.v) FROM {outer} x GROUP BY x.s"
-    " HAVING sum(x.v) > (SELECT min(y.v) FROM {inner} y)",
+    COUNTED,
     "SELECT x.k FROM {outer} x WHERE EXISTS"
     " (SELECT 1 FROM {inner} y WHERE y.k <> x.k AND y.v = x.v)",
-    "SELECT x.k FROM {outer} x WHERE NOT EXISTS"
-    " (SELECT 1 FROM {inner} y WHERE y.k <> x.k AND y.v < x.v)",
     "SELECT x.k FROM {outer} x WHERE x.v IN (SELECT y.v FROM {inner} y WHERE y.k <> x.k)",
     "SELECT x.k FROM {outer} x WHERE x.v NOT IN"
     " (SELECT y.v FROM {inner} y WHERE y.k <> x.k AND y.v IS NOT NULL)",
     "SELECT (SELECT count(*) FROM {outer}), (SELECT max(v) FROM {inner}),"
     " (SELECT min(k) FROM {outer} WHERE v > 10)",
-    "SELECT (SELECT avg(v) FROM {outer} WHERE s = 'a'), (SELECT avg(k) FROM {outer} WHERE s = 'b')",
-    "SELECT count(*) FROM {outer} WHERE (SELECT count(*) FROM {inner}) > 3",
     "SELECT a.k, b.v FROM {outer} a JOIN {inner} b ON a.k = b.k",
-    "SELECT a.k, b.s FROM {outer} a LEFT JOIN {inner} b ON a.k = b.k - 1 AND b.v > 10",
     "SELECT a.s, count(*) FROM {outer} a FULL JOIN {inner} b ON a.v = b.v GROUP BY a.s",
     "SELECT count(DISTINCT v), count(DISTINCT s), sum(DISTINCT k), count(*) FROM {outer}",
-    "SELECT s, count(DISTINCT v) FILTER (WHERE k > 2), sum(k) FROM {outer} GROUP BY s",
-    "SELECT DISTINCT s FROM {outer} WHERE v > (SELECT min(v) FROM {inner})",
     "SELECT k, sum(v) OVER (PARTITION BY s ORDER BY k NULLS FIRST),"
     " (SELECT max(k) FROM {inner}) FROM {outer}",
-    "SELECT k FROM (SELECT k, row_number() OVER (PARTITION BY s ORDER BY k NULLS FIRST) n"
-    f" FROM {{outer}} x WHERE {BELOW_THE_OTHERS}) q WHERE n = 1",
     "SELECT k FROM {outer} WHERE k IS NOT NULL ORDER BY k LIMIT 3",
-    f"SELECT x.k FROM {{outer}} x WHERE {BELOW_THE_OTHERS} ORDER BY x.k LIMIT 2",
     "SELECT k, v FROM {outer} EXCEPT SELECT k, v FROM {inner} WHERE v > 10",
-    "SELECT v FROM {outer} INTERSECT SELECT k * 10 FROM {inner}",
     "SELECT x.k, q.n FROM {outer} x, LATERAL"
     " (SELECT count(*) AS n FROM {inner} y WHERE y.k < x.k) q",
     "SELECT x.k FROM {outer} x WHERE x.v > (SELECT avg(y.v) FROM {inner} y WHERE y.k <> x.k"
     " AND y.v > (SELECT min(z.v) FROM {outer} z WHERE z.k <> y.k))",
 ]
+MORE_SHAPES = [
+    f"SELECT x.s, count(*) FROM {{outer}} x WHERE {BELOW_THE_OTHERS} GROUP BY x.s",
+    f"SELECT x.k FROM {{outer}} x WHERE {BELOW_THE_OTHERS} AND x.k IN (SELECT k FROM {{inner}})",
+    f"SELECT x.k FROM {{outer}} x WHERE NOT ({BELOW_THE_OTHERS}) OR x.s = 'a'",
+    f"SELECT x.k FROM {{outer}} x LEFT JOIN {{inner}} z ON x.k = z.k + 1 WHERE {BELOW_THE_OTHERS}",
+    f"SELECT k FROM (SELECT * FROM {{outer}} x WHERE {BELOW_THE_OTHERS}) q WHERE q.v > 5",
+    f"SELECT k FROM {{outer}} WHERE k IN (SELECT x.k FROM {{inner}} x WHERE {BELOW_THE_OTHERS})",
+    "SELECT x.s, sum(x.v) FROM {outer} x GROUP BY x.s"
+    " HAVING sum(x.v) > (SELECT min(y.v) FROM {inner} y)",
+    "SELECT x.k FROM {outer} x WHERE NOT EXISTS"
+    " (SELECT 1 FROM {inner} y WHERE y.k <> x.k AND y.v < x.v)",
+    "SELECT (SELECT avg(v) FROM {outer} WHERE s = 'a'), (SELECT avg(k) FROM {outer} WHERE s = 'b')",
+    "SELECT count(*) FROM {outer} WHERE (SELECT count(*) FROM {inner}) > 3",
+    "SELECT a.k, b.s FROM {outer} a LEFT JOIN {inner} b ON a.k = b.k - 1 AND b.v > 10",
+    "SELECT s, count(DISTINCT v) FILTER (WHERE k > 2), sum(k) FROM {outer} GROUP BY s",
+    "SELECT DISTINCT s FROM {outer} WHERE v > (SELECT min(v) FROM {inner})",
+    "SELECT k FROM (SELECT k, row_number() OVER (PARTITION BY s ORDER BY k NULLS FIRST) n"
+    f" FROM {{outer}} x WHERE {BELOW_THE_OTHERS}) q WHERE n = 1",
+    f"SELECT x.k FROM {{outer}} x WHERE {BELOW_THE_OTHERS} ORDER BY x.k LIMIT 2",
+    "SELECT v FROM {outer} INTERSECT SELECT k * 10 FROM {inner}",
+]
+LONG = pytest.mark.thorough
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", [*SHAPES, *(pytest.param(shape, marks=LONG) for shape in MORE_SHAPES)]
+)
 def test_a_query_over_scans_of_one_table_answers_as_duckdb(pair: Pair, shape: str) -> None:
     pair.compare(shape.format(outer="t", inner="t"))
 
 
-@pytest.mark.parametrize(("outer", "inner"), [("p", "p"), ("w", "w"), ("p", "t"), ("t", "w")])
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ("p", "p"),
+        ("w", "w"),
+        pytest.param("p", "t", marks=LONG),
+        pytest.param("t", "w", marks=LONG),
+    ],
+)
 def test_whatever_the_files_of_the_tables_are(pair: Pair, outer: str, inner: str) -> None:
-    for shape in (SHAPES[0], SHAPES[8], SHAPES[12]):
+    for shape in (BELOW, IN_A_CLAUSE, COUNTED):
         pair.compare(shape.format(outer=outer, inner=inner))
 
 
-@pytest.mark.parametrize("table", ["t", "p"])
+UPDATE = "UPDATE {t} AS x SET v = 0 WHERE x.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> x.k)"
+MERGE = (
+    "MERGE INTO {t} AS x USING (SELECT z.k, z.v FROM {t} z"
+    " WHERE z.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> z.k)) q ON x.k = q.k"
+    " WHEN MATCHED THEN UPDATE SET v = q.v + 100"
+)
+OTHER_CHANGES = [
+    "UPDATE {t} AS x SET v = (SELECT max(y.v) FROM {t} y WHERE y.k <> x.k)",
+    "DELETE FROM {t} AS x WHERE x.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> x.k)",
+    "INSERT INTO {t} SELECT x.k, x.v + 1, x.s FROM {t} x"
+    " WHERE x.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> x.k)",
+]
+
+
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "table"),
     [
-        "UPDATE {t} AS x SET v = 0 WHERE x.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> x.k)",
-        "UPDATE {t} AS x SET v = (SELECT max(y.v) FROM {t} y WHERE y.k <> x.k)",
-        "DELETE FROM {t} AS x WHERE x.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> x.k)",
-        "INSERT INTO {t} SELECT x.k, x.v + 1, x.s FROM {t} x"
-        " WHERE x.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> x.k)",
-        "MERGE INTO {t} AS x USING (SELECT z.k, z.v FROM {t} z"
-        " WHERE z.v < (SELECT avg(y.v) FROM {t} y WHERE y.k <> z.k)) q ON x.k = q.k"
-        " WHEN MATCHED THEN UPDATE SET v = q.v + 100",
+        *((statement, table) for statement in (UPDATE, MERGE) for table in "tp"),
+        *((statement, "t") for statement in OTHER_CHANGES),
+        *(pytest.param(statement, "p", marks=LONG) for statement in OTHER_CHANGES),
     ],
 )
 def test_a_change_by_a_correlated_subquery_is_duckdbs(
@@ -168,7 +197,7 @@ def test_a_change_by_a_correlated_subquery_is_duckdbs(
 
 
 def test_a_new_table_of_such_a_query_is_duckdbs(pair: Pair) -> None:
-    query = SHAPES[0].format(outer="t", inner="t")
+    query = BELOW.format(outer="t", inner="t")
     properties = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     pair.session.execute(f"CREATE TABLE made {properties} AS {query}")
     pair.duck.execute(f"CREATE TABLE made AS {query}")
@@ -178,7 +207,7 @@ def test_a_new_table_of_such_a_query_is_duckdbs(pair: Pair) -> None:
 
 def test_a_frame_that_a_caller_goes_on_with_is_read_in_the_same_way(pair: Pair, spark: Any) -> None:
     pair.session.table("t").createOrReplaceTempView("of_t")
-    query = SHAPES[0].format(outer="{t}", inner="{t}")
+    query = BELOW.format(outer="{t}", inner="{t}")
     found = spark.sql(query.format(t="of_t")).collect()
     assert plain(found) == plain(pair.duck.execute(query.format(t="t")).fetchall())
 
@@ -221,7 +250,17 @@ def queries(draw: st.DrawFn) -> str:
     return f"SELECT {columns} FROM {source} WHERE {where}"
 
 
+QUIET = [HealthCheck.function_scoped_fixture]
+
+
 @given(query=queries())
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=QUIET)
 def test_any_such_query_answers_as_duckdb(pair: Pair, query: str) -> None:
+    pair.compare(query)
+
+
+@LONG
+@given(query=queries())
+@settings(max_examples=40, suppress_health_check=QUIET)
+def test_so_do_more(pair: Pair, query: str) -> None:
     pair.compare(query)

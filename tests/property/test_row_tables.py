@@ -125,7 +125,13 @@ class RowsMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_are_those_of_the_list(kind: str, spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "examples",
+    [pytest.param(1, id="short"), pytest.param(5, id="long", marks=pytest.mark.thorough)],
+)
+def test_rows_are_those_of_the_list(
+    kind: str, examples: int, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if kind != "plain-text":  # by tasks, where the driver is not forced to
         monkeypatch.setattr(job, "DRIVER_BYTES_MAX", 0)
         monkeypatch.setattr(job, "DRIVER_ROWS_MIN", 0)
@@ -137,7 +143,7 @@ def test_rows_are_those_of_the_list(kind: str, spark: Any, monkeypatch: pytest.M
     run_state_machine_as_test(
         Machine,
         settings=settings(
-            max_examples=2,
+            max_examples=examples,
             stateful_step_count=8,
             phases=(Phase.explicit, Phase.generate),
             database=None,

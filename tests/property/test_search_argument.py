@@ -8,6 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -42,16 +43,32 @@ def numbers() -> pa.Table:
     )
 
 
+CHANGES = (
+    "DELETE FROM t WHERE w = 3 AND k > 1000",
+    "UPDATE t SET s = 'moved', v = -1 WHERE k BETWEEN 100 AND 120",
+)
+
+
 @pytest.fixture(scope="module")
 def session(spark: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
     path: Path = tmp_path_factory.mktemp("warehouse")
     with acidsql.connect(str(path), spark=spark) as session:
         session.execute(CREATE.format(name="t"))
-        session.register("source", spark.createDataFrame(numbers()))
-        session.execute("INSERT INTO t SELECT * FROM source")
-        session.execute("DELETE FROM t WHERE w = 3 AND k > 1000")
-        session.execute("UPDATE t SET s = 'moved', v = -1 WHERE k BETWEEN 100 AND 120")
+        session.insert("t", numbers())
+        for change in CHANGES:
+            session.execute(change)
         yield session
+
+
+@pytest.fixture(scope="module")
+def twin() -> Iterator[duckdb.DuckDBPyConnection]:
+    """The same rows in DuckDB."""
+    with duckdb.connect() as twin:
+        twin.register("source", numbers())
+        twin.execute("CREATE TABLE t AS SELECT * FROM source")
+        for change in CHANGES:
+            twin.execute(change)
+        yield twin
 
 
 def scanned_rows(frame: Any) -> int:
@@ -71,28 +88,29 @@ def scanned_rows(frame: Any) -> int:
     return count
 
 
-CONDITIONS: list[tuple[str, list[Any] | None]] = [
+LONG = pytest.mark.thorough
+CONDITIONS: list[Any] = [
     ("k = 17", None),
     ("17 = k", None),
-    ("k = -29000", None),
+    pytest.param("k = -29000", None, marks=LONG),
     ("k < -29990 AND k > -29999", None),
     ("k IN (5, -7, 29000)", None),
     ("k BETWEEN -3 AND 3", None),
-    ("k >= 29990", None),
+    pytest.param("k >= 29990", None, marks=LONG),
     ("b = 170000000000", None),
-    ("b <= -299900000000000", None),
+    pytest.param("b <= -299900000000000", None, marks=LONG),
     ("v = 4.25", None),
-    ("v = -0.5", None),
+    pytest.param("v = -0.5", None, marks=LONG),
     ("v BETWEEN -1.005 AND -0.74", None),
-    ("v > 7499", None),
+    pytest.param("v > 7499", None, marks=LONG),
     ("d = DATE '1950-03-01'", None),
     ("d = '1950-03-01'", None),
-    ("d < DATE '1900-01-09'", None),
+    pytest.param("d < DATE '1900-01-09'", None, marks=LONG),
     ("d > '2064-04-01'", None),
     ("s = 's060017'", None),
     ("s > 's089990'", None),
     ("s = 'moved'", None),
-    ("s IN ('s060017', 's030001')", None),
+    pytest.param("s IN ('s060017', 's030001')", None, marks=LONG),
     ("c = 'c060017'", None),
     ("k = ?", [17]),
     ("v < ? AND v > ?", [Decimal("1.25"), Decimal("-1.5")]),
@@ -109,13 +127,12 @@ CONDITIONS: list[tuple[str, list[Any] | None]] = [
 
 @pytest.mark.parametrize(("condition", "args"), CONDITIONS, ids=str)
 def test_pruning_changes_no_answer(
-    session: Session, spark: Any, condition: str, args: list[Any] | None
+    session: Session, twin: Any, condition: str, args: list[Any] | None
 ) -> None:
-    wanted = session.table("t").where("true")
-    wanted.createOrReplaceTempView("all_rows")
-    expected = spark.sql(f"SELECT * FROM all_rows WHERE {condition}", args=args).collect()
-    found = session.execute(f"SELECT * FROM t WHERE {condition}", args).fetchall()
-    assert sorted(map(repr, found)) == sorted(repr(tuple(row)) for row in expected)
+    query = f"SELECT * FROM t WHERE {condition}"
+    expected = twin.execute(query, args or []).fetchall()
+    found = session.execute(query, args).fetchall()
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
 
 
 @pytest.mark.parametrize(
@@ -134,6 +151,9 @@ def test_a_point_query_reads_few_rows(session: Session, condition: str) -> None:
         frame = result.df
         assert frame.collect()
         assert 0 < scanned_rows(frame) < ROWS // 2
+
+
+def test_a_query_without_bounds_reads_all_rows(session: Session) -> None:
     with session.execute("SELECT k, b, v, d, s FROM t WHERE k + 0 = 17") as result:
         frame = result.df
         assert frame.collect()
@@ -141,7 +161,13 @@ def test_a_point_query_reads_few_rows(session: Session, condition: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "condition", ["k = 29000", "v = 7000.25", "s = 's080000'", "d = '1999-09-09'"]
+    "condition",
+    [
+        "k = 29000",
+        pytest.param("v = 7000.25", marks=LONG),
+        "s = 's080000'",
+        pytest.param("d = '1999-09-09'", marks=LONG),
+    ],
 )
 def test_changes_go_by_the_same_rows(session: Session, condition: str) -> None:
     before = session.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]

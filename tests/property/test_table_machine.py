@@ -52,7 +52,7 @@ from tests.property.typed_values import BY_NAME, PARTITION_KINDS, STYLES, Value,
 
 SOAK_STEPS = int(os.environ.get("ACIDSQL_SOAK_STEPS", "0"))
 STEPS = SOAK_STEPS or 6
-EXAMPLES = int(os.environ.get("ACIDSQL_SOAK_EXAMPLES", "4")) if SOAK_STEPS else 3
+EXAMPLES = int(os.environ.get("ACIDSQL_SOAK_EXAMPLES", "4")) if SOAK_STEPS else 2
 ROWS_MAX = 120
 NAME = TableName("default", "t")
 NAMES = ["v", "bucket", "rowid", "row", "operation", "a b", "ä.b", "select", "x-y", "1a", "p", "q"]

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -376,6 +377,12 @@ class SqliteStores(Stores):
         shutil.rmtree(self.directory)
 
 
+def examples(short, long):
+    """How many there are in `make test`, and how many in `make thorough`."""
+    long_form = pytest.param(long, id="long", marks=pytest.mark.thorough)
+    return pytest.mark.parametrize("count", [pytest.param(short, id="short"), long_form])
+
+
 def settings_of(max_examples):
     return settings(
         max_examples=max_examples,
@@ -385,11 +392,13 @@ def settings_of(max_examples):
     )
 
 
-def test_sqlite():
-    run_state_machine_as_test(SqliteStores, settings=settings_of(60))
+@examples(25, 60)
+def test_sqlite(count):
+    run_state_machine_as_test(SqliteStores, settings=settings_of(count))
 
 
-def test_postgres(postgres):
+@examples(6, 15)
+def test_postgres(postgres, count):
     """Fewer examples: each verb goes to a server and back several times."""
 
     class PostgresStores(Stores):
@@ -398,4 +407,4 @@ def test_postgres(postgres):
                 postgres.fresh(), warehouse="/w", policy=POLICY, clock_ms=lambda: self.now_ms
             )
 
-    run_state_machine_as_test(PostgresStores, settings=settings_of(15))
+    run_state_machine_as_test(PostgresStores, settings=settings_of(count))

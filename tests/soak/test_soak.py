@@ -17,9 +17,8 @@ import pytest
 
 from tests.soak.measures import grown
 from tests.soak.play import Play
-from tests.soak.world import World
+from tests.soak.world import SECONDS, World
 
-SECONDS = float(os.environ.get("ACIDSQL_SOAK_SECONDS", "0"))
 SEED = int(os.environ.get("ACIDSQL_SOAK_SEED", "0")) or random.randrange(1, 1 << 30)
 ROUNDS, OPS, TROUBLES = (0, 20, 30) if SECONDS else (2, 8, 8)
 YARDSTICK = 10 if SECONDS else 1

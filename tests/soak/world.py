@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from acidsql.backends.filesystems import LocalStorage
@@ -20,22 +21,25 @@ CREATE = tuple(
     " TBLPROPERTIES ('transactional' = 'true', 'acidsql.hive4.names' = 'true')"
     for table, parts in (("a", ""), ("b", "PARTITIONED BY (p int)"), ("s", ""))
 )
-TIMEOUT_S = 3.0
-"""How long a transaction lives without a sign of life."""
+SECONDS = float(os.environ.get("ACIDSQL_SOAK_SECONDS", "0"))
+"""How long a soak goes on; 0 for the short form."""
+TIMEOUT_S = 3.0 if SECONDS else 1.5
+"""How long a transaction lives without a sign of life. The quiet after a round takes a few times as
+long."""
 KEYS = 1000
 """Writer n owns the keys from n * KEYS on: nobody else changes their rows."""
-THRESHOLDS = Thresholds(delta_count=4, delta_share=4.0, failures=0, aborted_s=2.0)
+THRESHOLDS = Thresholds(delta_count=4, delta_share=4.0, failures=0, aborted_s=TIMEOUT_S / 2)
 POLICY = TxnPolicy(timeout_s=TIMEOUT_S, lock_sleep_s=0.02)
 SERVICE = (
     "--workers", "2", "--interval", "0.2",
     "-D", "hive.compactor.check.interval=200ms",
     "-D", f"hive.compactor.delta.num.threshold={THRESHOLDS.delta_count}",
     "-D", f"hive.compactor.delta.pct.threshold={THRESHOLDS.delta_share}",
-    "-D", f"hive.compactor.aborted.txn.time.threshold={THRESHOLDS.aborted_s:g}s",
+    "-D", f"hive.compactor.aborted.txn.time.threshold={THRESHOLDS.aborted_s * 1000:.0f}ms",
     # A compaction that is killed again and again is asked for again.
     "-D", f"hive.compactor.initiator.failed.compacts.threshold={THRESHOLDS.failures}",
     "-D", "hive.timedout.txn.reaper.start=0s", "-D", "hive.timedout.txn.reaper.interval=200ms",
-    "-D", f"hive.txn.timeout={TIMEOUT_S:g}s", "-D", "acidsql.service.lease=1s",
+    "-D", f"hive.txn.timeout={TIMEOUT_S * 1000:.0f}ms", "-D", "acidsql.service.lease=1s",
 )  # fmt: skip
 
 
