@@ -11,10 +11,14 @@ SPARK_CONF = {
 }
 """Small: the tests are about rows, not about their number."""
 
-COMPILER = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC")
+COMPILER = (
+    *("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"),
+    "-XX:MaxJavaStackTraceDepth=32",
+)
 """In minutes, Java's second compiler costs more than it wins.
 
-The first compiler alone is given little room for its code, which Spark and Hive soon fill.
+The first compiler alone is given little room for its code, which Spark and Hive soon fill. Java
+notes the whole stack, some hundred calls, with each class that a search does not find.
 """
 
 OPTIONS = f"{' '.join(COMPILER)} -Dspark.ui.liveUpdate.period=0"

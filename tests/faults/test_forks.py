@@ -36,7 +36,14 @@ def forked(*arguments: str) -> list[dict]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "sqlite",
+        pytest.param("memory", marks=pytest.mark.thorough),
+        pytest.param("postgres", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_forked_child_leaves_the_parents_session_alone(kind, tmp_path, request):
     """One process forks for each way to end, since most of its time goes into starting."""
     url = {"memory": "memory", "sqlite": str(tmp_path / "store.db")}.get(kind)
