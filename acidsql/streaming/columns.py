@@ -51,10 +51,13 @@ class Converted:
     faults: Mapping[int, str]
 
 
-def texts_converted(texts: Sequence[str | None], column: Column) -> Converted:
-    """Fields of text, where None is NULL."""
+def texts_converted(texts: Sequence[str | None] | Array, column: Column) -> Converted:
+    """Fields of text, where None is NULL; or an Arrow array of them."""
     fast = _cast_texts(texts, column.type)
-    return _fitted(fast, column) if fast is not None else values_converted(texts, column, from_text)
+    if fast is not None:
+        return _fitted(fast, column)
+    values = texts.to_pylist() if isinstance(texts, pa.Array) else texts
+    return values_converted(values, column, from_text)
 
 
 def python_converted(values: Sequence[Any], column: Column) -> Converted:
@@ -126,10 +129,10 @@ def without(array: Array, rows: Mapping[int, Any]) -> Array:
     return array.take(pa.array(np.arange(len(array)), mask=mask))
 
 
-def _cast_texts(texts: Sequence[str | None], kind: ColumnType) -> Array | None:
+def _cast_texts(texts: Sequence[str | None] | Array, kind: ColumnType) -> Array | None:
     """The texts converted by Arrow at once; None if one of them needs a closer look."""
     try:
-        array = pa.array(texts, pa.string())
+        array = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
         if isinstance(kind, CharType) or kind == PrimitiveType("string"):
             return array
         pattern = _PLAIN.get(kind.name) if isinstance(kind, PrimitiveType) else None

@@ -22,6 +22,7 @@ from acidsql.streaming.columns import (
     texts_converted,
     values_converted,
 )
+from acidsql.streaming.field_columns import split_fields
 from acidsql.streaming.values import NULL_TEXT, JsonNumber, from_json
 
 Rejected = tuple[int, str | None, str]
@@ -197,6 +198,17 @@ class StrictDelimitedInputWriter(TextRecordWriter):
                 hint="It is one character that is not in the line delimiter.",
             )
         self.field_delimiter = field_delimiter
+
+    def encode(self, records: Any, columns: Sequence[Column]) -> Encoded:
+        """As in RecordWriter."""
+        fields = None
+        if self.line_delimiter == "\n" and isinstance(records, bytes):
+            fields = split_fields(records, self.field_delimiter, len(columns))
+        if fields is None:
+            return super().encode(records, columns)
+        rows = _Rows(len(fields[0]), self.lenient)
+        converted = [texts_converted(f, c) for f, c in zip(fields, columns, strict=True)]
+        return rows.encoded(converted, columns)
 
     def _encode(
         self, lines: Sequence[str | None], columns: Sequence[Column], rows: _Rows
