@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from argparse import ArgumentParser
+from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -146,12 +146,17 @@ def small_commits(session: acidsql.Session, rows: pa.Table, rounds: int) -> None
     print(f"  ratio               {times['stream'].clock / times['insert'].clock:8.2f}")
 
 
-def main() -> None:
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
+def arguments(doc: str) -> Namespace:
+    """What the command line says: rows, rounds, directory."""
+    parser = ArgumentParser(description=doc.splitlines()[0])
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--directory", help="where to write; by default a temporary directory")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> None:
+    given = arguments(__doc__)
     rows = some_rows(given.rows)
     with tempfile.TemporaryDirectory(dir=given.directory) as directory:
         home = Path(directory)

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import sys
 import tempfile
-import time
-from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,10 +26,10 @@ from acidsql.streaming import StreamingConnection, StrictDelimitedInputWriter
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
-from streaming import COLUMNS, some_rows  # noqa: E402
+from streaming import COLUMNS, arguments, best, some_rows  # noqa: E402
 
-from tests.integration.hive import process  # noqa: E402
 from tests.integration.hive.conftest import BUILD, free_port  # noqa: E402
+from tests.integration.hive.process import Hive  # noqa: E402
 
 BATCH_SIZE = 10
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -68,21 +66,9 @@ def at_once(session: acidsql.Session, lines: list[bytes], count: int) -> None:
             connection.commit_transaction()
 
 
-def best(ways: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    seconds = {name: float("inf") for name in ways}
-    for number in range(rounds + 1):
-        for name, work in ways.items():
-            start = time.perf_counter()
-            work()
-            if number:
-                seconds[name] = min(seconds[name], time.perf_counter() - start)
-    return seconds
-
-
 def compare(home: Path, rows: pa.Table, rounds: int) -> None:
-    process.COMPILER = ("-XX:+UseSerialGC",)
     with (
-        process.Hive(3, BUILD, home / "hive", free_port()) as hive,
+        Hive(3, BUILD, home / "hive", free_port(), jvm=("-XX:+UseSerialGC",)) as hive,
         acidsql.connect(str(hive.warehouse), metastore=hive.metastore_url) as session,
     ):
         for table in ("ours", "theirs"):
@@ -95,7 +81,7 @@ def compare(home: Path, rows: pa.Table, rounds: int) -> None:
 
 
 def time_each(
-    hive: process.Hive,
+    hive: Hive,
     session: acidsql.Session,
     rows: pa.Table,
     count: int,
@@ -105,26 +91,21 @@ def time_each(
     """Print what each way takes with so many records in a transaction."""
     lines = written(rows, path)
     theirs = f"!ingest default.theirs {BATCH_SIZE} {count} {path}"
-    seconds = best(
-        {
-            "Hive 3's client": lambda: hive.run(theirs) and None,
-            "ours, record by record": lambda: record_by_record(session, lines, count),
-            "ours, a transaction at once": lambda: at_once(session, lines, count),
-        },
-        rounds,
-    )
+    ways: dict[str, Callable[[], object]] = {
+        "Hive 3's client": lambda: hive.run(theirs),
+        "ours, record by record": lambda: record_by_record(session, lines, count),
+        "ours, a transaction at once": lambda: at_once(session, lines, count),
+    }
+    best(ways, 1)  # warms Java up
+    times = best(ways, rounds)
     print(f"{rows.num_rows:,} rows in transactions of {count:,}")
-    for name, spent in seconds.items():
-        faster = seconds["Hive 3's client"] / spent
-        print(f"  {name:27} {rows.num_rows / spent:10,.0f} rows/s, {faster:.2f} x Hive's")
+    for name, spent in times.items():
+        faster = times["Hive 3's client"].clock / spent.clock
+        print(f"  {name:27} {rows.num_rows / spent.clock:10,.0f} rows/s, {faster:.2f} x Hive's")
 
 
 def main() -> None:
-    parser = ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--directory", help="where to write; by default a temporary directory")
-    given = parser.parse_args()
+    given = arguments(__doc__)
     with tempfile.TemporaryDirectory(dir=given.directory) as directory:
         compare(Path(directory), some_rows(given.rows), given.rounds)
 

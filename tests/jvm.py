@@ -11,7 +11,7 @@ SPARK_CONF = {
 }
 """Small: the tests are about rows, not about their number."""
 
-COMPILER = (
+SHORT_LIVED = (
     *("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"),
     "-XX:MaxJavaStackTraceDepth=32",
 )
@@ -21,7 +21,7 @@ The first compiler alone is given little room for its code, which Spark and Hive
 notes the whole stack, some hundred calls, with each class that a search does not find.
 """
 
-OPTIONS = f"{' '.join(COMPILER)} -Dspark.ui.liveUpdate.period=0"
+OPTIONS = f"{' '.join(SHORT_LIVED)} -Dspark.ui.liveUpdate.period=0"
 """Spark's status tracker tells of tasks at once.
 
 It may tell only with the next heartbeat otherwise, up to ten seconds later.

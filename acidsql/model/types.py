@@ -23,6 +23,8 @@ PRIMITIVES = (
     "void",
 )
 INTEGER_BITS = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+DECIMAL_DIGITS_MAX = 38
+"""The digits of the widest decimals, in Hive and in Spark."""
 
 _ALIASES = {
     "bool": "boolean",
@@ -294,8 +296,10 @@ class _TypeParser:
 
     def _decimal(self) -> DecimalType:
         kind = DecimalType(*(self._numbers() or [10, 0]))
-        if not 1 <= kind.precision <= 38 or not 0 <= kind.scale <= kind.precision:
-            raise ValueError(f"{kind} is out of range: precision 1 to 38, scale 0 to precision")
+        if not 1 <= kind.precision <= DECIMAL_DIGITS_MAX or not 0 <= kind.scale <= kind.precision:
+            raise ValueError(
+                f"{kind} is out of range: precision 1 to {DECIMAL_DIGITS_MAX}, scale 0 to precision"
+            )
         return kind
 
     def _char(self, word: str) -> CharType:

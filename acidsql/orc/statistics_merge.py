@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from functools import reduce
 
+from acidsql.model.types import DECIMAL_DIGITS_MAX
 from acidsql.orc.protobuf import (
     as_bytes,
     bytes_field,
@@ -30,7 +31,6 @@ _INTEGER, _DOUBLE, _STRING, _BUCKET, _DECIMAL, _DATE, _BINARY, _TIMESTAMP, _COLL
     *range(2, 10),
     12,
 )
-_MOST_DIGITS = 38
 _EXACT = Context(prec=100)
 
 _Message = Mapping[int, int | bytes]
@@ -138,7 +138,7 @@ def _decimals(parts: Sequence[_Message]) -> bytes:
             result += bytes_field(number, choose(texts, key=Decimal).encode())
     if all(3 in part for part in parts):
         total = reduce(_EXACT.add, [Decimal(as_bytes(part[3]).decode()) for part in parts])
-        if len(total.as_tuple().digits) <= _MOST_DIGITS:
+        if len(total.as_tuple().digits) <= DECIMAL_DIGITS_MAX:
             result += bytes_field(3, f"{total:f}".encode())
     return result
 

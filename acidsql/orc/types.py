@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from acidsql.model.table import Column
 from acidsql.model.types import (
+    DECIMAL_DIGITS_MAX,
     ArrayType,
     CharType,
     ColumnType,
@@ -36,7 +37,6 @@ _PRIMITIVES = {
     15: "date",
     18: "timestamp with local time zone",
 }
-_DECIMAL_PRECISION_MAX = 38
 
 
 def file_columns(tail: FileTail, path: str = "") -> tuple[Column, ...]:
@@ -68,7 +68,7 @@ def _column_type(types: Sequence[OrcType], at: int) -> ColumnType:
         case 12:
             return StructType(tuple(zip(found.names, inside, strict=True)))
         case 14:
-            return DecimalType(found.precision or _DECIMAL_PRECISION_MAX, found.scale)
+            return DecimalType(found.precision or DECIMAL_DIGITS_MAX, found.scale)
         case (16 | 17) as kind:
             return CharType("varchar" if kind == 16 else "char", found.length)
         case kind:

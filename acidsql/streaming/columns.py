@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Any
 
 import numpy as np
@@ -17,30 +16,8 @@ from acidsql.model.table import Column
 from acidsql.model.types import CharType, ColumnType, PrimitiveType
 from acidsql.orc.schema import arrow_type
 from acidsql.orc.values import storable
+from acidsql.streaming.plain_values import PLAIN_TEXTS, PYTHON_TYPES
 from acidsql.streaming.values import from_python, from_text
-
-_PLAIN = {
-    "tinyint": r"^-?[0-9]{1,19}$",
-    "smallint": r"^-?[0-9]{1,19}$",
-    "int": r"^-?[0-9]{1,19}$",
-    "bigint": r"^-?[0-9]{1,19}$",
-    "double": r"^-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]{1,2})?$",
-    "date": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
-    "timestamp": r"^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?$",
-}
-"""Texts that Arrow converts as `from_text` does."""
-_PYTHON_TYPES: Mapping[str, tuple[type, ...]] = {
-    "boolean": (bool,),
-    "tinyint": (int,),
-    "smallint": (int,),
-    "int": (int,),
-    "bigint": (int,),
-    "double": (float,),
-    "string": (str,),
-    "binary": (bytes,),
-    "date": (date,),
-}
-"""Python types that Arrow takes as `from_python` does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +40,11 @@ def texts_converted(texts: Sequence[str | None] | Array, column: Column) -> Conv
 def python_converted(values: Sequence[Any], column: Column) -> Converted:
     """Python values, where None is NULL."""
     kind = column.type
-    allowed = _PYTHON_TYPES.get(kind.name, ()) if isinstance(kind, PrimitiveType) else ()
+    plain = PYTHON_TYPES.get(kind.name) if isinstance(kind, PrimitiveType) else None
     if isinstance(kind, CharType):
-        allowed = (str,)
+        plain = str
     # A date column must not take a datetime, nor an int column a bool: so the very types count.
-    if {type(value) for value in values} <= {*allowed, type(None)}:
+    if {type(value) for value in values} <= {plain, type(None)}:
         try:
             return _fitted(pa.array(values, arrow_type(kind)), column)
         except (pa.ArrowInvalid, OverflowError, UnicodeError):
@@ -135,8 +112,10 @@ def _cast_texts(texts: Sequence[str | None] | Array, kind: ColumnType) -> Array 
         array = texts if isinstance(texts, pa.Array) else pa.array(texts, pa.string())
         if isinstance(kind, CharType) or kind == PrimitiveType("string"):
             return array
-        pattern = _PLAIN.get(kind.name) if isinstance(kind, PrimitiveType) else None
-        if pattern is None or pc.all(pc.match_substring_regex(array, pattern)).as_py() is False:
+        plain = PLAIN_TEXTS.get(kind.name) if isinstance(kind, PrimitiveType) else None
+        if plain is None:
+            return None
+        if pc.all(pc.match_substring_regex(array, f"^(?:{plain})$")).as_py() is False:
             return None
         return pc.cast(array, arrow_type(kind))
     except (pa.ArrowInvalid, UnicodeError):

@@ -92,7 +92,7 @@ class StreamingConnection:
     @property
     def connection_stats(self) -> ConnectionStats:
         """Counts of what the connection has done so far."""
-        written = self._stats.records_written + self._pending.singles
+        written = self._stats.records_written + len(self._pending.singles)
         return replace(self._stats, records_written=written)
 
     @property
@@ -141,8 +141,8 @@ class StreamingConnection:
         the transaction goes on.
         """
         self._current()
-        if self._pending.take_single(records):
-            if self._pending.has_many_singles:
+        if self._pending.singles.take(records):
+            if self._pending.singles.is_full:
                 self._guarded(self._gather_and_flush)
             return 1
         encoded = self._options.record_writer.encode(records, self._options.columns)
@@ -166,7 +166,7 @@ class StreamingConnection:
 
         self._guarded(add)
         encoded.require_all()
-        self._pending.accepted(records)
+        self._pending.singles.accepted(records)
         return int(encoded.rows.num_rows)
 
     def flush(self) -> None:
@@ -345,6 +345,11 @@ class StreamingConnection:
         if rows is not None:
             self._count(records_written=rows.num_rows, bytes_written=rows.nbytes)
 
+    def _forget_pending(self) -> None:
+        """Let go of rows that nobody will see. They count as written."""
+        self._count(records_written=len(self._pending.singles))
+        self._pending.clear()
+
     def _gather_and_flush(self) -> None:
         self._gather()
         if self._pending.size >= FLUSH_BYTES:
@@ -402,8 +407,7 @@ class StreamingConnection:
 
     def _abort(self) -> None:
         batch, files = self._open()
-        self._gather()
-        self._pending.clear()
+        self._forget_pending()
         self._put_away(batch, files, is_last=batch.remaining == 1)
         batch.abort("aborted by its streaming connection")
         self._count(aborted_transactions=1)
@@ -432,8 +436,7 @@ class StreamingConnection:
         """Abort the transactions of the batch that have not ended. Raises no error of acidsql."""
         batch, files = self._batch, self._files
         self._batch = self._files = None
-        self._gather()
-        self._pending.clear()
+        self._forget_pending()
         if batch is None or not batch.remaining:
             return
         self._count(aborted_transactions=batch.remaining)

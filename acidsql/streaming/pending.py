@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
 from acidsql.streaming.options import StreamOptions
@@ -13,40 +11,23 @@ from acidsql.streaming.single_records import SingleRecords
 class PendingRows:
     """Rows in the order in which they were written, and the partitions that have rows in files.
 
-    ``size`` is the size of the Arrow tables in bytes, ``touched`` the texts of the partitions.
+    ``singles`` are the last rows: records that came one by one. ``size`` is the size of all others
+    in bytes, ``touched`` the texts of the partitions.
     """
 
     def __init__(self, options: StreamOptions) -> None:
         partitioned = len(options.table.partition_columns) if options.is_dynamic else 0
-        self._singles = SingleRecords(options.record_writer, options.columns, partitioned)
+        self.singles = SingleRecords(options.record_writer, options.columns, partitioned)
         self._tables: list[pa.Table] = []
         self.size = 0
         self.touched: set[str] = set()
-
-    @property
-    def singles(self) -> int:
-        """How many single records are not gathered yet."""
-        return len(self._singles)
-
-    @property
-    def has_many_singles(self) -> bool:
-        """Whether single records should be gathered now."""
-        return self._singles.is_full
-
-    def take_single(self, record: Any) -> bool:
-        """Take a single record; False if it has to be encoded by its record writer."""
-        return self._singles.take(record)
-
-    def accepted(self, record: Any) -> None:
-        """Note that nothing of a record was rejected. So records of its partition are singles."""
-        self._singles.accepted(record)
 
     def gather_singles(self) -> pa.Table | None:
         """Make a table of the single records, and give it; None if there are none.
 
         It goes before all rows that are added later.
         """
-        rows = self._singles.drain()
+        rows = self.singles.drain()
         if rows is not None:
             self.add(rows)
         return rows
@@ -68,5 +49,5 @@ class PendingRows:
     def clear(self) -> None:
         """Forget everything: the transaction has ended."""
         self.written()
-        self._singles.clear()
+        self.singles.clear()
         self.touched = set()

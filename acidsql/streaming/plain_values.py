@@ -1,7 +1,6 @@
-"""Values that need no second look, one at a time: the short way of what `values` does with care.
+"""Values that need no second look: what is plain, and the short way for a plain value by itself.
 
-Each function gives the value that the functions of `values` and Arrow's casts would give, or UNSURE
-where they may convert, reject or find fault.
+A plain value is converted by the functions of `values` and by Arrow's casts alike.
 """
 
 from __future__ import annotations
@@ -13,27 +12,31 @@ from decimal import Decimal
 from typing import Any
 
 from acidsql.model.types import INTEGER_BITS, ColumnType, DecimalType, PrimitiveType
-from acidsql.streaming.values import from_text
+from acidsql.streaming.values import from_text, in_range
 
-UNSURE = object()
-"""Stands for a value that has to go the long way."""
-
-Plain = Callable[[Any], Any]
-"""Makes a column's value of one that is not None, or UNSURE of it."""
-
-_TEXTS: Mapping[str, str] = {
-    "boolean": r"true|false",
+PLAIN_TEXTS: Mapping[str, str] = {
+    **dict.fromkeys(INTEGER_BITS, r"-?[0-9]{1,19}"),
+    "double": r"-?[0-9]+(?:\.[0-9]+)?(?:[eE]-?[0-9]{1,2})?",
     "date": r"[0-9]{4}-[0-9]{2}-[0-9]{2}",
-    # Since 1970: ORC cannot hold each moment before.
-    "timestamp": r"(?:19[7-9]|20[0-9])[0-9]-[0-9]{2}-[0-9]{2}"
-    r" [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?",
+    "timestamp": r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?",
 }
-_PYTHON: Mapping[str, type] = {
+"""Regular expressions of plain texts, by the type of the column."""
+
+PYTHON_TYPES: Mapping[str, type] = {
+    **dict.fromkeys(INTEGER_BITS, int),
     "boolean": bool,
     "double": float,
+    "string": str,
     "binary": bytes,
     "date": date,
 }
+"""The very types of plain Python values, by the type of the column."""
+
+UNSURE = object()
+"""Stands for a value that is not plain."""
+
+Plain = Callable[[Any], Any]
+"""Makes a column's value of a plain one that is not None, and UNSURE of any other."""
 
 
 def of_text(kind: ColumnType) -> Plain:
@@ -46,39 +49,38 @@ def of_text(kind: ColumnType) -> Plain:
     """
     match kind:
         case PrimitiveType("string"):
-            return _itself
-        case PrimitiveType(name) if name in INTEGER_BITS:
-            whole = _whole(INTEGER_BITS[name])
-            return _matching(r"-?[0-9]{1,19}", lambda text: whole(int(text)))
+            return lambda text: text
+        case PrimitiveType("boolean"):
+            return _matching("true|false", lambda text: text == "true")
         case PrimitiveType("double"):
-            pattern = r"-?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})?"
-            return _matching(pattern, float)
-        case PrimitiveType(name) if name in _TEXTS:
-            return _matching(_TEXTS[name], lambda text: from_text(text, kind))
+            return _matching(PLAIN_TEXTS["double"], float)
+        case PrimitiveType(name) if name in PLAIN_TEXTS:
+            return _matching(PLAIN_TEXTS[name], lambda text: _storable(from_text(text, kind)))
         case DecimalType(precision, scale) if precision > scale:
             fraction = rf"(?:\.[0-9]{{1,{scale}}})?" if scale else ""
             return _matching(rf"-?[0-9]{{1,{precision - scale}}}{fraction}", Decimal)
         case _:
-            return _unsure
+            return lambda _: UNSURE
 
 
 def of_python(kind: ColumnType) -> Plain:
-    """What makes values of Python values, which must be of the very type.
+    """What makes values of Python values.
 
     >>> of_python(PrimitiveType("int"))(7), of_python(PrimitiveType("int"))(True) is UNSURE
     (7, True)
     """
     match kind:
         case PrimitiveType("string"):
-            return _valid_text
+            return _of_type(str, lambda text: text if is_valid(text) else UNSURE)
         case PrimitiveType(name) if name in INTEGER_BITS:
-            return _of_type(int, _whole(INTEGER_BITS[name]))
+            bits = INTEGER_BITS[name]
+            return _of_type(int, lambda number: in_range(number, bits))
         case PrimitiveType("timestamp"):
-            return _of_type(datetime, _since_1970)
-        case PrimitiveType(name) if name in _PYTHON:
-            return _of_type(_PYTHON[name], _itself)
+            return _of_type(datetime, _storable)
+        case PrimitiveType(name) if name in PYTHON_TYPES:
+            return _of_type(PYTHON_TYPES[name], lambda value: value)
         case _:
-            return _unsure
+            return lambda _: UNSURE
 
 
 def of_json(kind: ColumnType) -> Plain:
@@ -86,51 +88,7 @@ def of_json(kind: ColumnType) -> Plain:
     text, python = of_text(kind), of_python(kind)
     if kind == PrimitiveType("string"):
         return python
-
-    def plain(value: Any) -> Any:
-        return text(value) if isinstance(value, str) else python(value)
-
-    return plain
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _unsure(_: Any) -> Any:
-    return UNSURE
-
-
-def _matching(pattern: str, make: Plain) -> Plain:
-    matches = re.compile(pattern).fullmatch
-
-    def plain(text: str) -> Any:
-        try:
-            return make(text) if matches(text) else UNSURE
-        except ValueError:  # the 31st of June
-            return UNSURE
-
-    return plain
-
-
-def _of_type(wanted: type, make: Plain) -> Plain:
-    # A bool is an int, and a datetime a date: so the very type counts.
-    return lambda value: make(value) if type(value) is wanted else UNSURE
-
-
-def _whole(bits: int) -> Plain:
-    least, most = -(1 << bits - 1), (1 << bits - 1) - 1
-    return lambda number: number if least <= number <= most else UNSURE
-
-
-def _since_1970(moment: datetime) -> Any:
-    return moment if moment.year >= 1970 and moment.tzinfo is None else UNSURE
-
-
-def _valid_text(value: Any) -> Any:
-    if type(value) is not str:
-        return UNSURE
-    return value if is_valid(value) else UNSURE
+    return lambda value: text(value) if isinstance(value, str) else python(value)
 
 
 def is_valid(text: str) -> bool:
@@ -142,3 +100,28 @@ def is_valid(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _matching(pattern: str, make: Plain) -> Plain:
+    matches = re.compile(pattern).fullmatch
+    return lambda text: _sure(make, text) if matches(text) else UNSURE
+
+
+def _of_type(wanted: type, make: Plain) -> Plain:
+    # A bool is an int, and a datetime a date: so the very type counts.
+    return lambda value: _sure(make, value) if type(value) is wanted else UNSURE
+
+
+def _sure(make: Plain, value: Any) -> Any:
+    try:
+        return make(value)
+    except ValueError:  # out of range, or the 31st of June
+        return UNSURE
+
+
+def _storable(value: Any) -> Any:
+    """The value, unless it is a moment that the long way may reject."""
+    if not isinstance(value, datetime):
+        return value
+    # ORC cannot hold each moment before 1970.
+    return value if value.year >= 1970 and value.tzinfo is None else UNSURE

@@ -201,9 +201,8 @@ class StrictDelimitedInputWriter(TextRecordWriter):
 
     def encode(self, records: Any, columns: Sequence[Column]) -> Encoded:
         """As in RecordWriter."""
-        fields = None
-        if self.line_delimiter == "\n" and isinstance(records, bytes):
-            fields = split_fields(records, self.field_delimiter, len(columns))
+        data = _bytes_of(records) if self.line_delimiter == "\n" else None
+        fields = None if data is None else split_fields(data, self.field_delimiter, len(columns))
         if fields is None:
             return super().encode(records, columns)
         rows = _Rows(len(fields[0]), self.lenient)
@@ -383,6 +382,16 @@ def _padded(fields: Sequence[str | None] | None, columns: Sequence[Column]) -> l
 
 def _nulls(column: Column, count: int) -> Converted:
     return Converted(pa.nulls(count, arrow_type(column.type)), {})
+
+
+def _bytes_of(records: Any) -> bytes | None:
+    """The bytes of a text; None for what is no valid text, or no text at all."""
+    try:
+        if isinstance(records, str):
+            return records.encode()
+        return bytes(records) if isinstance(records, bytes | bytearray | memoryview) else None
+    except UnicodeEncodeError:
+        return None
 
 
 def _decoded(line: bytes) -> str | None:

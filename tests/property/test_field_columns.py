@@ -31,7 +31,7 @@ def in_python(lines: bytes, delimiter: str) -> list[list[str | None]]:
     return [[None if f == "\\N" else f for f in line.split(delimiter)] for line in split]
 
 
-@given(LINES, st.sampled_from(",;\t|\x01 ^"), st.booleans(), st.integers(1, 3))
+@given(LINES, st.sampled_from(',;\t|\x01 ^\x00"\\\r'), st.booleans(), st.integers(1, 3))
 @example([['"a', 'b"'], ["c", "d"]], ",", True, 2)
 @example([[""], ["a"], [""]], ",", True, 1)
 @example([["a", "b"], [""], ["c", "d"]], ",", True, 2)

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from acidsql.errors import AnalysisError
+from acidsql.model.types import DECIMAL_DIGITS_MAX
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-
-_DIGITS = 38
-"""Of Spark's widest decimals, decimal(38, s)."""
 
 _BIGINTS = 1 << 63
 
@@ -24,10 +22,11 @@ def bound(name: str, value: Any) -> Column:
     """The literal for a parameter. AnalysisError for a value Spark has no literal for."""
     try:
         return _literal(value)
-    except _TooLargeError as error:
+    except _NoDecimalError as error:
         raise AnalysisError(
             f'parameter "{name}" cannot be bound: {error}',
-            hint="Spark's numbers have up to 38 digits. Pass a float or a string.",
+            hint=f"Spark's numbers have up to {DECIMAL_DIGITS_MAX} digits."
+            " Pass a float or a string.",
         ) from None
     except Exception as error:
         raise AnalysisError(
@@ -64,8 +63,8 @@ def _literal(value: Any) -> Column:
             return F.lit(value)
 
 
-class _TooLargeError(Exception):
-    """A number has more digits than Spark's decimals."""
+class _NoDecimalError(Exception):
+    """A number is none of Spark's decimals. The message says why."""
 
 
 def _number(value: int | Decimal) -> int | Decimal:
@@ -76,13 +75,13 @@ def _number(value: int | Decimal) -> int | Decimal:
     if isinstance(value, int):
         if -_BIGINTS <= value < _BIGINTS:
             return value
-        if abs(value) >= 10**_DIGITS:
-            raise _TooLargeError(f"a whole number of more than {_DIGITS} digits")
+        if abs(value) >= 10**DECIMAL_DIGITS_MAX:
+            raise _NoDecimalError(f"a whole number of more than {DECIMAL_DIGITS_MAX} digits")
         return Decimal(value)
     if not value.is_finite():
-        raise _TooLargeError(f"{value} is no decimal")
+        raise _NoDecimalError(f"{value} is no decimal")
     _, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int), "finite"
-    if max(len(digits) + max(exponent, 0), -exponent) > _DIGITS:
-        raise _TooLargeError(f"a decimal of more than {_DIGITS} digits")
+    if max(len(digits) + max(exponent, 0), -exponent) > DECIMAL_DIGITS_MAX:
+        raise _NoDecimalError(f"a decimal of more than {DECIMAL_DIGITS_MAX} digits")
     return value

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tests.jvm import COMPILER
+from tests.jvm import SHORT_LIVED
 
 RUNNER = Path(__file__).parent / "runner"
 SCHEMAS = {3: "hive-schema-3.1.0.derby.sql", 4: "hive-schema-4.0.0.derby.sql"}
@@ -37,6 +37,7 @@ class Hive:
     """Runs statements one after the other; a context manager. ``version`` is 3 or 4.
 
     ``settings`` are those of the metastore that are not the tests' usual ones, and go before them.
+    ``jvm`` are options of its Java.
     """
 
     def __init__(
@@ -46,6 +47,7 @@ class Hive:
         home: Path,
         metastore_port: int | None = None,
         settings: Mapping[str, str] | None = None,
+        jvm: Sequence[str] = SHORT_LIVED,
     ) -> None:
         self.version = version
         self.metastore_port = metastore_port
@@ -55,7 +57,7 @@ class Hive:
         (home / "conf" / "core-site.xml").write_text(_site(LOCAL_FILES | dict(settings or {})))
         with (home / "stderr.log").open("wb") as errors:
             self._process = subprocess.Popen(
-                _command(version, build / str(version), home, metastore_port),
+                _command(version, build / str(version), home, metastore_port, jvm),
                 # Tez leaves files in the current directory.
                 cwd=home / "conf",
                 stdin=subprocess.PIPE,
@@ -116,7 +118,9 @@ def _site(settings: Mapping[str, str]) -> str:
     return f"<configuration>{''.join(properties)}</configuration>"
 
 
-def _command(version: int, build: Path, home: Path, metastore_port: int | None) -> list[str]:
+def _command(
+    version: int, build: Path, home: Path, metastore_port: int | None, jvm: Sequence[str]
+) -> list[str]:
     opened = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
     opened.append("--add-opens=java.sql/java.sql=ALL-UNNAMED")
     opened.append("--add-opens=java.management/java.lang.management=ALL-UNNAMED")
@@ -136,7 +140,7 @@ def _command(version: int, build: Path, home: Path, metastore_port: int | None) 
         "runner.txn.store": f"org.apache.hadoop.hive.metastore.txn.{TXN_STORES[version]}",
     }
     return [
-        "java", *opened, "-Xmx1g", *COMPILER,
+        "java", *opened, "-Xmx1g", *jvm,
         *(f"-D{key}={value}" for key, value in properties.items()),
         "-cp", str(build / "boot"), "Runner", str(home),
         *([] if metastore_port is None else [str(metastore_port)]),

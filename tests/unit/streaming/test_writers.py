@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -245,3 +246,22 @@ def test_decimals_round_as_in_hive() -> None:
     [column] = columns("c decimal(5,2)")
     found = texts_converted(["1.005", "-1.005", "2"], column)
     assert found.array.to_pylist() == [Decimal("1.01"), Decimal("-1.01"), Decimal("2.00")]
+
+
+@pytest.mark.parametrize("form", [bytes, bytearray, memoryview, bytes.decode])
+def test_much_delimited_text_is_the_same_rows_in_every_form(form: Callable[[bytes], Any]) -> None:
+    text = b"".join(b"%d,\xc3\xa9 %d,\\N\n" % (n, n) for n in range(1000))
+    table = columns("a int, b string, c date")
+    encoded = StrictDelimitedInputWriter().encode(form(text), table)
+    assert not encoded.rejected
+    assert encoded.rows.to_pylist() == [{"a": n, "b": f"é {n}", "c": None} for n in range(1000)]
+
+
+def test_a_fault_in_much_text_names_its_record() -> None:
+    lines = [b"%d,x" % n for n in range(2000)]
+    table = columns("a int, b string")
+    for bad, column in ((b"x,y", "a"), (b"1", None), (b"\xff,y", None)):
+        lines[1500] = bad
+        encoded = StrictDelimitedInputWriter().encode(b"\n".join(lines), table)
+        assert [(number, name) for number, name, _ in encoded.rejected] == [(1501, column)]
+        assert encoded.rows.num_rows == 1999
