@@ -14,7 +14,7 @@ BY_FILE := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Where no file makes what is dear for all of its tests, each process takes what is left.
 BY_TEST := -n $(WORKERS) --dist worksteal
 CLASSES := build/spark-classes.jsa
-UNITS := acidsql grammar_tests tests/unit
+UNITS := acidsql grammar_tests tests/unit tests/component
 
 # What the caller's shell says about other Pythons and Sparks must not reach ours.
 unexport PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX
@@ -72,7 +72,7 @@ check: .venv/.installed ## Format, lint, types, import contracts
 
 # Two processes, each with directories of its own: to deal out single tests takes longer than that.
 UNIT := $(PYTEST) --hypothesis-profile=unit -m "not postgres and not sqlite and not thorough"
-UNIT_HALF := tests/unit/backends tests/unit/background tests/unit/check tests/unit/engines tests/unit/layout tests/unit/orc tests/unit/streaming tests/unit/txn
+UNIT_HALF := tests/unit/backends tests/unit/engines tests/unit/layout tests/unit/orc tests/unit/txn
 
 unit: .venv/.installed ## Run the tests that need no Spark, no Java and no database
 	@$(MAKE) --no-print-directory -j 2 --output-sync unit-half unit-other-half

@@ -50,7 +50,7 @@ RULES = [
         "execution/write.py",
         "    is_new = txn.granted_on_open\n",
         "    is_new = True\n",
-        "unit/execution/test_write.py::test_a_statement_that_has_lost_names_the_winner_and_the_place",
+        "component/execution/test_write.py::test_a_statement_that_has_lost_names_the_winner_and_the_place",
     ),
     BrokenRule(
         "A statement whose table was dropped and made again while the statement waited writes "
@@ -59,7 +59,7 @@ RULES = [
         "execution/write.py",
         "if not is_new and write_id != NO_WRITE_ID and not txn.still_has(table, write_id):",
         "if False:",
-        "unit/execution/test_write.py"
+        "component/execution/test_write.py"
         "::test_a_table_made_again_meanwhile_is_written_under_its_own_write_id",
     ),
     BrokenRule(
@@ -69,7 +69,7 @@ RULES = [
         "execution/overtaking.py",
         "base.write_id > own",
         "base.write_id < own",
-        "unit/execution/test_write.py::test_a_statement_whose_rows_a_base_would_hide_fails",
+        "component/execution/test_write.py::test_a_statement_whose_rows_a_base_would_hide_fails",
     ),
     BrokenRule(
         "An overwrite hides no committed row that its snapshot does not see.",
@@ -77,7 +77,7 @@ RULES = [
         "model/snapshot.py",
         "range(earlier.high_watermark + 1, mark + 1)",
         "range(earlier.high_watermark + 1, mark)",
-        "unit/execution/test_write.py::test_an_overwrite_that_would_hide_a_later_write_fails",
+        "component/execution/test_write.py::test_an_overwrite_that_would_hide_a_later_write_fails",
     ),
     BrokenRule(
         "Locks are compatible as Hive's matrix says.",
@@ -129,7 +129,7 @@ RULES = [
         "background/cleaner.py",
         "min(txns.high_watermark, txns.min_open - 1, (compaction.next_txn_id or 0) - 1)",
         "min(txns.high_watermark, txns.min_open - 1)",
-        "unit/background/test_cleaner.py"
+        "component/background/test_cleaner.py"
         "::test_a_reader_keeps_what_a_compaction_makes_obsolete_that_it_does_not_see",
     ),
     BrokenRule(
@@ -138,7 +138,7 @@ RULES = [
         "background/cleaner.py",
         "min(txns.high_watermark, txns.min_open - 1, (compaction.next_txn_id or 0) - 1)",
         "min(txns.high_watermark, (compaction.next_txn_id or 0) - 1)",
-        "unit/background/test_cleaner.py"
+        "component/background/test_cleaner.py"
         "::test_an_older_reader_keeps_what_it_reads_even_where_the_store_would_clean",
     ),
     BrokenRule(
@@ -197,7 +197,7 @@ RULES = [
         "engines/selection.py",
         "if must_exist(snapshot, storage) and storage.is_missing(location):",
         "if not must_exist(snapshot, storage):",
-        "unit/definitions/test_missing_directories.py"
+        "component/definitions/test_missing_directories.py"
         "::test_a_missing_table_is_neither_read_nor_written",
     ),
     BrokenRule(
@@ -264,7 +264,7 @@ RULES = [
         "execution/transaction_block.py",
         "self._next_statement_id = first + statement_count(plan)",
         "self._next_statement_id = first + 1",
-        "unit/execution/test_write.py::test_each_leg_of_a_merge_takes_a_statement_id_of_its_block",
+        "component/execution/test_write.py::test_each_leg_of_a_merge_takes_a_statement_id_of_its_block",
     ),
     BrokenRule(
         "A block goes on after a failed statement only if the statement's files have been removed.",
@@ -272,7 +272,7 @@ RULES = [
         "execution/write.py",
         "            _undo(plan, context, block, engine, error)\n",
         "            pass\n",
-        "unit/execution/test_write.py::test_a_failed_statement_whose_files_stay_loses_its_block",
+        "component/execution/test_write.py::test_a_failed_statement_whose_files_stay_loses_its_block",
     ),
     BrokenRule(
         "A transaction that waited in vain for a lock wins no conflict by that lock.",
@@ -289,7 +289,7 @@ RULES = [
         "execution/commit.py",
         "        _fold_own_deletes(txn, uncommitted, store, engine, held)\n",
         "",
-        "unit/execution/test_own_deletes.py::test_what_is_committed",
+        "component/execution/test_own_deletes.py::test_what_is_committed",
     ),
     BrokenRule(
         "A minor compaction keeps a row that a later write id deleted.",
@@ -305,7 +305,7 @@ RULES = [
         "background/rebalance.py",
         "    if now.min_open < own:\n",
         "    if False:\n",
-        "unit/background/test_rebalance.py::test_it_does_not_wait_for_ever",
+        "component/background/test_rebalance.py::test_it_does_not_wait_for_ever",
     ),
     BrokenRule(
         "A rebalance reads no row that its base does not hide.",
@@ -313,7 +313,7 @@ RULES = [
         "background/rebalance.py",
         "high_watermark=WriteId(min(write_ids.high_watermark, own)),",
         "high_watermark=write_ids.high_watermark,",
-        "unit/background/test_rebalance.py"
+        "component/background/test_rebalance.py"
         "::test_a_higher_write_id_of_an_older_transaction_is_not_read",
     ),
     BrokenRule(
@@ -405,7 +405,7 @@ RULES = [
         "background/vacuum.py",
         "TxnId(oldest - 1), aborted=frozenset(t for t in aborted if t < oldest)",
         "self._scope.txns.valid_txns().high_watermark, aborted=aborted",
-        "unit/background/test_vacuum.py::test_what_an_open_reader_may_read_stays",
+        "component/background/test_vacuum.py::test_what_an_open_reader_may_read_stays",
     ),
     BrokenRule(
         "What the base of a compaction replaces is left to the entry of that compaction.",
@@ -413,7 +413,7 @@ RULES = [
         "layout/obsolete.py",
         "    return name in compacted or base.visibility_id != NO_TXN\n",
         "    return False\n",
-        "unit/background/test_vacuum.py::test_a_base_of_a_compaction_is_no_overwrite",
+        "component/background/test_vacuum.py::test_a_base_of_a_compaction_is_no_overwrite",
     ),
     BrokenRule(
         "A compaction copies a stripe only if all of its rows stay.",

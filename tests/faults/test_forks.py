@@ -15,7 +15,7 @@ import pytest
 import acidsql
 from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.url import Place
-from tests.unit.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.server import FakeMetastore
 
 ENDS = {"exit": 7 << 8, "_exit": 0, "kill": signal.SIGKILL}
 """How the child ends, and the status of it that its parent sees."""

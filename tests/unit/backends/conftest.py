@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,11 +68,3 @@ def make_store(
 @pytest.fixture
 def store(make_store: Callable[[TxnPolicy], Store]) -> Store:
     return make_store(TxnPolicy())
-
-
-@pytest.fixture
-def hanging() -> Iterator[threading.Event]:
-    """What a system that hangs waits for; in the end it comes."""
-    event = threading.Event()
-    yield event
-    event.set()

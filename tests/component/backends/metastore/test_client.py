@@ -33,7 +33,7 @@ from acidsql.errors import (
     TxnAbortedError,
     WriteConflictError,
 )
-from tests.unit.backends.metastore.server import FakeMetastore, HangUpError, internal_error
+from tests.component.backends.metastore.server import FakeMetastore, HangUpError, internal_error
 
 
 def client_of(*servers: FakeMetastore, options: str = "") -> MetastoreClient:

@@ -33,7 +33,7 @@ from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.model.types import parse_type
 from acidsql.ports.catalog import Database, Partition, Place
-from tests.unit.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.server import FakeMetastore
 
 T = TableName("default", "t")
 TABLE = Table(

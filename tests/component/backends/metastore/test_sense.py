@@ -15,8 +15,8 @@ from acidsql.backends.metastore.tables import table_to
 from acidsql.errors import InternalError, StorageError
 from acidsql.model.ids import TxnId
 from acidsql.model.names import TableName
-from tests.unit.backends.metastore.server import FakeMetastore
-from tests.unit.backends.metastore.test_catalog import TABLE, T
+from tests.component.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.test_catalog import TABLE, T
 
 Open = Callable[..., MetastoreStore]
 

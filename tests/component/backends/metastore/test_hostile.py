@@ -28,8 +28,8 @@ from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.ports.catalog import Partition
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, WriteOperation
-from tests.unit.backends.metastore.server import FakeMetastore
-from tests.unit.backends.metastore.test_catalog import TABLE, T, Tables
+from tests.component.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.test_catalog import TABLE, T, Tables
 
 K0, K9 = PartitionName.of({"k": "0"}), PartitionName.of({"k": "9"})
 UPDATE = LockComponent(LockType.EXCL_WRITE, "default", "t", None, WriteOperation.UPDATE)

@@ -47,7 +47,7 @@ from acidsql.txn.entities import (
 from acidsql.txn.heartbeats import Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn
-from tests.unit.backends.metastore.server import FakeMetastore, HangUpError, internal_error
+from tests.component.backends.metastore.server import FakeMetastore, HangUpError, internal_error
 
 TABLE = TableName("sales", "orders")
 UPDATE = LockComponent(LockType.EXCL_WRITE, "sales", "orders", None, WriteOperation.UPDATE)

@@ -18,7 +18,7 @@ from acidsql.backends.metastore.errors import NoConnectionError
 from acidsql.backends.metastore.sasl import read_exactly
 from acidsql.backends.metastore.url import Http, Kerberos, Place, Plain, Tls
 from acidsql.errors import ConfigError, StorageError
-from tests.unit.backends.metastore.sasl import (
+from tests.component.backends.metastore.sasl import (
     BAD,
     COMPLETE,
     DATABASES,
@@ -27,7 +27,7 @@ from tests.unit.backends.metastore.sasl import (
     sasl_message,
     say,
 )
-from tests.unit.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.server import FakeMetastore
 
 # -- SASL
 

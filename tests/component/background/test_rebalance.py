@@ -14,7 +14,7 @@ from acidsql.errors import WriteConflictError
 from acidsql.model.ids import WriteId
 from acidsql.txn.entities import TxnType
 from acidsql.txn.policy import TxnPolicy
-from tests.unit.background.rebalance_sessions import Place, T
+from tests.component.background.rebalance_sessions import Place, T
 
 pytestmark = pytest.mark.sqlite
 

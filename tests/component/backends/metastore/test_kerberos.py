@@ -20,7 +20,7 @@ from acidsql.backends.metastore.errors import LostAnswerError, NoConnectionError
 from acidsql.backends.metastore.sasl import read_exactly
 from acidsql.backends.metastore.url import Kerberos, Place
 from acidsql.errors import DependencyError, StorageError
-from tests.unit.backends.metastore.sasl import (
+from tests.component.backends.metastore.sasl import (
     BAD,
     COMPLETE,
     DATABASES,
@@ -30,7 +30,7 @@ from tests.unit.backends.metastore.sasl import (
     sasl_message,
     say,
 )
-from tests.unit.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.server import FakeMetastore
 
 NONE, INTEGRITY, PRIVACY = 1, 2, 4
 PRINCIPAL = "hive/localhost@EXAMPLE.COM"

@@ -21,7 +21,7 @@ from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
-from tests.unit.definitions.conftest import STORES
+from tests.component.definitions.conftest import STORES
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 TEXT = "STORED AS TEXTFILE"

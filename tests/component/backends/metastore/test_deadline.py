@@ -18,9 +18,9 @@ from acidsql.backends.metastore.client import MetastoreClient
 from acidsql.backends.metastore.errors import LostAnswerError, NoConnectionError
 from acidsql.backends.metastore.url import Place
 from acidsql.errors import StorageError
-from tests.unit.backends.metastore.sasl import COMPLETE, listening, sasl_message, say
-from tests.unit.backends.metastore.server import FakeMetastore
-from tests.unit.backends.metastore.test_channel import certificate
+from tests.component.backends.metastore.sasl import COMPLETE, listening, sasl_message, say
+from tests.component.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.test_channel import certificate
 
 __all__ = ["certificate"]
 
