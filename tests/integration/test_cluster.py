@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -17,13 +18,16 @@ import pytest
 
 import acidsql
 from acidsql.backends.filesystems import storage_for
-from acidsql.engines.local.bucket_merge import BucketMerge, as_threads
+from acidsql.engines.local.bucket_merge import BucketMerge
+from acidsql.engines.local.merge import as_threads
+from acidsql.engines.local.rows_merge import RowsMerge
+from acidsql.engines.row_files import RowFormat
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.compact import as_tasks
 from acidsql.model.ids import BucketId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidWriteIdList
-from acidsql.model.table import Column, Table
+from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import parse_type
 from acidsql.session.session import Session
 
@@ -99,6 +103,46 @@ def test_a_bucket_without_events_and_a_file_that_is_gone(
     gone = replace(first, inserts=(replace(first.inserts[0], path=f"{warehouse}/t/gone"),))
     with pytest.raises(acidsql.AcidSqlError, match=r"gone.*does not exist"):
         as_tasks(spark, storage)([gone, second])
+
+
+@pytest.mark.parametrize("stored", ["ORC", "PARQUET", "TEXTFILE"])
+def test_tasks_merge_insert_only_files_as_threads_do(
+    session: Session, warehouse: Path, spark: Any, stored: str
+) -> None:
+    session.execute(f"""CREATE TABLE i (id int, v string)
+        CLUSTERED BY (id) INTO 2 BUCKETS STORED AS {stored} TBLPROPERTIES
+        ('transactional' = 'true', 'transactional_properties' = 'insert_only')""")
+    for rows in ("range(1000)", "range(1000, 1500)"):
+        session.execute(f"INSERT INTO i SELECT CAST(id AS int), concat('v', id) FROM {rows}")
+    storage = storage_for(str(warehouse))
+    written = []
+    for name, run in (("by_threads", as_threads(storage)), ("by_tasks", as_tasks(spark, storage))):
+        (warehouse / name).mkdir()
+        merges = row_merges(warehouse / "i", warehouse / name, FileFormat(stored))
+        assert list(run(merges)) == [True, True]
+        written.append(contents(warehouse / name))
+    assert written[0] == written[1]
+    assert sorted(written[0]) == ["000000_0", "000001_0"]
+    before = session.execute("SELECT id, v FROM i ORDER BY id").fetchall()
+    for delta in (warehouse / "i").glob("delta_*"):
+        shutil.rmtree(delta)
+    (warehouse / "by_tasks").rename(warehouse / "i" / "delta_0000001_0000002")
+    assert session.execute("SELECT id, v FROM i ORDER BY id").fetchall() == before
+    assert len(before) == 1500
+
+
+def row_merges(table: Path, target: Path, stored: FileFormat) -> list[RowsMerge]:
+    """The merges of the two files of each insert of the table ``i``, into a directory."""
+    columns = (Column("id", parse_type("int")), Column("v", parse_type("string")))
+    merges = []
+    for bucket in range(2):
+        paths = sorted(table.glob(f"delta_*/00000{bucket}_0"))
+        assert len(paths) == 2
+        size = sum(path.stat().st_size for path in paths)
+        names = tuple(map(str, paths))
+        row_format = RowFormat(columns, stored, "zstd")
+        merges.append(RowsMerge(str(target), BucketId(bucket), row_format, names, size))
+    return merges
 
 
 @pytest.mark.thorough

@@ -150,7 +150,10 @@ class Stage:
         if self.waiting[session].done():
             return False
         locks = self.store.show_locks()
-        request = [x for x in locks if x.user == session and x.state is LockState.WAITING]
+        own = [x for x in locks if x.user == session]
+        # A SELECT in a block tries a lock in a younger transaction, too, and never waits for it.
+        oldest = min((x.txn_id for x in own), default=None)
+        request = [x for x in own if x.txn_id == oldest and x.state is LockState.WAITING]
         return bool(request) and first_blocker(request, locks) is not None and not deadlocked(locks)
 
     def _run(self, name: str) -> str:

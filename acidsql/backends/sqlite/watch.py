@@ -58,7 +58,8 @@ class Watch:
     def _value(self, query: str, parameters: dict[str, object]) -> object:
         with self._guard:
             if self._closed:
-                return None
+                # An answer would be taken for that of the store: that the lock is gone.
+                raise sqlite3.ProgrammingError("the watch is closed")
             if self._connection is None:
                 self._connection = sqlite3.connect(
                     f"file:{quote(os.fsencode(self._path))}?mode=ro",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from acidsql.engines.output import compression_of
@@ -22,7 +22,6 @@ from acidsql.orc.merge import (
 from acidsql.orc.merge_rows import MergeInput, MergeOutput
 from acidsql.orc.writer import WrittenFile
 from acidsql.ports.storage import Storage, local_draft
-from acidsql.process.threads import in_threads
 
 MergeKind = Literal["major", "inserts", "deletes", "others' deletes", "nothing"]
 """What is written: a base, a delta, a delete delta, the same when a transaction's own rows are
@@ -31,7 +30,7 @@ folded, or no event."""
 
 @dataclass(frozen=True, slots=True)
 class BucketMerge:
-    """One bucket to be merged. It can be pickled.
+    """One bucket to be merged.
 
     ``directory`` is where the file goes. ``inserts`` and ``deletes`` are the files of this bucket.
     """
@@ -54,6 +53,10 @@ class BucketMerge:
     def bytes(self) -> int:
         """The size of the files that are merged."""
         return sum(file.size for file in (*self.inserts, *self.deletes))
+
+    def for_task(self) -> BucketMerge:
+        """This merge without the tails of files, which a task reads itself."""
+        return replace(self, inserts=tuple(replace(file, tail=None) for file in self.inserts))
 
     def run(self, storage: Storage, name: str) -> bool:
         """Write the file under this name, durably. False, and no file, if no event is left.
@@ -83,19 +86,6 @@ class BucketMerge:
                 return merge_others_deletes(deletes, self.write_ids, output)
             case "nothing":
                 return write_no_events(output)
-
-
-Run = Callable[[Sequence[BucketMerge]], Sequence[bool]]
-"""Carries merges out, each under its own name. Whether each has written its file."""
-
-
-def as_threads(storage: Storage) -> Run:
-    """Carries merges out in this process, one in a thread, as many at once as there are CPUs."""
-
-    def run(merges: Sequence[BucketMerge]) -> Sequence[bool]:
-        return in_threads(lambda merge: merge.run(storage, merge.name), merges, None)
-
-    return run
 
 
 def merge_output(path: str, table: Table, *, by_position: bool) -> MergeOutput:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acidsql.engines.local.attempt import Attempt
-from acidsql.engines.local.bucket_merge import BucketMerge, MergeKind, Run, as_threads
+from acidsql.engines.local.bucket_merge import BucketMerge, MergeKind
 from acidsql.engines.local.compact_rows import COMPACTED, compact_rows
+from acidsql.engines.local.merge import Run, as_threads
 from acidsql.engines.selection import (
     SelectedFile,
     delete_files,
@@ -64,7 +65,8 @@ def compact(
     attempt = Attempt(partition.location, storage, txn_id, snapshot.require_open)
     visibility_id = txn_id if snapshot.table.hive4_names else NO_TXN
     if snapshot.table.kind is TableKind.INSERT_ONLY:
-        compact_rows(plan, snapshot, state, storage, visibility_id, attempt)
+        run = run or as_threads(storage)
+        compact_rows(plan, snapshot, state, storage, visibility_id, attempt, run)
         return True
     by_position = snapshot.table.matches_by_position(by_position)
     work = Compaction(

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from acidsql.engines.local.bucket_merge import BucketMerge, Run, as_threads
+from acidsql.engines.local.merge import Merge, Run, as_threads
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.job import map_in_arrow
 from acidsql.engines.spark.own_jobs import own_jobs
@@ -31,7 +30,7 @@ def where_it_pays(
     They are large if there are several, with ``least_bytes`` or more to merge.
     """
 
-    def run(merges: Sequence[BucketMerge]) -> Sequence[bool]:
+    def run(merges: Sequence[Merge]) -> Sequence[bool]:
         is_large = len(merges) > 1 and sum(m.bytes for m in merges) >= least_bytes
         if not is_large or not spark.is_cluster:
             return as_threads(storage)(merges)
@@ -50,8 +49,8 @@ def as_tasks(spark: SparkSession, storage: Storage) -> Run:
     the attempts that Spark names as successful.
     """
 
-    def run(merges: Sequence[BucketMerge]) -> Sequence[bool]:
-        written = dict(_run_tasks(spark, storage, [_without_tails(m) for m in merges]))
+    def run(merges: Sequence[Merge]) -> Sequence[bool]:
+        written = dict(_run_tasks(spark, storage, [m.for_task() for m in merges]))
         for at, name in written.items():
             merge = merges[at]
             storage.rename(f"{merge.directory}/{name}", f"{merge.directory}/{merge.name}")
@@ -60,13 +59,8 @@ def as_tasks(spark: SparkSession, storage: Storage) -> Run:
     return run
 
 
-def _without_tails(merge: BucketMerge) -> BucketMerge:
-    """The merge as tasks need it: they read the tails of files themselves."""
-    return replace(merge, inserts=tuple(replace(file, tail=None) for file in merge.inserts))
-
-
 def _run_tasks(
-    spark: SparkSession, storage: Storage, merges: Sequence[BucketMerge]
+    spark: SparkSession, storage: Storage, merges: Sequence[Merge]
 ) -> list[tuple[int, str]]:
     """The number of each merge that wrote a file, and the file's name."""
     with clear_errors():
@@ -77,7 +71,7 @@ def _run_tasks(
 
 
 def _work(
-    merges: Sequence[BucketMerge], storage: Storage, batches: Iterator[pa.RecordBatch]
+    merges: Sequence[Merge], storage: Storage, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         for number in batch.column(0).to_numpy():

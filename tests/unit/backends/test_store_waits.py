@@ -16,6 +16,7 @@ import pytest
 
 from acidsql.backends.postgres import PostgresStore, listening
 from acidsql.backends.sqlite import SqliteStore
+from acidsql.backends.sqlite.watch import Watch
 from acidsql.errors import NoSuchLockError, StorageError
 from acidsql.model.ids import LockId
 from acidsql.model.names import TableName
@@ -240,6 +241,29 @@ def test_closing_ends_the_wait(shared, waits):
     # Before the wait, while the store is asked, or within.
     error = woken.exception()
     assert isinstance(error, StorageError) if error is not None else not woken.result()
+
+
+@pytest.mark.sqlite
+def test_a_watch_that_is_closed_between_its_two_looks_wakes_nobody(tmp_path):
+    path = str(tmp_path / "store.db")
+    with closing(SqliteStore(path)):
+        watch = Watch(path)
+
+        class ClosesBeforeTheSecond:
+            looks = 0
+
+            def __enter__(self):
+                self.looks += 1
+                if self.looks == 2:
+                    watch._closed = True
+
+            def __exit__(self, *error):
+                pass
+
+        with closing(watch):
+            watch._guard = ClosesBeforeTheSecond()
+            assert not watch.await_release(LockId(1), "SELECT NULL WHERE :lock_id < 0", LONG_S)
+            assert watch._guard.looks == 2
 
 
 # -- PostgreSQL -------------------------------------------------------------------------------
