@@ -145,6 +145,7 @@ def test_a_compaction(warehouse: Warehouse, kind: str, verb: str, left: str) -> 
     assert warehouse.directories() == [left]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("spark")
 def test_a_create_table_as(warehouse: Warehouse) -> None:
     """No table remembers its rows as aborted, so the directory itself has to."""

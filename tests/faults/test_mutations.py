@@ -21,7 +21,7 @@ from acidsql.errors import AcidSqlError
 from acidsql.session.session import Session
 
 SEEDS = 500
-SHORT, SHARE = 12, 25
+SHORT, SHARE = 6, 25
 """How many there are in `make test`, and in each test of the longer form."""
 TABLES = {
     # Its footers stay unread.

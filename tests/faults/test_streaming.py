@@ -107,10 +107,17 @@ def expected(table: str, committed: list[int]) -> list[tuple[str, ...]]:
     return shown([row for at in committed for row in ROWS[table, at]])
 
 
-@pytest.mark.parametrize("size", [1, 3])
-@pytest.mark.parametrize("table", ["t", "p"])
 @pytest.mark.parametrize(
-    "stride", [pytest.param(7, id="some"), pytest.param(1, id="all", marks=pytest.mark.thorough)]
+    ("table", "size", "stride"),
+    [
+        pytest.param("t", 1, 7, id="t-1-some"),
+        pytest.param("p", 3, 7, id="p-3-some"),
+        *(
+            pytest.param(table, size, 1, id=f"{table}-{size}-all", marks=pytest.mark.thorough)
+            for table in ("t", "p")
+            for size in (1, 3)
+        ),
+    ],
 )
 def test_killed_after_any_step(table: str, size: int, stride: int) -> None:
     number, killed = size - 1, 0

@@ -390,7 +390,10 @@ def attached(request: Any, spark: Any, tmp_path: Path) -> Iterator[Attached]:
         pytest.param(
             (("converted", "hive4", "2-dml"), "id int, v string", 0), marks=pytest.mark.thorough
         ),
-        (("converted", "hive3", "b1-converted"), "id int, v string", 2),
+        pytest.param(
+            (("converted", "hive3", "b1-converted"), "id int, v string", 2),
+            marks=pytest.mark.thorough,
+        ),
         (("evolution", "hive4", "3-widened"), "id int, v string, n bigint, extra string", 0),
     ],
     indirect=True,

@@ -160,7 +160,7 @@ def tables(session, monkeypatch, table):
     ("table", "statement", "files"),
     [
         # A task that has no file yet could make one after the driver has removed the others.
-        ("one", f"INSERT INTO one {WRITERS}", 2),
+        pytest.param("one", f"INSERT INTO one {WRITERS}", 2, marks=pytest.mark.thorough),
         pytest.param("p", f"INSERT INTO p {MANY_FILES}", 20, marks=pytest.mark.thorough),
         ("b", "UPDATE b SET v = v + 1", 8),
     ],
@@ -230,6 +230,7 @@ class Terminal:
         return status
 
 
+@pytest.mark.thorough
 def test_a_terminal(tmp_path):
     """The terminal sends SIGINT to every process in the foreground."""
     command = str(Path(sys.executable).with_name("acidsql"))

@@ -20,7 +20,7 @@ def load_example():
 
 tpch = load_example()
 FORMS = [
-    pytest.param((0.002, ("q6", "totals")), id="small"),
+    pytest.param((0.002, ("q6", "totals")), id="small", marks=pytest.mark.thorough),
     pytest.param((0.01, tuple(tpch.QUERIES)), id="larger", marks=pytest.mark.thorough),
 ]
 """The scale of the data, and what is asked after each step."""
