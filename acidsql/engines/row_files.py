@@ -22,7 +22,6 @@ from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, ColumnType
-from acidsql.orc.footer import append_metadata
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
@@ -115,8 +114,7 @@ class RowWriter:
         """Finish the file; removes it when that fails."""
         with self._clear_errors("finished"):
             if self._format.format is FileFormat.ORC:
-                # The footer has to name the calendar, which is not Hive's old one.
-                append_metadata(self.path, self._open.finish(), {})
+                self._open.finish(lambda tail: {})
             else:
                 self._open.close()
         return self

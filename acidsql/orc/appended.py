@@ -39,23 +39,19 @@ class AppendedFile:
     _keys: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def begin(cls, source: BinaryIO, path: str, tail: FileTail | None = None) -> AppendedFile:
-        """The file that so far is just this part. CorruptFileError if it is not an ACID file.
-
-        ``tail`` saves reading the tail of the part.
-        """
-        tail = _acid_tail(source, path, tail)
+    def begin(cls, source: BinaryIO, path: str) -> AppendedFile:
+        """The file that so far is just this part. CorruptFileError if it is not an ACID file."""
+        tail = _acid_tail(source, path)
         file = cls(tail.length, NewTail(tail), dict(tail.metadata))
         file._add(source, path, tail, 0)
         return file
 
-    def append(self, source: BinaryIO, path: str, tail: FileTail | None = None) -> bytes:
+    def append(self, source: BinaryIO, path: str) -> bytes:
         """The bytes to be added to the file: the stripes of a part and a footer for all stripes.
 
-        ``tail`` saves reading the tail of the part. Row ids must go on rising from part to part.
-        CorruptFileError if the part does not fit.
+        Row ids must go on rising from part to part. CorruptFileError if the part does not fit.
         """
-        tail = _acid_tail(source, path, tail)
+        tail = _acid_tail(source, path)
         form = Form.of(self._tail.model)
         if form is None or form != Form.of(tail):
             raise CorruptFileError(
@@ -76,8 +72,8 @@ class AppendedFile:
                 self._tail.add(replace(stripe, offset=stripe.offset + moved), columns)
 
 
-def _acid_tail(source: BinaryIO, path: str, tail: FileTail | None) -> FileTail:
-    tail = tail or read_tail(source, path)
+def _acid_tail(source: BinaryIO, path: str) -> FileTail:
+    tail = read_tail(source, path)
     if not tail.is_acid or ACID_VERSION not in tail.metadata:
         raise CorruptFileError(f'file "{path}" is not an ACID file')
     return tail

@@ -8,12 +8,12 @@ calendar. Both can be added behind a finished footer, because protobuf messages 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import BinaryIO
 
-from acidsql.orc.chunks import COMPRESSIONS, decompress_section, original_chunks
+from acidsql.orc.chunks import CHUNK_HEADER, COMPRESSIONS, decompress_section, original_chunks
 from acidsql.orc.damage import NOT_WHOLE, naming, open_local
 from acidsql.orc.protobuf import (
     as_bytes,
@@ -45,16 +45,17 @@ MAGIC = b"ORC"
 _TAIL_GUESS = 16 * 1024
 _DEFAULT_BLOCK_SIZE = 256 * 1024
 _LARGEST_CHUNK = 2**23 - 1
+_PIECE = 8 << 20
 
 _POSTSCRIPT_FOOTER, _POSTSCRIPT_COMPRESSION, _POSTSCRIPT_BLOCK, _POSTSCRIPT_METADATA = 1, 2, 3, 5
 _POSTSCRIPT_MAGIC = 8000
 FOOTER_CONTENT_LENGTH, FOOTER_STRIPE, FOOTER_TYPE, FOOTER_METADATA, FOOTER_ROWS = 2, 3, 4, 5, 6
 FOOTER_STATISTICS, FOOTER_STRIDE, FOOTER_WRITER, FOOTER_CALENDAR = 7, 8, 9, 11
 _WRITER_CPP = 1
-TYPE_KIND, _TYPE_CHILDREN, TYPE_NAME = 1, 2, 3
+TYPE_KIND, TYPE_CHILDREN, TYPE_NAME = 1, 2, 3
 _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE = 4, 5, 6
 
-LONG, TIMESTAMP, DATE, TIMESTAMP_INSTANT = 4, 9, 15, 18
+INT, LONG, TIMESTAMP, DATE, TIMESTAMP_INSTANT = 3, 4, 9, 15, 18
 """Kinds of types (Type.Kind of orc_proto.proto)."""
 
 
@@ -166,7 +167,8 @@ def append_metadata(
     ``tail`` is that of the file, from `read_tail`. The addition is a chunk of its own, so the
     bytes before it stay as they are.
     """
-    addition = b"".join(metadata_item(*item) for item in metadata.items())
+    items = (metadata_message(*item) for item in metadata.items())
+    addition = b"".join(bytes_field(FOOTER_METADATA, item) for item in items)
     if calendar is not None:
         addition += varint_field(FOOTER_CALENDAR, calendar)
     section = original_section(addition, tail)
@@ -188,11 +190,9 @@ def append_metadata(
     )
 
 
-def metadata_item(name: str, value: str) -> bytes:
-    """The footer's field of one item of user metadata."""
-    return bytes_field(
-        FOOTER_METADATA, bytes_field(1, name.encode()) + bytes_field(2, value.encode())
-    )
+def metadata_message(name: str, value: str) -> bytes:
+    """The footer's message of one item of user metadata."""
+    return bytes_field(1, name.encode()) + bytes_field(2, value.encode())
 
 
 def stripe_message(stripe: Stripe) -> bytes:
@@ -239,12 +239,29 @@ def read_bytes(source: BinaryIO, offset: int, length: int) -> bytes:
     return data
 
 
+def pieces(source: BinaryIO, offset: int, length: int) -> Iterator[bytes]:
+    """Bytes of the file, a few megabytes at a time. ValueError if the file ends before them."""
+    for start in range(0, length, _PIECE):
+        yield read_bytes(source, offset + start, min(_PIECE, length - start))
+
+
 def original_section(data: bytes, tail: FileTail) -> bytes:
     """The data as a section of the file that is not compressed."""
-    return original_chunks(data, tail.compression, chunk_size(tail))
+    return original_chunks(data, tail.compression, _chunk_size(tail))
 
 
-def chunk_size(tail: FileTail) -> int:
+def original_place(offset: int, tail: FileTail) -> tuple[int, ...]:
+    """Where a byte stands in an `original_section`, as a row index has it.
+
+    That is the offset, or in a compressed file the start of the chunk and the offset in the chunk.
+    """
+    if tail.compression == "none":
+        return (offset,)
+    chunk, behind = divmod(offset, _chunk_size(tail))
+    return chunk * (_chunk_size(tail) + CHUNK_HEADER), behind
+
+
+def _chunk_size(tail: FileTail) -> int:
     """The bytes in each chunk of an original section but the last."""
     # A chunk may not be larger than the file's blocks, nor than its header can say.
     return min(tail.block_size, _LARGEST_CHUNK)
@@ -318,7 +335,7 @@ class _Footer:
 @lru_cache(256)
 def _type(message: bytes) -> OrcType:
     parts = list(fields(message))
-    children = [c for n, v in parts if n == _TYPE_CHILDREN for c in packed_numbers(v)]
+    children = [c for n, v in parts if n == TYPE_CHILDREN for c in packed_numbers(v)]
     names = tuple(_text(v) for n, v in parts if n == TYPE_NAME)
     wanted = (TYPE_KIND, _TYPE_LENGTH, _TYPE_PRECISION, _TYPE_SCALE)
     values = dict(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -133,7 +133,7 @@ def valid_events(current: Longs, valid_write_ids: ValidWriteIdList) -> Flags:
 class KeyTrack:
     """The row ids written so far, as stretches of consecutive row numbers.
 
-    An insert file is one stretch per statement, so that a large file takes little memory.
+    An insert file is one stretch per write id, so that a large file takes little memory.
     """
 
     rows: int = 0
@@ -159,17 +159,41 @@ class KeyTrack:
             return
         self._check_first(first)
         last = RowId(first.write_id, first.bucket_property, first.row_number + count - 1)
+        if self.rows and self.last == replace(first, row_number=first.row_number - 1):
+            self.rows, self.last = self.rows + count, last
+            return
         self._note(np.zeros(1, np.int64), RowIds.consecutive(first, 1), count, last)
 
     def at(self, row: int) -> RowId:
         """The row id of a row of the file, counted from 0."""
+        return self._stretch_from(row)[0]
+
+    def stretches(self, start: int, end: int) -> Iterator[tuple[RowId, int]]:
+        """The rows from ``start`` to before ``end``, as first row ids and numbers of rows.
+
+        >>> track = KeyTrack()
+        >>> track.add_stretch(RowId(WriteId(1), 536870912, 0), 100)
+        >>> list(track.stretches(20, 70))
+        [(RowId(write_id=1, bucket_property=536870912, row_number=20), 50)]
+        """
+        while start < end:
+            first, count = self._stretch_from(start)
+            yield first, min(count, end - start)
+            start += count
+
+    def _stretch_from(self, row: int) -> tuple[RowId, int]:
+        """The row id of a row, and how many rows of its stretch are left from there on."""
         batch = bisect_right(self._starts, row) - 1
         starts, firsts = self._stretches[batch]
         inside = row - self._starts[batch]
         stretch = int(np.searchsorted(starts, inside, side="right")) - 1
+        if stretch + 1 < len(starts):
+            end = self._starts[batch] + int(starts[stretch + 1])
+        else:
+            end = self._starts[batch + 1] if batch + 1 < len(self._starts) else self.rows
         first = firsts[stretch]
         number = first.row_number + inside - int(starts[stretch])
-        return RowId(first.write_id, first.bucket_property, number)
+        return RowId(first.write_id, first.bucket_property, number), end - row
 
     def _check_first(self, first: RowId) -> None:
         if self.last is not None and first <= self.last:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import BinaryIO
 
 from acidsql.orc.footer import (
@@ -15,12 +16,12 @@ from acidsql.orc.footer import (
     Stripe,
     encode,
     footer_and_postscript,
-    metadata_item,
+    metadata_message,
     original_section,
     read_section,
     stripe_message,
 )
-from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
+from acidsql.orc.protobuf import as_bytes, bytes_field, fields
 from acidsql.orc.statistics_merge import merged_columns
 
 _STRIPE_STATISTICS = _COLUMN = 1
@@ -44,8 +45,9 @@ class NewTail:
 
         ValueError if they are malformed.
         """
-        both = [self._of_file, statistics] if self.stripes else [statistics]
-        self._of_file = merged_columns(both)
+        self._of_file = (
+            merged_columns([self._of_file, statistics]) if self.stripes else tuple(statistics)
+        )
         message = b"".join(bytes_field(_COLUMN, column) for column in statistics)
         self._of_stripes += bytes_field(_STRIPE_STATISTICS, message)
         self.stripes.append(stripe)
@@ -57,18 +59,19 @@ class NewTail:
         pyarrow counts it.
         """
         section = original_section(bytes(self._of_stripes), self.model)
-        footer = bytearray()
-        for number, value in fields(self.model.footer):
-            if number not in _OWN:
-                footer += encode(number, value)
-        footer += varint_field(FOOTER_CONTENT_LENGTH, content_length)
-        for stripe in self.stripes:
-            footer += bytes_field(FOOTER_STRIPE, stripe_message(stripe))
-        footer += varint_field(FOOTER_ROWS, sum(stripe.rows for stripe in self.stripes))
-        for column in self._of_file if self.stripes else _statistics_of_nothing(self.model):
-            footer += bytes_field(FOOTER_STATISTICS, column)
-        footer += b"".join(metadata_item(*item) for item in metadata.items())
-        return section + footer_and_postscript(self.model, bytes(footer), len(section))
+        statistics = self._of_file if self.stripes else _statistics_of_nothing(self.model)
+        own: list[tuple[int, int | bytes]] = [
+            (FOOTER_CONTENT_LENGTH, content_length),
+            *((FOOTER_STRIPE, stripe_message(stripe)) for stripe in self.stripes),
+            *((FOOTER_METADATA, metadata_message(*item)) for item in metadata.items()),
+            (FOOTER_ROWS, sum(stripe.rows for stripe in self.stripes)),
+            *((FOOTER_STATISTICS, column) for column in statistics),
+        ]
+        others = (each for each in fields(self.model.footer) if each[0] not in _OWN)
+        # In order, as other writers have them. The types then stand between the stripes and the
+        # number of rows: no damaged byte hides both, which must agree.
+        footer = b"".join(encode(*each) for each in sorted([*own, *others], key=itemgetter(0)))
+        return section + footer_and_postscript(self.model, footer, len(section))
 
 
 def _statistics_of_nothing(model: FileTail) -> Sequence[bytes]:

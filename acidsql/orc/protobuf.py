@@ -9,6 +9,7 @@ FIXED64 = 1
 BYTES = 2
 FIXED32 = 5
 _LONGEST_VARINT = 10
+_ONE_BYTE = tuple(bytes((value,)) for value in range(0x80))
 
 
 def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
@@ -19,7 +20,11 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
     """
     at, end = 0, len(message)
     while at < end:
-        key, at = read_varint(message, at)
+        key = message[at]
+        if key < 0x80:  # as most are
+            at += 1
+        else:
+            key, at = read_varint(message, at)
         number, wire_type = key >> 3, key & 7
         if wire_type in (VARINT, BYTES):
             value, at = read_varint(message, at)
@@ -99,7 +104,7 @@ def packed_numbers(value: int | bytes) -> list[int]:
 
 def packed_field(number: int, values: Iterable[int]) -> bytes:
     """A field of packed numbers."""
-    return bytes_field(number, b"".join(map(_varint, values)))
+    return bytes_field(number, b"".join(map(varint, values)))
 
 
 def varint_field(number: int, value: int) -> bytes:
@@ -108,7 +113,7 @@ def varint_field(number: int, value: int) -> bytes:
     >>> varint_field(1, 150).hex()
     '089601'
     """
-    return _varint(number << 3 | VARINT) + _varint(value)
+    return varint(number << 3 | VARINT) + varint(value)
 
 
 def fixed64_field(number: int, value: bytes) -> bytes:
@@ -118,7 +123,7 @@ def fixed64_field(number: int, value: bytes) -> bytes:
     '090000000000000000'
     """
     assert len(value) == 8
-    return _varint(number << 3 | FIXED64) + value
+    return varint(number << 3 | FIXED64) + value
 
 
 def unsigned(number: int) -> int:
@@ -136,11 +141,14 @@ def bytes_field(number: int, value: bytes) -> bytes:
     >>> bytes_field(2, b"hi").hex()
     '12026869'
     """
-    return _varint(number << 3 | BYTES) + _varint(len(value)) + value
+    return varint(number << 3 | BYTES) + varint(len(value)) + value
 
 
-def _varint(value: int) -> bytes:
+def varint(value: int) -> bytes:
+    """The bytes of a number that is not negative: the inverse of `read_varint`."""
     assert value >= 0
+    if value < 0x80:
+        return _ONE_BYTE[value]  # as most are
     result = bytearray()
     while value > 0x7F:
         result.append(value & 0x7F | 0x80)

@@ -16,68 +16,59 @@ from acidsql.process.interrupts import uninterrupted
 
 
 class OrcSink:
-    """A new local ORC file. OSError, of any method, if the disk refuses it."""
+    """An ORC file in an opened file, which the caller closes afterwards.
 
-    def __init__(self, path: str, **options: Any) -> None:
-        self._sink = Sink(path)
-        self._writer: Any = None
+    OSError or MemoryError, of any method, if the file does not take the bytes.
+    """
+
+    def __init__(self, file: BinaryIO, **options: Any) -> None:
+        self._sink = Sink(file)
         stream: Any = self._sink
-        try:
-            with uninterrupted():
-                self._writer = pa_orc.ORCWriter(stream, **options)
-        except BaseException:
-            self._sink.close()
-            raise
+        with uninterrupted():
+            self._writer: Any = pa_orc.ORCWriter(stream, **options)
 
     def write(self, table: pa.Table | pa.RecordBatch) -> None:
         """Write rows."""
         with uninterrupted():
             self._writer.write(table)
-        if self._sink.error is not None:
-            raise self._sink.error
+        self._sink.check()
 
     def close(self) -> None:
         """Finish the file. Idempotent."""
         writer, self._writer = self._writer, None
         if writer is not None:
             with uninterrupted():
-                try:
-                    writer.close()
-                finally:
-                    self._sink.finish()
+                writer.close()
+            self._sink.check()
 
 
 class Sink(io.RawIOBase):
-    """A new file whose writes never raise: `finish` raises the first error of the disk.
+    """A stream whose writes never raise: `check` raises the first error of the file beneath.
 
-    After an error, further bytes are dropped. OSError if the file cannot be created.
+    After an error, further bytes are dropped.
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         super().__init__()
-        self._file: BinaryIO = open(path, "wb")  # noqa: SIM115 - closed by finish
-        self.error: OSError | None = None
+        self._file = file
+        self._error: OSError | MemoryError | None = None
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: bytes, /) -> int:  # type: ignore[override]
         size = memoryview(data).nbytes
-        if self.error is None:
+        if self._error is None:
             try:
                 self._file.write(data)
-            except OSError as error:
-                self.error = error
+            except (OSError, MemoryError) as error:
+                self._error = error
         return size
 
     def flush(self) -> None:
         pass
 
-    def finish(self) -> None:
-        """Close the file. Raises the OSError because of which bytes were not written."""
-        try:
-            self._file.close()
-        except OSError as error:
-            self.error = self.error or error
-        if self.error is not None:
-            raise self.error
+    def check(self) -> None:
+        """Raise the error because of which bytes were not written, if there was one."""
+        if self._error is not None:
+            raise self._error

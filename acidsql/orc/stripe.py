@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from acidsql.orc.chunks import CHUNK_HEADER, decompress_section
-from acidsql.orc.footer import FileTail, Stripe, encode, read_section
+from acidsql.orc.footer import FileTail, Stripe, read_section
 from acidsql.orc.protobuf import as_bytes, bytes_field, fields, number_in
 
-SECONDARY, ROW_INDEX = 5, 6
-"""Kinds of streams: SECONDARY has a timestamp's nanoseconds, ROW_INDEX where each group of rows
-starts in the other streams."""
+DATA, SECONDARY, ROW_INDEX = 1, 5, 6
+"""Kinds of streams: DATA has a column's values, SECONDARY a timestamp's nanoseconds, ROW_INDEX
+where each group of rows starts in the other streams."""
+INDEX_ENTRY = POSITIONS = 1
+"""Fields of a ROW_INDEX and of its entries; an entry has the statistics of its group, too."""
+INDEX_STATISTICS = 2
+STREAM, ENCODING, _ZONE = 1, 2, 3
+"""Fields of a stripe's footer."""
+DIRECT_V2 = 2
+"""The encoding of numbers by the second version of run length encoding."""
 
 _INDEX_KINDS = frozenset({ROW_INDEX, 7, 8})
-_STREAM, _ENCODING, _ZONE = 1, 2, 3
-_DIRECT_V2 = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +32,23 @@ class Stream:
     offset: int
     length: int
 
+    def of_column(self, column: int) -> Stream:
+        """The same bytes as a stream of another column."""
+        return Stream(self.kind, column, self.offset, self.length)
+
 
 @dataclass(frozen=True, slots=True)
 class StripeFooter:
-    """The streams of a stripe in their order, and the time zone of the writer."""
+    """The streams of a stripe in their order, and the time zone of the writer.
+
+    ``encodings`` are messages, one for each column. ``others`` are all fields but streams and
+    encodings, as they stand in the footer.
+    """
 
     streams: tuple[Stream, ...]
-    encodings: tuple[int, ...]
+    encodings: tuple[bytes, ...]
     zone: str
-    message: bytes
+    others: bytes
 
     def find(self, kind: int, column: int) -> Stream | None:
         """A column's stream of one kind, or None."""
@@ -44,29 +56,30 @@ class StripeFooter:
 
     def is_version_2(self, column: int) -> bool:
         """Whether the column's numbers are in the second version of run length encoding."""
-        return self.encodings[column] == _DIRECT_V2
+        return number_in(dict(fields(self.encodings[column])), 1) == DIRECT_V2
 
 
 def read_stripe_footer(source: BinaryIO, tail: FileTail, stripe: Stripe) -> StripeFooter:
     """The footer of a stripe. ValueError if it is malformed."""
     at = stripe.offset + stripe.index_length + stripe.data_length
     message = read_section(source, tail, at, stripe.footer_length)
-    streams, encodings, zone = [], [], ""
+    streams, encodings, zone, others = [], [], "", b""
     offset = stripe.offset
     for number, found in fields(message):
         value = as_bytes(found)
-        if number == _STREAM:
+        if number == STREAM:
             parts = dict(fields(value))
-            kind, column, length = (number_in(parts, n) for n in (1, 2, 3))
+            kind, column, length = number_in(parts, 1), number_in(parts, 2), number_in(parts, 3)
             streams.append(Stream(kind, column, offset, length))
             offset += length
-        elif number == _ENCODING:
-            encodings.append(number_in(dict(fields(value)), 1))
-        elif number == _ZONE:
-            zone = value.decode()
+        elif number == ENCODING:
+            encodings.append(value)
+        else:
+            others += bytes_field(number, value)
+            zone = value.decode() if number == _ZONE else zone
     if offset > at:
         raise ValueError("the streams of a stripe are longer than the stripe")
-    return StripeFooter(tuple(streams), tuple(encodings), zone, message)
+    return StripeFooter(tuple(streams), tuple(encodings), zone, others)
 
 
 def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int, int]:
@@ -85,22 +98,6 @@ def chunk_starts(section: bytes, compression: str, block_size: int) -> dict[int,
     return starts
 
 
-def with_streams(footer: StripeFooter, lengths: Mapping[tuple[int, int], int]) -> bytes:
-    """The footer's message with other lengths for some streams, given by kind and column."""
-    streams = iter(footer.streams)
-    result = bytearray()
-    for number, value in fields(footer.message):
-        assert isinstance(value, bytes)
-        if number == _STREAM:
-            stream = next(streams)
-            length = lengths.get((stream.kind, stream.column), stream.length)
-            parts = (encode(n, length if n == 3 else v) for n, v in fields(value))
-            result += bytes_field(_STREAM, b"".join(parts))
-        else:
-            result += bytes_field(number, value)
-    return bytes(result)
-
-
-def is_index(stream: Stream) -> bool:
-    """Whether the stream belongs to the index, which stands before the data."""
-    return stream.kind in _INDEX_KINDS
+def is_index(kind: int) -> bool:
+    """Whether streams of this kind belong to the index, which stands before the data."""
+    return kind in _INDEX_KINDS

@@ -25,13 +25,12 @@ from acidsql.orc.footer import (
     MAGIC,
     FileTail,
     Stripe,
-    read_bytes,
+    pieces,
 )
 from acidsql.orc.new_tail import NewTail, stripe_statistics
 from acidsql.orc.protobuf import as_bytes, fields
 from acidsql.orc.stripe import read_stripe_footer
 
-_PIECE = 8 << 20
 _POSTSCRIPT_LENGTHS = frozenset({1, 5})
 _POSTSCRIPT_FIELDS = frozenset({1, 2, 3, 4, 5, 6, 8000})
 _STRIPE_FIELDS = frozenset(range(1, 6))
@@ -104,9 +103,8 @@ class StripeCopy:
             offset = self._file.tell()
             with naming(path):
                 read_stripe_footer(source, tail, stripe)
-                for start in range(0, stripe.length, _PIECE):
-                    size = min(_PIECE, stripe.length - start)
-                    self._write(read_bytes(source, stripe.offset + start, size))
+                for piece in pieces(source, stripe.offset, stripe.length):
+                    self._write(piece)
             lengths = stripe.index_length, stripe.data_length, stripe.footer_length
             with naming(path, "has unreadable statistics"):
                 self._tail.add(Stripe(offset, *lengths, stripe.rows), statistics[number])

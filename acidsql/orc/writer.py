@@ -1,13 +1,14 @@
 """Write ACID ORC files.
 
-pyarrow writes the stripes. The keys that Hive needs are appended to the footer.
+pyarrow writes the stripes. The event columns of new rows are added, and so are the keys that Hive
+needs in the footer.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
@@ -21,13 +22,13 @@ from acidsql.layout.arrow import Array
 from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
 from acidsql.model.table import Column
+from acidsql.orc.event_columns import EventColumns
 from acidsql.orc.footer import (
     ACID_VERSION,
     KEY_INDEX,
     NANOSECONDS,
     STATS,
     FileTail,
-    append_metadata,
 )
 from acidsql.orc.keys import KeyTrack, RowIds, key_index, longs
 from acidsql.orc.nulls import settled
@@ -38,9 +39,10 @@ from acidsql.orc.schema import (
     OPERATION,
     ROW,
     event_schema,
+    row_schema,
 )
 from acidsql.orc.timestamps import MendedSink
-from acidsql.orc.values import storable_rows
+from acidsql.orc.values import storable, storable_rows
 
 ACID_FORMAT_VERSION = "2"
 VERSION_FILE_CONTENT = b"2"
@@ -77,9 +79,9 @@ class WrittenFile:
 class EventWriter:
     """Writes one ACID file to a local path, events in row id order.
 
-    A context manager: leaving it closes the file, an error removes the file. Readers expect either
-    inserts or deletes in a file; the writer accepts both. Raises UnsortedEventsError for events out
-    of order, InvalidValueError for values a column cannot hold, StorageError when the disk refuses.
+    A context manager: leaving it closes the file, an error removes the file. A file takes either
+    new rows (`write_inserts`) or other events. Raises UnsortedEventsError for events out of order,
+    InvalidValueError for values a column cannot hold, StorageError when the disk refuses.
     """
 
     def __init__(
@@ -102,19 +104,16 @@ class EventWriter:
             )
         self.path = path
         self.written: WrittenFile | None = None
-        self.tail: FileTail | None = None
-        """What the end of the finished file says."""
         self._columns = tuple(columns)
         self._schema = event_schema(columns)
         self._track = KeyTrack(last=after)
-        self._inserts = self._deletes = 0
-        self._open: Any = None
-        try:
-            stripe_size = stripe_bytes or STRIPE_BYTES
-            self._open = MendedSink(path, self._schema, compression=codec, stripe_size=stripe_size)
-        except (OSError, pa.ArrowException) as error:
-            self.discard()
-            raise StorageError(f'file "{path}" cannot be written', detail=str(error)) from error
+        self._inserts = self._deletes = self._stripes = 0
+        self._options = {"compression": codec, "stripe_size": stripe_bytes or STRIPE_BYTES}
+        self._sink: MendedSink | None = None
+        self._of_rows = False
+        """Whether pyarrow writes rows alone, around which `EventColumns` puts the rest."""
+        with self._naming("written"), open(path, "wb"):
+            pass  # A disk that takes no file says so now.
 
     def write_inserts(self, rows: pa.RecordBatch, write_id: WriteId, bucket_property: int) -> None:
         """Write new rows. Row numbers go on from the last call, or from 0 for another write id."""
@@ -124,17 +123,11 @@ class EventWriter:
             bucket_property,
         )
         first = last.row_number + 1 if last is not None and goes_on else 0
-        events = [
-            _constant(INSERT, count, np.int32),
-            _constant(write_id, count, np.int64),
-            _constant(bucket_property, count, np.int32),
-            pa.array(np.arange(first, first + count, dtype=np.int64)),
-            _constant(write_id, count, np.int64),
-            storable_rows(rows, self._columns),
-        ]
+        stored = [storable(rows.column(c.name), c) for c in self._columns]
         self._track.add_stretch(RowId(write_id, bucket_property, first), count)
         self._inserts += count
-        self._write(events)
+        if count:
+            self._write(stored, of_rows=True)
 
     def write_deletes(self, row_ids: pa.RecordBatch, write_id: WriteId) -> None:
         """Write a delete event for each row of originalTransaction, bucket and rowId."""
@@ -176,25 +169,21 @@ class EventWriter:
         if self.written is not None:
             return self.written
         try:
-            tail = self._open.finish()
-            assert tail.rows == self._inserts + self._deletes == self._track.rows
-            metadata = self._metadata([s.rows for s in tail.stripes])
-            self.tail = append_metadata(self.path, tail, metadata)
-            size = os.path.getsize(self.path)
-        except BaseException as error:
+            with self._naming("finished"):
+                self._opened(of_rows=self._of_rows).finish(self._metadata)
+                size = os.path.getsize(self.path)
+        except BaseException:
             self.discard()
-            if isinstance(error, (OSError, pa.ArrowException)):
-                fact = f'file "{self.path}" cannot be finished'
-                raise StorageError(fact, detail=str(error)) from error
             raise
-        self.written = WrittenFile(self.path, self._inserts, self._deletes, len(tail.stripes), size)
+        counts = self._inserts, self._deletes, self._stripes, size
+        self.written = WrittenFile(self.path, *counts)
         return self.written
 
     def discard(self) -> None:
         """Stop writing and remove the file."""
         with suppress(OSError, pa.ArrowException):
-            if self._open is not None:
-                self._open.close()
+            if self._sink is not None:
+                self._sink.close()
         with suppress(FileNotFoundError):
             os.remove(self.path)
 
@@ -225,20 +214,39 @@ class EventWriter:
         stored = storable_rows(batch.filter(pa.array(is_insert)), self._columns)
         return settled(stored.take(pa.array(np.cumsum(is_insert) - 1, mask=~is_insert)))
 
-    def _write(self, arrays: Sequence[Array]) -> None:
-        try:
-            self._open.write(arrays)
-        except (OSError, pa.ArrowException) as error:
-            fact = f'file "{self.path}" cannot be written'
-            raise StorageError(fact, detail=str(error)) from error
-
-    def _metadata(self, stripe_rows: Sequence[int]) -> Mapping[str, str]:
+    def _metadata(self, tail: FileTail) -> Mapping[str, str]:
+        assert tail.rows == self._inserts + self._deletes == self._track.rows
+        self._stripes = len(tail.stripes)
         return acid_metadata(
-            key_index(self._track, stripe_rows),
+            key_index(self._track, [stripe.rows for stripe in tail.stripes]),
             self._inserts,
             self._deletes,
-            has_nanoseconds=self._open.has_nanoseconds,
+            has_nanoseconds=self._sink is not None and self._sink.has_nanoseconds,
         )
+
+    def _write(self, arrays: Sequence[Array], *, of_rows: bool = False) -> None:
+        with self._naming("written"):
+            self._opened(of_rows=of_rows).write(arrays)
+
+    def _opened(self, *, of_rows: bool) -> MendedSink:
+        """The file for rows alone or for whole events."""
+        if self._sink is None:
+            self._of_rows = of_rows
+            schema = row_schema(self._columns) if of_rows else self._schema
+            change = EventColumns(self._track) if of_rows else None
+            self._sink = MendedSink(self.path, schema, change=change, **self._options)
+        if of_rows != self._of_rows:
+            raise ValueError("a file takes either new rows or other events")
+        return self._sink
+
+    @contextmanager
+    def _naming(self, done: str) -> Iterator[None]:
+        """Make an error of the disk or of pyarrow a StorageError that names the file."""
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            fact = f'file "{self.path}" cannot be {done}'
+            raise StorageError(fact, detail=str(error)) from error
 
 
 def acid_metadata(

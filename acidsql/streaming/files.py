@@ -196,7 +196,7 @@ class BatchFiles:
         file, draft, last = self._files.get(key), part.path, part.last
         if file is None:
             with open(draft, "rb") as source:
-                appended = AppendedFile.begin(source, draft, part.tail)
+                appended = AppendedFile.begin(source, draft)
             partition, bucket = key
             name = BucketFile(BucketId(bucket)).name
             file = _File(
@@ -208,7 +208,7 @@ class BatchFiles:
             return
         with open(draft, "rb") as source:
             size, file.is_whole = file.appended.length, False
-            data = file.appended.append(source, draft, part.tail)
+            data = file.appended.append(source, draft)
         os.remove(draft)
         self._grow(file, data, size)
         file.last, file.is_whole = last, True

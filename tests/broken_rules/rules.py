@@ -424,6 +424,14 @@ RULES = [
         "unit/orc/test_merge_inserts.py::test_a_stripe_that_loses_a_row_is_rewritten_alone",
     ),
     BrokenRule(
+        "The index of an event column points to the first row of each group.",
+        "lets the index of every group point to the first group of its stripe",
+        "orc/event_columns.py",
+        "original_place(len(self.data), self.tail)",
+        "original_place(0, self.tail)",
+        "unit/orc/test_event_columns.py::test_each_group_of_rows_begins_where_the_index_says",
+    ),
+    BrokenRule(
         "A bound of merged stripes stays only if each stripe with values says it.",
         "takes the bounds of the stripes that say some",
         "orc/statistics_merge.py",

@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, example, given, settings
 from acidsql.errors import AcidSqlError, CorruptFileError
 from acidsql.model.ids import WriteId
 from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.orc.footer import read_tail
 from acidsql.orc.merge import merge_major
 from acidsql.orc.merge_rows import MergeInput, MergeOutput
 from acidsql.orc.reader import read_events, read_row_ids
@@ -93,6 +94,20 @@ def test_flipped_bits_never_make_other_row_ids(whole: Path, where: list[tuple[fl
         assert "damaged" in error.message  # noqa: PT017 - either of two outcomes is right
     else:
         assert found.equals(read_row_ids(str(whole)))
+
+
+def test_no_flipped_bit_of_the_tail_makes_other_row_ids(whole: Path) -> None:
+    content, damaged = whole.read_bytes(), whole.with_name("damaged")
+    expected, start = read_row_ids(str(whole)), read_tail(str(whole)).content_length
+    refused = 0
+    for at in range(start, len(content)):
+        for bit in range(8):
+            damaged.write_bytes(flipped(content, [((at + 0.5) / len(content), bit)]))
+            try:
+                assert read_row_ids(str(damaged)).equals(expected), (at, bit)
+            except CorruptFileError:
+                refused += 1
+    assert refused > len(content) - start
 
 
 @MANY

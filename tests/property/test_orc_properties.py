@@ -5,6 +5,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acidsql.model.ids import WriteId
 from acidsql.model.row_id import RowId
 from acidsql.orc.chunks import decompress_section, original_chunks
 from acidsql.orc.keys import DeletedRows, KeyTrack, RowIds
@@ -40,6 +41,33 @@ def test_track_remembers_every_row_id(ids: set[tuple[int, int, int]], data: st.D
     track.add(arrays(ordered[:cut]))
     track.add(arrays(ordered[cut:]))
     assert [tuple(vars_of(track.at(row))) for row in range(len(ordered))] == ordered
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 5), st.integers(1, 4))), st.data())
+def test_stretches_are_all_rows_in_as_few_parts_as_possible(
+    writes: list[tuple[bool, int, int]], data: st.DataObject
+) -> None:
+    """Each write goes on after the last row, or leaves out a row, one by one or as a stretch."""
+    track, rows = KeyTrack(), []
+    for at_once, hole, count in writes:
+        number = rows[-1].row_number + 1 + hole // 5 if rows else 7
+        first = RowId(WriteId(1), 2, number)
+        if at_once:
+            track.add_stretch(first, count)
+        else:
+            track.add(RowIds.consecutive(first, count))
+        rows += [RowId(WriteId(1), 2, number + n) for n in range(count)]
+    start = data.draw(st.integers(0, len(rows)))
+    end = data.draw(st.integers(start, len(rows)))
+    found = list(track.stretches(start, end))
+    assert [
+        RowId(first.write_id, first.bucket_property, first.row_number + n)
+        for first, count in found
+        for n in range(count)
+    ] == rows[start:end]
+    if all(at_once for at_once, _, _ in writes):
+        holes = sum(b.row_number != a.row_number + 1 for a, b in pairwise(rows[start:end]))
+        assert len(found) == (holes + 1 if end > start else 0)
 
 
 @settings(max_examples=60)

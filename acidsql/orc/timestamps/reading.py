@@ -34,9 +34,9 @@ from acidsql.orc.footer import (
 )
 from acidsql.orc.nested import children_of, with_children
 from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
+from acidsql.orc.run_length import Unsigned, decode_unsigned
 from acidsql.orc.stripe import SECONDARY, StripeFooter, read_stripe_footer
 from acidsql.orc.timestamps.calendar import proleptic
-from acidsql.orc.timestamps.run_length import Unsigned, decode_unsigned
 from acidsql.orc.timestamps.stored import is_fine, restored
 
 _KINDS = (TIMESTAMP, TIMESTAMP_INSTANT)

@@ -1,37 +1,56 @@
 """Write an ORC file whose timestamps pyarrow would write wrongly.
 
-pyarrow writes whole seconds in place of such timestamps. The nanoseconds are put into the file once
-it is finished.
+pyarrow writes whole seconds in place of such timestamps. The nanoseconds are put in when the file
+is written again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
 from acidsql.layout.arrow import Array
 from acidsql.orc.exact import is_timestamp
-from acidsql.orc.footer import FileTail, read_tail
-from acidsql.orc.nested import map_leaves
+from acidsql.orc.footer import FileTail, append_metadata, read_tail
+from acidsql.orc.nested import has_leaf, map_leaves
+from acidsql.orc.rewrite import Change, rewrite
+from acidsql.orc.run_length import Unsigned
 from acidsql.orc.sink import OrcSink
-from acidsql.orc.timestamps.run_length import Unsigned
-from acidsql.orc.timestamps.splice import Nanos, splice
+from acidsql.orc.timestamps.splice import Nanos, Splice
 from acidsql.orc.timestamps.stored import is_fine, to_store
+
+_DRAFT_BYTES = 16 << 20
+"""The size in bytes from which on a draft is on the disk."""
 
 
 class MendedSink:
     """A new local ORC file. OSError, of any method, if the disk refuses it.
 
     ``schema`` has timestamps in microseconds, ``options`` are those of pyarrow's ORCWriter.
+    pyarrow writes a draft if the file may have to be changed: ``change`` is made to it in any case,
+    and nanoseconds are put in where pyarrow lacks them.
     """
 
-    def __init__(self, path: str, schema: pa.Schema, **options: Any) -> None:
+    def __init__(
+        self, path: str, schema: pa.Schema, *, change: Change | None = None, **options: Any
+    ) -> None:
         self._path, self._schema = path, schema
+        self._changes = [] if change is None else [change]
         self._nanos: list[Nanos] = []
-        self._sink = OrcSink(path, **options)
         self._has_rows = False
+        has_timestamps = any(has_leaf(field.type, is_timestamp) for field in schema)
+        with ExitStack() as opened:
+            self._file = opened.enter_context(open(path, "w+b"))
+            self._draft: BinaryIO = self._file
+            if self._changes or has_timestamps:
+                self._draft = opened.enter_context(_draft(path))
+            self._sink = OrcSink(self._draft, **options)
+            self._opened = opened.pop_all()
 
     @property
     def has_nanoseconds(self) -> bool:
@@ -56,22 +75,43 @@ class MendedSink:
         for column, (count, nanos) in zip(self._nanos, withheld, strict=True):
             column.add(count, nanos)
 
-    def finish(self) -> FileTail:
-        """Close the file, put the nanoseconds in, and give the file's tail."""
+    def finish(self, metadata: Callable[[FileTail], Mapping[str, str]]) -> None:
+        """Close the file, with all changes made.
+
+        ``metadata`` is asked for the user metadata. It sees a tail with the stripes and their rows.
+        """
         if not self._has_rows:
             # Without this a file of no rows would have no columns either. In front of rows it would
             # cost as much time as ten thousand of them.
             self._sink.write(self._schema.empty_table())
-        self.close()
+        self._sink.close()
+        with self._opened:
+            if self._draft is not self._file:
+                tail = read_tail(self._draft)
+                changes = [self._splice(tail), *self._changes]
+                rewrite(self._draft, tail, self._file, changes, metadata(tail))
+                return
         tail = read_tail(self._path)
-        if not any(nanos.parts for nanos in self._nanos):
-            return tail
-        splice(self._path, tail, dict(zip(tail.timestamps, self._nanos, strict=True)))
-        return read_tail(self._path)
+        append_metadata(self._path, tail, metadata(tail))
+
+    def _splice(self, tail: FileTail) -> Splice:
+        numbers = tail.timestamps if self._has_rows else ()
+        columns = zip(numbers, self._nanos, strict=self._has_rows)
+        return Splice({number: nanos for number, nanos in columns if nanos.parts})
 
     def close(self) -> None:
-        """Close the file as pyarrow has written it, which is of use only to remove it. Idempotent.
+        """Close the file as it is, which is of use only to remove it. Idempotent.
 
         `finish` closes it, too.
         """
-        self._sink.close()
+        with self._opened:
+            self._sink.close()
+
+
+def _draft(path: str) -> BinaryIO:
+    """A file without a name: in memory, or from some size on in the directory of ``path``."""
+    directory, name = os.path.split(path)
+    draft = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed by MendedSink
+        _DRAFT_BYTES, dir=directory or ".", prefix=f"{name}."
+    )
+    return cast("BinaryIO", draft)

@@ -295,7 +295,7 @@ def test_a_damaged_file(
 
 
 def test_the_keys_are_missing(place: Path, of: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orc_writer, "append_metadata", lambda *_: None)
+    monkeypatch.setattr(orc_writer, "acid_metadata", lambda *_, **__: {})
     insert(place, 1, [1])
     assert [detail for _, _, detail in found(of)] == [
         f"{key} is missing" for key in (KEY_INDEX, STATS, ACID_VERSION)

@@ -24,9 +24,9 @@ from acidsql.orc.footer import (
     read_tail,
 )
 from acidsql.orc.protobuf import bytes_field, fields
+from acidsql.orc.run_length import decode_unsigned
 from acidsql.orc.stripe import SECONDARY, read_stripe_footer
 from acidsql.orc.timestamps import MendedFile, MendedSink
-from acidsql.orc.timestamps.run_length import decode_unsigned
 from acidsql.orc.timestamps.stored import decode_nanos, encode_nanos
 
 MICROS = pa.timestamp("us")
@@ -125,7 +125,7 @@ def test_a_fraction_before_1970_is_written_as_a_negative_number(tmp_path: Path) 
     path = str(tmp_path / "f")
     sink = MendedSink(path, pa.schema([("v", MICROS)]), compression="uncompressed")
     sink.write([pa.array([value], pa.int64()).cast(MICROS)])
-    sink.finish()
+    sink.finish(lambda tail: {})
     (ours,) = nanoseconds_in(Path(path).read_bytes())
     assert decode_nanos(np.array([ours], np.uint64)).tolist() == [HALF_A_SECOND * 1000]
     assert [ours] == encode_nanos(np.array([HALF_A_SECOND * 1000])).tolist()

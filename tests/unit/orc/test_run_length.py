@@ -3,7 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.orc.timestamps.run_length import RUN_MAX, decode_unsigned, encode_unsigned
+from acidsql.orc.run_length import (
+    RUN_MAX,
+    decode_unsigned,
+    encode_progression,
+    encode_unsigned,
+)
+from tests.unit.orc.streams import signed_numbers
 
 
 @pytest.mark.parametrize(
@@ -45,3 +51,28 @@ def test_what_is_encoded_comes_back(unit: list[int], times: int) -> None:
     assert np.array_equal(runs.values, values)
     for at in range(0, len(values), RUN_MAX):
         assert runs.index(at // RUN_MAX * run_bytes, 0) == at
+
+
+@given(
+    st.integers(-(2**62), 2**62) | st.integers(-300, 300),
+    st.sampled_from([0, 1, 2, -1, 1000]),
+    st.integers(0, 30) | st.integers(500, 1600),
+)
+def test_numbers_that_rise_evenly(first: int, step: int, count: int) -> None:
+    stream = encode_progression(first, step, count)
+    assert list(signed_numbers(stream)) == [first + step * n for n in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "stream"),
+    [
+        # As ORC's own writers encode them, in files that pyarrow wrote.
+        ((0, 0, 512), "c1ff0000"),
+        ((536870912, 0, 512), "c1ff" + "8080808004" + "00"),
+        ((0, 1, 512), "c1ff0002"),
+        ((10000, 1, 272), "c10f" + "a09c01" + "02"),
+        ((5000, 0, 5), "0a2710"),
+    ],
+)
+def test_runs_of_the_same_form_as_others_write(numbers: tuple[int, int, int], stream: str) -> None:
+    assert encode_progression(*numbers).hex() == stream

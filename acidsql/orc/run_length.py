@@ -1,4 +1,4 @@
-"""Unsigned integers as ORC stores them: run length encoding, version 2 (ORC specification)."""
+"""Whole numbers as ORC stores them: run length encoding, version 2 (ORC specification)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acidsql.orc.protobuf import read_varint, signed
+from acidsql.orc.protobuf import read_varint, signed, unsigned, varint
 
 Unsigned = NDArray[np.uint64]
 Positions = NDArray[np.int64]
@@ -15,7 +15,8 @@ Positions = NDArray[np.int64]
 RUN_MAX = 512
 """The greatest number of values in a run."""
 
-_SHORT_REPEAT, _DIRECT, _PATCHED_BASE = 0, 1, 2
+_SHORT_REPEAT, _DIRECT, _PATCHED_BASE, _DELTA = 0, 1, 2, 3
+_SHORT_REPEAT_MIN, _SHORT_REPEAT_MAX = 3, 10
 _WIDTHS = (*range(1, 25), 26, 28, 30, 32, 40, 48, 56, 64)
 """The width in bits for each value of the five bits in a header."""
 
@@ -82,6 +83,34 @@ def encode_unsigned(values: Unsigned) -> tuple[bytes, int]:
     rest = body[whole * RUN_MAX :]
     last = _direct_header(width, len(rest)).tobytes() + rest.tobytes() if len(rest) else b""
     return full.tobytes() + last, 2 + RUN_MAX * width
+
+
+def encode_progression(first: int, step: int, count: int) -> bytes:
+    """A stream of signed numbers, of which each is the one before plus ``step``.
+
+    >>> encode_progression(10, 1, 1000).hex()
+    'c1ff1402c1e7940802'
+    """
+    whole, rest = divmod(count, RUN_MAX)
+    if step == 0:
+        return _progression(first, 0, RUN_MAX) * whole + _progression(first, 0, rest)
+    firsts = range(first, first + count * step, RUN_MAX * step)
+    counts = [RUN_MAX] * whole + [rest] * bool(rest)
+    return b"".join(_progression(at, step, n) for at, n in zip(firsts, counts, strict=True))
+
+
+def _progression(first: int, step: int, count: int) -> bytes:
+    """One run, or none if there are no numbers."""
+    if count < _SHORT_REPEAT_MIN:
+        numbers = [unsigned(first + step * at) for at in range(count)]
+        return encode_unsigned(np.array(numbers, np.uint64))[0]
+    if step == 0 and count <= _SHORT_REPEAT_MAX:
+        number = unsigned(first)
+        width = max(1, (number.bit_length() + 7) // 8)
+        header = _SHORT_REPEAT << 6 | width - 1 << 3 | count - _SHORT_REPEAT_MIN
+        return bytes([header]) + number.to_bytes(width, "big")
+    header = _DELTA << 14 | count - 1
+    return header.to_bytes(2, "big") + varint(unsigned(first)) + varint(unsigned(step))
 
 
 def _direct_header(width: int, count: int) -> NDArray[np.uint8]:

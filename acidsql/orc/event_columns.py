@@ -1,0 +1,165 @@
+"""The five event columns of new rows, put around a file of the rows alone.
+
+pyarrow takes a third of the time of narrow rows for these columns. But the row ids of new rows are
+a few stretches of consecutive numbers, and all else is constant. So the columns are encoded here:
+a few bytes for every 512 rows (ORC specification, Run Length Encoding). The root of the file of
+rows becomes the column ``row``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import BinaryIO
+
+from acidsql.orc.footer import (
+    INT,
+    LONG,
+    TYPE_CHILDREN,
+    TYPE_KIND,
+    TYPE_NAME,
+    FileTail,
+    encode,
+    original_place,
+    original_section,
+)
+from acidsql.orc.keys import KeyTrack
+from acidsql.orc.protobuf import (
+    bytes_field,
+    fields,
+    number_in,
+    packed_field,
+    packed_numbers,
+    unsigned,
+    varint_field,
+)
+from acidsql.orc.rewrite import Change, NewStream, StripeParts
+from acidsql.orc.run_length import encode_progression
+from acidsql.orc.schema import EVENT_COLUMNS, INSERT
+from acidsql.orc.stripe import (
+    DATA,
+    DIRECT_V2,
+    INDEX_ENTRY,
+    INDEX_STATISTICS,
+    POSITIONS,
+    ROW_INDEX,
+    is_index,
+)
+
+Progressions = tuple[tuple[int, int, int], ...]
+"""Numbers that rise evenly, stretch by stretch: the first one, the step, how many there are."""
+
+_KINDS = (INT, LONG, INT, LONG, LONG)
+"""The types of the event columns, which have the numbers 1 to 5. ``row`` has 6."""
+_ROW = len(EVENT_COLUMNS)
+_ENCODING = varint_field(1, DIRECT_V2) + varint_field(2, 0)
+
+
+class EventColumns(Change):
+    """Makes an ACID file of a file of rows, all of which are inserts.
+
+    ``track`` has the row ids of all rows of the file, in their order.
+    """
+
+    def __init__(self, track: KeyTrack) -> None:
+        self._track = track
+        self._rows = 0
+
+    def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
+        start, self._rows = self._rows, self._rows + parts.rows
+        columns = [_Column(number, tail) for number in range(1, _ROW)]
+        for at in range(start, self._rows, tail.row_index_stride):
+            values = self._values(at, min(at + tail.row_index_stride, self._rows))
+            for column, group in zip(columns, values, strict=True):
+                column.add_group(group)
+        root = [stream for stream in parts.streams if stream.column == 0]
+        ours = [stream for column in columns for stream in column.streams()]
+        rows = [stream.of_column(stream.column + _ROW) for stream in parts.streams]
+        # The index stands before the data. Apart from that the streams stay in their order.
+        streams = sorted([*root, *ours, *rows], key=lambda stream: not is_index(stream.kind))
+        statistics = map(_statistics, self._values(start, self._rows))
+        return StripeParts(
+            parts.rows,
+            tuple(streams),
+            (parts.encodings[0], *[_ENCODING] * len(columns), *parts.encodings),
+            (parts.statistics[0], *statistics, *parts.statistics),
+            parts.others,
+        )
+
+    def types(self, types: Sequence[bytes]) -> Sequence[bytes]:
+        return _event_types(tuple(types))
+
+    def _values(self, start: int, end: int) -> Sequence[Progressions]:
+        """The values that each event column has in these rows of the file."""
+        stretches = list(self._track.stretches(start, end))
+        operations = ((INSERT, 0, end - start),)
+        write_ids = tuple((first.write_id, 0, count) for first, count in stretches)
+        buckets = tuple((first.bucket_property, 0, count) for first, count in stretches)
+        row_numbers = tuple((first.row_number, 1, count) for first, count in stretches)
+        return operations, write_ids, buckets, row_numbers, write_ids
+
+
+@dataclass(slots=True)
+class _Column:
+    """An event column of one stripe."""
+
+    number: int
+    tail: FileTail
+    data: bytearray = field(default_factory=bytearray)
+    index: bytearray = field(default_factory=bytearray)
+
+    def add_group(self, values: Progressions) -> None:
+        """Add a group of rows, which has an entry in the index. No run goes on into the next."""
+        runs, statistics = _group(values)
+        place = [*original_place(len(self.data), self.tail), 0]
+        entry = packed_field(POSITIONS, place) + bytes_field(INDEX_STATISTICS, statistics)
+        self.index += bytes_field(INDEX_ENTRY, entry)
+        self.data += runs
+
+    def streams(self) -> Iterator[NewStream]:
+        """The streams of the column as the file has them."""
+        for kind, data in ((ROW_INDEX, self.index), (DATA, self.data)):
+            yield NewStream(kind, self.number, original_section(bytes(data), self.tail))
+
+
+# Most groups have the same numbers as the group before, except for the row numbers.
+@lru_cache(64)
+def _group(values: Progressions) -> tuple[bytes, bytes]:
+    """The numbers as runs, and their statistics."""
+    return b"".join(encode_progression(*each) for each in values), _statistics(values)
+
+
+def _statistics(values: Progressions) -> bytes:
+    """The ColumnStatistics message of a column of integers without nulls, as pyarrow writes it."""
+    ends = [end for first, step, count in values for end in (first, first + step * (count - 1))]
+    total = sum(first * count + step * (count * (count - 1) // 2) for first, step, count in values)
+    bounds = varint_field(1, unsigned(min(ends))) + varint_field(2, unsigned(max(ends)))
+    if total < 2**63:
+        bounds += varint_field(3, unsigned(total))
+    count = sum(count for _, _, count in values)
+    return varint_field(1, count) + bytes_field(2, bounds) + varint_field(10, 0)
+
+
+# All files of a table have the same types.
+@lru_cache(64)
+def _event_types(types: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    """The types of an ACID file, whose rows have these types."""
+    root = dict(fields(types[0]))
+    kind = varint_field(TYPE_KIND, number_in(root, TYPE_KIND))
+    names = b"".join(bytes_field(TYPE_NAME, name.encode()) for name in EVENT_COLUMNS)
+    # Lengths and digits, which are 0.
+    rest = b"".join(encode(n, v) for n, v in root.items() if n > TYPE_NAME)
+    events = [varint_field(TYPE_KIND, kind) + rest for kind in _KINDS]
+    children = packed_field(TYPE_CHILDREN, range(1, _ROW + 1))
+    return (kind + children + names + rest, *events, *map(_moved_type, types))
+
+
+def _moved_type(message: bytes) -> bytes:
+    """A type of the file of rows with the numbers that its children have in the ACID file."""
+    return b"".join(
+        packed_field(n, [child + _ROW for child in packed_numbers(v)])
+        if n == TYPE_CHILDREN
+        else encode(n, v)
+        for n, v in fields(message)
+    )

@@ -1,0 +1,135 @@
+"""A finished file of pyarrow's, written again with streams that pyarrow does not write as we need.
+
+A change replaces or adds streams. What no change touches is copied byte for byte. Each stripe is
+read and written once, however many changes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import BinaryIO, Protocol
+
+from acidsql.orc.footer import (
+    FOOTER_CALENDAR,
+    FOOTER_TYPE,
+    MAGIC,
+    PROLEPTIC,
+    FileTail,
+    Stripe,
+    encode,
+    original_section,
+    pieces,
+)
+from acidsql.orc.new_tail import NewTail, stripe_statistics
+from acidsql.orc.protobuf import as_bytes, bytes_field, fields, varint_field
+from acidsql.orc.stripe import ENCODING, STREAM, Stream, is_index, read_stripe_footer
+
+
+@dataclass(frozen=True, slots=True)
+class NewStream:
+    """A stream to be written, as bytes in the file's compression."""
+
+    kind: int
+    column: int
+    data: bytes
+
+    @property
+    def length(self) -> int:
+        return len(self.data)
+
+    def of_column(self, column: int) -> NewStream:
+        """The same bytes as a stream of another column."""
+        return NewStream(self.kind, column, self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class StripeParts:
+    """What a stripe consists of: streams that are new, or stand in the old file, in their order.
+
+    ``encodings`` and ``statistics`` are messages, one for each column. ``others`` are the other
+    fields of the stripe's footer.
+    """
+
+    rows: int
+    streams: tuple[Stream | NewStream, ...]
+    encodings: tuple[bytes, ...]
+    statistics: tuple[bytes, ...]
+    others: bytes
+
+    @property
+    def footer(self) -> bytes:
+        """The message of the stripe's footer."""
+        result = bytearray()
+        for stream in self.streams:
+            kind, column = varint_field(1, stream.kind), varint_field(2, stream.column)
+            result += bytes_field(STREAM, kind + column + varint_field(3, stream.length))
+        for encoding in self.encodings:
+            result += bytes_field(ENCODING, encoding)
+        return bytes(result) + self.others
+
+
+class Change(Protocol):
+    """What is done to a file. Stripes come in their order."""
+
+    def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
+        """The parts of the new stripe. ``source`` is the old file, and ``tail`` is its tail."""
+        ...
+
+    def types(self, types: Sequence[bytes]) -> Sequence[bytes]:
+        """The messages of the file's types."""
+        return types
+
+
+def rewrite(
+    source: BinaryIO,
+    tail: FileTail,
+    target: BinaryIO,
+    changes: Sequence[Change],
+    metadata: Mapping[str, str],
+) -> None:
+    """Write a file with these changes, and with user metadata, to ``target``, which is empty.
+
+    OSError if the disk refuses, ValueError or CorruptFileError for a file that is not whole.
+    """
+    new_tail = NewTail(_model(tail, changes))
+    target.write(MAGIC)
+    for stripe, statistics in zip(tail.stripes, stripe_statistics(source, tail), strict=True):
+        old = read_stripe_footer(source, tail, stripe)
+        parts = StripeParts(stripe.rows, old.streams, old.encodings, tuple(statistics), old.others)
+        for change in changes:
+            parts = change.stripe(parts, source, tail)
+        new_tail.add(_written(parts, source, target, tail), parts.statistics)
+    # As pyarrow counts it: the stripes without the magic before them.
+    target.write(new_tail.encode(target.tell() - len(MAGIC), metadata))
+
+
+def _written(parts: StripeParts, source: BinaryIO, target: BinaryIO, tail: FileTail) -> Stripe:
+    """The stripe, once it is written."""
+    offset = target.tell()
+    for stream in parts.streams:
+        for piece in _bytes_of(stream, source):
+            target.write(piece)
+    footer = original_section(parts.footer, tail)
+    target.write(footer)
+    index_length = sum(stream.length for stream in parts.streams if is_index(stream.kind))
+    data_length = sum(stream.length for stream in parts.streams) - index_length
+    return Stripe(offset, index_length, data_length, len(footer), parts.rows)
+
+
+def _bytes_of(stream: Stream | NewStream, source: BinaryIO) -> Iterator[bytes]:
+    if isinstance(stream, NewStream):
+        return iter((stream.data,))
+    return pieces(source, stream.offset, stream.length)
+
+
+def _model(tail: FileTail, changes: Sequence[Change]) -> FileTail:
+    """The tail with the types that the changes make of its types, and pyarrow's calendar."""
+    footer = list(fields(tail.footer))
+    types: Sequence[bytes] = [as_bytes(value) for number, value in footer if number == FOOTER_TYPE]
+    for change in changes:
+        types = change.types(types)
+    message = b"".join(bytes_field(FOOTER_TYPE, each) for each in types)
+    message += b"".join(encode(*field) for field in footer if field[0] != FOOTER_TYPE)
+    message += varint_field(FOOTER_CALENDAR, PROLEPTIC)
+    return replace(tail, footer=message)

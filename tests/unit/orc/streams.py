@@ -1,0 +1,77 @@
+"""The streams of whole numbers in a file, decoded by the ORC specification and none of our code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import numpy as np
+
+from acidsql.orc.chunks import decompress_section
+from acidsql.orc.footer import FileTail, read_section
+from acidsql.orc.protobuf import as_bytes, fields, packed_numbers, read_varint, signed
+from acidsql.orc.stripe import DATA, ROW_INDEX, StripeFooter, read_stripe_footer
+
+
+def assert_positions(source: BinaryIO, tail: FileTail, keys: np.ndarray) -> None:
+    """Decode each event column from where its index says that each group of rows begins."""
+    start = 0
+    for stripe in tail.stripes:
+        footer = read_stripe_footer(source, tail, stripe)
+        for column, values in enumerate(keys.T, 1):
+            stream = footer.find(DATA, column)
+            source.seek(stream.offset)
+            section = source.read(stream.length)
+            index = index_of(source, tail, footer, column)
+            groups = range(start, start + stripe.rows, tail.row_index_stride)
+            for at, (positions, _) in zip(groups, index, strict=True):
+                end = min(at + tail.row_index_stride, start + stripe.rows)
+                found = decoded_from(section, positions, tail, end - at)
+                assert found == values[at:end].tolist()
+        start += stripe.rows
+    assert start == len(keys)
+
+
+def index_of(
+    source: BinaryIO, tail: FileTail, footer: StripeFooter, column: int
+) -> list[tuple[list[int], bytes]]:
+    """The positions and the statistics of each group of rows."""
+    stream = footer.find(ROW_INDEX, column)
+    entries = []
+    for _, entry in fields(read_section(source, tail, stream.offset, stream.length)):
+        parts = list(fields(as_bytes(entry)))
+        positions = [p for n, value in parts if n == 1 for p in packed_numbers(value)]
+        entries.append((positions, b"".join(as_bytes(value) for n, value in parts if n == 2)))
+    return entries
+
+
+def decoded_from(section: bytes, positions: list[int], tail: FileTail, count: int) -> list[int]:
+    *place, skipped = positions
+    if tail.compression != "none":
+        section = decompress_section(section[place.pop(0) :], tail.compression, tail.block_size)
+    numbers = signed_numbers(section[place[0] :])
+    return [next(numbers) for _ in range(skipped + count)][skipped:]
+
+
+def signed_numbers(stream: bytes) -> Iterator[int]:
+    """Numbers as the ORC specification encodes them: those of the encodings that we write."""
+    at = 0
+    while at < len(stream):
+        header = stream[at]
+        if header >> 6 == 0:
+            width, count = (header >> 3 & 7) + 1, (header & 7) + 3
+            yield from [signed(int.from_bytes(stream[at + 1 : at + 1 + width], "big"))] * count
+            at += 1 + width
+            continue
+        code, count = header >> 1 & 31, ((header & 1) << 8 | stream[at + 1]) + 1
+        at += 2
+        if header >> 6 == 1:
+            width = {7: 1, 15: 2, 23: 3, 27: 4, 28: 5, 29: 6, 30: 7, 31: 8}[code]
+            for _ in range(count):
+                yield signed(int.from_bytes(stream[at : at + width], "big"))
+                at += width
+            continue
+        assert (header >> 6, code) == (3, 0)
+        first, at = read_varint(stream, at)
+        step, at = read_varint(stream, at)
+        yield from (signed(first) + signed(step) * n for n in range(count))
