@@ -108,7 +108,9 @@ def read_deleted_words(
     packed = None
     for at in range(0, len(files), _FILES_TOGETHER):
         some = files[at : at + _FILES_TOGETHER]
-        read = in_threads(lambda f: _file_words(f, write_ids, storage), some, STORAGE_THREADS)
+        # Reading a small local file is Python's work, at which several threads hinder each other.
+        threads = 1 if storage.local_path(some[0].path) else STORAGE_THREADS
+        read = in_threads(lambda f: _file_words(f, write_ids, storage), some, threads)
         words = DeletedWords.together([words, *read])
         if len(words):
             packed = PackedWords.of(words)

@@ -1,4 +1,4 @@
-"""The row ids of deleted rows as numbers of 63 bits.
+"""The row ids of deleted rows as numbers of at most 62 bits.
 
 Most bits of a row id are the same in all deleted rows of a table: those of the bucket property's
 version, for example, or the upper ones of write ids. Only the others are packed. A row whose other
@@ -22,7 +22,7 @@ WORD_COLUMNS = (PARTITION, *ROW_ID_COLUMNS)
 """What says where a word is. ``rowId`` stands for the number of the word there."""
 
 _IN_WORD = (1 << WORD_BITS) - 1
-_BITS_MAX = 63
+_BITS_MAX = 62
 _ROW = ROW_ID_COLUMNS[2]
 _STARTS = {ROW_ID_COLUMNS[1]: (16, 0)}
 """The bucket property packs two numbers, the bucket's and the statement's, from these bits on."""
@@ -78,8 +78,21 @@ class KeyPacking:
         """How many of the lowest bits are the row number's."""
         return sum(r.bits for r in self.packed if r.column == _ROW)
 
+    @property
+    def bits(self) -> int:
+        """How many bits a packed row id has."""
+        return sum(r.bits for r in self.packed)
+
+    @property
+    def no_key(self) -> int:
+        """A key that is greater than that of every deleted row."""
+        return 1 << self.bits
+
     def expression(self, *, partitioned: bool) -> str:
-        """The packed row id of a row, -1 if it cannot be that of a deleted one. SQL, never null."""
+        """The packed row id of a row, `no_key` if it cannot be that of a deleted one.
+
+        It is SQL, and never null.
+        """
         columns = [name for name in WORD_COLUMNS if partitioned or name != PARTITION]
         mask = {name: sum(r.mask for r in self.packed if r.column == name) for name in columns}
         common = dict(self.common)
@@ -93,7 +106,8 @@ class KeyPacking:
             value = f"cast({value} & {(1 << each.bits) - 1} as bigint)"
             values.append(f"shiftleft({value}, {shift})" if shift else value)
             shift += each.bits
-        return f"case when {fits} then coalesce({' | '.join(reversed(values))}, -1) else -1 end"
+        key = f"coalesce({' | '.join(reversed(values)) or '0'}, {self.no_key})"
+        return f"case when {fits} then {key} else {self.no_key} end"
 
     def pack(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """`expression` of the first row of each word, without the bits inside the word."""

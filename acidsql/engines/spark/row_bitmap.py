@@ -29,19 +29,24 @@ if TYPE_CHECKING:
 _PAGE_BITS_MAX = 6
 _ROW = ROW_ID_COLUMNS[2]
 
+DIRECTORY_BYTES_MIN = 1 << 20
+"""A bitmap with a directory may always have this size: it is read faster than one without."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowBitmap:
     """Pages of 2 ** ``page_bits`` words, each with a bit for every row number.
 
     Row ids are packed by ``packing``. Without its last bits, a row's key is that of its page.
-    ``pages`` are the keys of the pages that have a deleted row, in ascending order. ``words`` are
-    an empty page, then those of ``pages``.
+    ``words`` are an empty page, then the pages that have a deleted row, in the order of their keys.
+    ``index`` leads to them: it is a directory, which has the number of the first word of each
+    possible page (0 for those that are not there), or else the sorted keys of the pages.
     """
 
     packing: KeyPacking
     page_bits: int
-    pages: Longs
+    has_directory: bool
+    index: Longs
     words: NDArray[np.uint64]
 
     @classmethod
@@ -49,26 +54,43 @@ class RowBitmap:
         """The bitmap of these words, with pages of the size that takes the least memory.
 
         Where many rows are deleted, large pages take little more than a bit a row. Where few are,
-        small pages take 16 bytes a deleted row.
+        small pages take 16 bytes a deleted row. Where a directory takes little more memory than the
+        keys, or little in all, the bitmap has one.
         """
-        in_row = packed.packing.row_bits - WORD_BITS
-        page_bits = min(range(min(_PAGE_BITS_MAX, in_row) + 1), key=lambda b: _size(packed.keys, b))
+        packing = packed.packing
+        sizes = range(min(_PAGE_BITS_MAX, packing.row_bits - WORD_BITS) + 1)
+        pages = {bits: _pages(packed.keys, bits) for bits in sizes}
+        keyed = min(sizes, key=lambda b: _size(pages[b], b, pages[b]))
+        directed = min(sizes, key=lambda b: _size(pages[b], b, _directory_length(packing, b)))
+        least = _size(pages[keyed], keyed, pages[keyed])
+        size = _size(pages[directed], directed, _directory_length(packing, directed))
+        has_directory = size <= max(DIRECTORY_BYTES_MIN, least * 3 // 2)
+        page_bits = directed if has_directory else keyed
         of_page = packed.keys >> page_bits
         is_first = np.concatenate([[True], of_page[1:] != of_page[:-1]])
-        pages = of_page[is_first]
-        words = np.zeros((len(pages) + 1) << page_bits, np.uint64)
-        at = packed.keys & (1 << page_bits) - 1
-        words[(np.cumsum(is_first) << page_bits) + at] = packed.words.bits
-        return cls(packed.packing, page_bits, pages, words)
+        starts = np.cumsum(is_first) << page_bits
+        words = np.zeros(pages[page_bits] + 1 << page_bits, np.uint64)
+        words[starts + (packed.keys & (1 << page_bits) - 1)] = packed.words.bits
+        index = of_page[is_first]
+        if has_directory:
+            index = np.zeros(_directory_length(packing, page_bits), np.int64)
+            index[of_page] = starts
+        return cls(packing, page_bits, has_directory, index, words)
 
     @property
     def size(self) -> int:
         """The memory of the bitmap in bytes: in the driver, and in each executor."""
-        return int(self.pages.nbytes + self.words.nbytes)
+        return int(self.index.nbytes + self.words.nbytes)
+
+    @property
+    def pages(self) -> Longs:
+        """The keys of the pages that have a deleted row, in ascending order."""
+        return np.flatnonzero(self.index) if self.has_directory else self.index
 
     def digest(self) -> bytes:
         """A digest of the bits, equal for equal bits under the same packing."""
-        found = hashlib.sha256(self.pages.tobytes())
+        found = hashlib.sha256(f"{self.page_bits} {self.has_directory}".encode())
+        found.update(self.index.tobytes())
         found.update(self.words.tobytes())
         return found.digest()
 
@@ -89,20 +111,34 @@ class RowBitmap:
 
         calls = JavaCalls(java, spark)
         key = self.packing.expression(partitioned=partitioned)
-        page = F.expr(f"shiftright({key}, {self.page_bits + WORD_BITS})")
-        pages = calls.broadcast(calls.longs(self.pages))
-        # The result is negative if the page is not there. Then it becomes 0, the empty page.
-        found = calls.static("java.util.Arrays", "binarySearch", "Integer", pages, page)
-        place = F.greatest(found + 1, F.lit(0)) * (1 << self.page_bits)
+        page = f"shiftright({key}, {self.page_bits + WORD_BITS})"
+        if self.has_directory:
+            index = calls.broadcast(calls.array_data(self.index))
+            page_at = calls.method(index, "getLong", "Long", F.expr(f"cast({page} as int)"))
+        else:
+            index = calls.broadcast(calls.longs(self.index))
+            found = calls.static("java.util.Arrays", "binarySearch", "Integer", index, F.expr(page))
+            # It is negative if the page is not there. Then it becomes 0, that of the empty page.
+            number = F.greatest(found + 1, F.lit(0))
+            page_at = F.call_function("shiftleft", number, F.lit(self.page_bits)).cast("long")
         in_page = f"shiftright(coalesce({_ROW}, 0), {WORD_BITS}) & {(1 << self.page_bits) - 1}"
-        place += F.expr(f"cast({in_page} as int)")
         words = calls.broadcast(calls.array_data(self.words.view(np.int64)))
+        place = page_at.bitwiseOR(F.expr(in_page)).cast("int")
         word = calls.method(words, "getLong", "Long", place)
         in_word = f"cast(coalesce({_ROW}, 0) & {(1 << WORD_BITS) - 1} as int)"
         return F.call_function("shiftright", word, F.expr(in_word)).bitwiseAND(1) == 0
 
 
-def _size(keys: Longs, page_bits: int) -> int:
-    """The bytes of the pages and of the words, if pages have 2 ** ``page_bits`` words."""
+def _pages(keys: Longs, page_bits: int) -> int:
+    """How many pages of 2 ** ``page_bits`` words have one of these words, which are sorted."""
     of_page = keys >> page_bits
-    return (1 + int(np.count_nonzero(of_page[1:] != of_page[:-1]))) * (8 + (8 << page_bits))
+    return 1 + int(np.count_nonzero(of_page[1:] != of_page[:-1]))
+
+
+def _directory_length(packing: KeyPacking, page_bits: int) -> int:
+    """How many pages there can be, and one more for `KeyPacking.no_key`."""
+    return (packing.no_key >> page_bits + WORD_BITS) + 1
+
+
+def _size(pages: int, page_bits: int, index_length: int) -> int:
+    return 8 * ((pages << page_bits) + index_length)

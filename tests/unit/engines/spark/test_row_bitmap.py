@@ -13,7 +13,7 @@ from hypothesis import given, settings
 
 from acidsql.engines.spark.deleted_words import DeletedWords, PackedWords
 from acidsql.engines.spark.key_packing import WORD_BITS
-from acidsql.engines.spark.row_bitmap import RowBitmap
+from acidsql.engines.spark.row_bitmap import DIRECTORY_BYTES_MIN, RowBitmap
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import encode_bucket
 from acidsql.orc.keys import RowIds
@@ -65,7 +65,16 @@ def test_many_rows_take_about_a_bit_for_each_row_of_the_table(every: int) -> Non
 
 def test_few_rows_take_16_bytes_each() -> None:
     few = np.arange(0, 1 << 40, 1 << 33)
-    assert bitmap_of(32 * 12, few).size == 16 * len(few) * 32 * 12 + 8
+    found = bitmap_of(32 * 12, few)
+    assert not found.has_directory
+    assert found.size == 16 * len(few) * 32 * 12 + 8
+
+
+@pytest.mark.parametrize("rows", [1_000, 1_000_000, 20_000_000])
+def test_a_few_rows_in_a_small_table_have_a_directory(rows: int) -> None:
+    found = bitmap_of(4, np.arange(0, rows, rows // 10))
+    assert found.has_directory
+    assert found.size <= DIRECTORY_BYTES_MIN
 
 
 def test_equal_bits_have_equal_digests() -> None:
