@@ -2,8 +2,8 @@
 """Time a count of tables whose rows were deleted, beside their twins without deletes.
 
 The tables have different numbers of buckets and of inserts, and different shares of their rows are
-deleted, then updated, then merged, at random. Both tables are read in turn. Writes
-docs/benchmarks-deletes.md.
+deleted, then updated, then merged, at random. The twins get the same inserts. Both are read in
+turn. Writes docs/benchmarks-deletes.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import product
+from itertools import product, starmap
 from pathlib import Path
 from statistics import median
 
@@ -37,22 +37,20 @@ WORK = HERE / "work" / "deletes"
 DOCUMENT = HERE.parent / "docs" / "benchmarks-deletes.md"
 BUCKETS, INSERTS, SHARES = (0, 8, 32), (1, 3, 12), (1, 10, 30)
 GOAL = 1.6
-WARM_UPS = 4
-"""Before the first samples, since Java compiles its code in the first reads."""
-
 STEPS = ("DELETE", "UPDATE", "MERGE")
 EXPLANATION = """\
-How long does a count take, if rows of the table are deleted? Each figure is the time of the count of a table divided
-by the time of the same count of its twin, which was loaded in the same way and not changed since. The table's rows are
-deleted, then updated, then merged, each time the share of the rows that stands in the third column, at random. So
-after the MERGE the table also has more files than its twin.
+How long does a count take, if rows of the table are deleted? Each figure is the time of the count
+of a table divided by the time of the same count of its twin. The table's rows are deleted, then
+updated, then merged, each time the share of the rows that stands in the third column, at random.
+Nothing of the twin is deleted: instead of an UPDATE and a MERGE, INSERTs give it the rows that
+these insert.
 
-A deleted row costs no time of its own. The driver reads the delete files and keeps a bit for each row number. The scan
-looks up the page of a row's bit by a binary search, in as many steps as the number of pages has binary digits, and
-then tests the bit: some 20 nanoseconds a row of the table, however many rows are deleted. Buckets, inserts and
-statements only make more pages. What grows with them is the number of files, which costs a count of the twin as much.
-The last column is the memory that the bits take in the driver and in each executor after the MERGE.
-[architecture.md](architecture.md) says more (How are deleted rows left out?)."""
+It does not matter how many rows are deleted. The driver reads the delete files and keeps a bit for
+each row number. The scan looks up the bit of each row: some 10 to 20 nanoseconds. Buckets, inserts
+and statements do not change that. What grows with them is the number of delete files, each of which
+takes about a millisecond to open. The last column is the memory that the bits take in the driver
+and in each executor after the MERGE. [architecture.md](architecture.md) says more (How are deleted
+rows left out?)."""
 
 
 @dataclass(frozen=True)
@@ -108,18 +106,30 @@ def load(session: Session, name: str, case: Case, rows: int) -> None:
         )
 
 
-def statement(step: str, share: int, rows: int) -> str:
-    """A statement about this share of the rows: another one for each step."""
-    chosen = f"pmod(xxhash64(id, {STEPS.index(step)}), 100) < {share}"
+def chosen(step: str, share: int) -> str:
+    """True of this share of the rows: of others in each step."""
+    return f"pmod(xxhash64(id, {STEPS.index(step)}), 100) < {share}"
+
+
+def change(session: Session, step: str, case: Case, rows: int) -> None:
+    """The statement on the table; on its twin, INSERTs of the rows that the statement inserts."""
+    hit, deleted = chosen(step, case.share), chosen("DELETE", case.share)
     if step == "DELETE":
-        return f"DELETE FROM t WHERE {chosen}"
+        session.execute(f"DELETE FROM t WHERE {hit}")
+        return
     if step == "UPDATE":
-        return f"UPDATE t SET v = v + 1 WHERE {chosen}"
-    return (
-        f"MERGE INTO t USING (SELECT id, id * 5 AS v FROM range({rows}) WHERE {chosen}) AS s"
-        " ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
-        " WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v, 'new')"
-    )
+        session.execute(f"UPDATE t SET v = v + 1 WHERE {hit}")
+    else:
+        session.execute(
+            f"MERGE INTO t USING (SELECT id, id * 5 AS v FROM range({rows}) WHERE {hit}) AS s"
+            " ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = s.v"
+            " WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.v, 'new')"
+        )
+    for condition in (f"NOT {deleted}", deleted) if step == "MERGE" else (f"NOT {deleted}",):
+        session.execute(
+            "INSERT INTO twin SELECT id, id * 5, concat('s', id % 97)"
+            f" FROM range({rows}) WHERE {hit} AND {condition}"
+        )
 
 
 def read(session: Session, name: str) -> float:
@@ -148,12 +158,14 @@ def bits(warehouse: Path) -> tuple[int, int]:
 
 def measure(session: Session, case: Case, options: Namespace) -> Figures:
     figures = Figures()
-    load(session, "t", case, options.rows)
+    for name in ("t", "twin"):
+        load(session, name, case, options.rows)
     for step in STEPS:
-        session.execute(statement(step, case.share, options.rows))
+        change(session, step, case, options.rows)
         figures.seconds[step] = in_turn(session, options.runs)
     figures.deleted, figures.bitmap_bytes = bits(WORK / "warehouse")
-    session.execute("DROP TABLE t")
+    for name in ("t", "twin"):
+        session.execute(f"DROP TABLE {name}")
     return figures
 
 
@@ -163,15 +175,10 @@ def run(options: Namespace) -> dict[Case, Figures]:
     found = {}
     spark = spark_session(options.memory)
     with acidsql.connect(str(WORK / "warehouse"), spark=spark) as session:
-        for buckets, inserts in product(options.buckets, options.inserts):
-            load(session, "twin", Case(buckets, inserts, 0), options.rows)
-            for _ in range(1 if found else WARM_UPS):
-                read(session, "twin")
-            for share in options.shares:
-                case = Case(buckets, inserts, share)
-                found[case] = measure(session, case, options)
-                print(*row(case, found[case]), sep="\t", flush=True)
-            session.execute("DROP TABLE twin")
+        measure(session, Case(0, 1, 1), options)  # Java compiles its code in the first reads
+        for case in starmap(Case, product(options.buckets, options.inserts, options.shares)):
+            found[case] = measure(session, case, options)
+            print(*row(case, found[case]), sep="\t", flush=True)
     return found
 
 
@@ -204,8 +211,8 @@ def document(found: dict[Case, Figures], options: Namespace) -> Iterator[str]:
     yield from table(head, (row(case, figures) for case, figures in found.items()))
     packages = ", ".join(f"{name} {version(name)}" for name in ("pyspark", "pyarrow", "numpy"))
     yield (
-        f"Tables of {options.rows:,} rows. Medians of {options.runs} reads, in turn with the twin,\n"
-        f"{datetime.now(UTC):%Y-%m-%d}. Spark runs on two threads with {options.memory} of heap;"
+        f"Tables of {options.rows:,} rows. Medians of {options.runs} reads, in turn with the twin."
+        f"\n{datetime.now(UTC):%Y-%m-%d}. Spark runs on two threads with {options.memory} of heap;"
         f" {packages}."
     )
 
