@@ -142,8 +142,9 @@ $(HIVE_BUILD)/%/.built: $(wildcard $(HIVE)/runner/* $(HIVE)/runner/hive*/*)
 goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests/logic; review the diff
 	ACIDSQL_REWRITE_GOLDENS=1 $(PYTEST) -m "not hive and not trino" grammar_tests tests/logic
 
-bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the table of the docs
+bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the tables of the docs
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/deletes.py
 
 bench-txn: .venv/.installed ## Time the transaction stores with 1 to 16 processes; write docs/benchmarks-txn.md
 	$(BIN)/python benchmarks/bench_txn.py

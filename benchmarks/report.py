@@ -185,7 +185,8 @@ def method(settings: list[dict]) -> Iterator[str]:
         "(deletion vectors); plain ORC rewrites the table at every change. Engines take turns "
         f"inside every run, every write starts from the table as loaded.{parts} A star marks a "
         "figure from samples that other programs disturbed. How each is measured: "
-        "[benchmarks/README.md](../benchmarks/README.md)."
+        "[benchmarks/README.md](../benchmarks/README.md). What deletes cost in tables of many "
+        "buckets and writes: [benchmarks-deletes.md](benchmarks-deletes.md)."
     )
     yield ""
     yield f"Versions: {versions}."

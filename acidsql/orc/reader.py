@@ -224,12 +224,25 @@ def read_row_ids(source: Source, path: str = "", *, length: int | None = None) -
         return opened.read([*ROW_ID_COLUMNS, CURRENT_TRANSACTION])
 
 
-def read_deletes(source: Source, path: str = "", *, length: int | None = None) -> pa.Table:
-    """`read_row_ids` of a file of deletes. CorruptFileError if it holds inserts."""
+DELETE_COLUMNS = (*ROW_ID_COLUMNS, CURRENT_TRANSACTION)
+"""All that a delete event says."""
+
+
+@contextmanager
+def open_deletes(
+    source: Source, path: str = "", *, length: int | None = None
+) -> Iterator[OrcInput]:
+    """The opened file of deletes. CorruptFileError if it holds inserts."""
     with open_orc(source, path, length) as opened:
         require_acid(opened)
         require_kind(opened.tail, opened.path, is_delete=True)
-        return opened.read([*ROW_ID_COLUMNS, CURRENT_TRANSACTION])
+        yield opened
+
+
+def read_deletes(source: Source, path: str = "", *, length: int | None = None) -> pa.Table:
+    """`read_row_ids` of a file of deletes. CorruptFileError if it holds inserts."""
+    with open_deletes(source, path, length=length) as opened:
+        return opened.read(DELETE_COLUMNS)
 
 
 def iter_stripes(

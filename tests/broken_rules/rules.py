@@ -225,12 +225,12 @@ RULES = [
         "unit/engines/spark/test_deletes.py::test_all_parts_of_the_row_id_are_compared",
     ),
     BrokenRule(
-        "No two rows share the packed key by which a small number of deletes is joined.",
-        "leaves the statement id out of the key",
-        "engines/spark/deletes.py",
-        "(bucket >> 4 & 16773120 | bucket & 4095)\n        return",
-        "(bucket >> 4 & 16773120)\n        return",
-        "unit/engines/spark/test_deletes.py::test_no_two_rows_share_a_packed_key",
+        "No row has the packed key by which another row is deleted.",
+        "leaves out that the other bits must be those of the deleted rows",
+        "engines/spark/key_packing.py",
+        "is not distinct from {common[name]}",
+        "is not distinct from {name} & {~mask[name]}",
+        "unit/engines/spark/test_key_packing.py::test_only_a_deleted_row_has_its_key",
     ),
     BrokenRule(
         "A stripe is skipped only by statistics of the values that the query sees.",

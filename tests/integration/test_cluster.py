@@ -159,6 +159,44 @@ def test_a_standalone_cluster_of_two_workers(tmp_path: Path) -> None:
     assert [line.split(" tasks of ")[1] for line in after] == ["minor: 8", "major: 4"]
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("serializer", ["JavaSerializer", "KryoSerializer"])
+def test_executors_look_up_deleted_rows(tmp_path: Path, serializer: str) -> None:
+    """The bits travel as Spark's serializer writes them: found by a directory, then by a search."""
+    with cluster(tmp_path) as url:
+        code = LOOK_UPS.format(url=url, serializer=serializer, whole=WHOLE)
+        command = [sys.executable, "-c", code, str(tmp_path / "warehouse")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    left = [number for number in range(1500) if number % 7]
+    for line in done.stdout.splitlines():
+        assert line.startswith(f"{len(left)} {sum(left)} "), done.stdout
+    assert [line.split()[-1] for line in done.stdout.splitlines()] == ["True", "False"]
+
+
+LOOK_UPS = """
+import sys
+import acidsql
+from acidsql.engines.spark import row_bitmap
+from tests.integration.test_cluster import changes
+
+made = []
+of = row_bitmap.RowBitmap.of
+row_bitmap.RowBitmap.of = lambda packed: made.append(of(packed)) or made[-1]
+conf = {{
+    "spark.master": "{url}", "spark.driver.host": "127.0.0.1",
+    "spark.driver.memory": "1g", "spark.executor.memory": "700m",
+    "spark.serializer": "org.apache.spark.serializer.{serializer}",
+    "spark.kryo.registrationRequired": "true",
+}}
+with acidsql.connect(sys.argv[1], config=conf) as session:
+    changes(session)
+    for length in (row_bitmap._directory_length, lambda packing, page_bits: 1 << 40):
+        row_bitmap._directory_length = length
+        print(*session.execute("{whole}").fetchall()[0], made[-1].has_directory)
+"""
+
+
 COMPACTIONS = """
 import sys
 import acidsql

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
-from acidsql.engines.spark import deletes, job, row_bitmap
+from acidsql.engines.spark import deletes, gateway, job
 from acidsql.engines.spark import partitions as spark_partitions
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError
@@ -370,12 +370,12 @@ class DmlMachine(RuleBasedStateMachine):
         assert Counter(self.session.execute("SELECT * FROM t").fetchall()) == expected
 
 
-PATHS: dict[str, dict[tuple[Any, str], int]] = {
+PATHS: dict[str, dict[tuple[Any, str], Any]] = {
     "driver": {},
     "mixed": {
         (job, "DRIVER_BYTES_MAX"): 5000,
         (job, "DRIVER_ROWS_MIN"): 1,
-        (row_bitmap, "STRETCHES_MAX"): 0,
+        (gateway, "java_classes"): lambda spark: None,  # as over Spark Connect
     },
     "distributed": {
         (job, "DRIVER_BYTES_MAX"): 0,

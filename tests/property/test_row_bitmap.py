@@ -1,57 +1,132 @@
-"""What a bitmap of deleted rows lets through is what is not among them."""
+"""Spark leaves out the deleted rows alone, whether it looks up bits or joins words.
+
+Pages of bits are found by a directory or, "far", by a search: row numbers that are far apart would
+need a large directory.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import hypothesis.strategies as st
+import numpy as np
 import pyarrow as pa
-from hypothesis import given, settings
+import pytest
+from hypothesis import assume, given, settings
 from pyarrow import orc
 
-from acidsql.engines.spark.row_bitmap import STRETCHES_MAX
+from acidsql.engines.changes import PARTITION
+from acidsql.engines.spark.deletes import word_join
+from acidsql.engines.spark.key_packing import WORD_COLUMNS, KeyPacking
+from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.engines.spark.settings import ansi
-from tests.unit.engines.spark.test_row_bitmap import (
-    Key,
-    arrays,
-    bitmap,
-    keys,
-    near,
-    of_one_range,
-)
+from acidsql.model.ids import BucketId, StatementId
+from acidsql.model.row_id import encode_bucket
+from tests.unit.engines.spark.test_key_packing import Key, deleted_rows, near_rows, words
+from tests.unit.engines.spark.test_row_bitmap import packed_words
+
+MANY = [
+    (partition, write_id, encode_bucket(BucketId(bucket), StatementId(0)), row)
+    for partition in range(2)
+    for write_id in range(1, 13)
+    for bucket in range(32)
+    for row in (0, 63, 64 * write_id + bucket)
+]
+"""Of each bucket of each write."""
 
 
-@settings(max_examples=6, deadline=None)
-@given(st.lists(keys, min_size=1, max_size=30, unique=True), st.lists(keys, max_size=30), st.data())
-def test_spark_finds_the_deleted(
-    spark: Any, deleted: list[Key], others: list[Key], data: st.DataObject
-) -> None:
-    deleted = of_one_range(deleted)
-    asked = [*deleted, *others, *data.draw(near(deleted))]
-    parts = arrays(asked)
-    frame = spark.createDataFrame(pa.table(parts))
-    made = bitmap(deleted)
-    assert made is not None
-    unset = made.is_unset(spark)
-    assert unset is not None
-    left = frame.where(unset).select(*parts).collect()
-    assert sorted(tuple(row) for row in left) == sorted(
-        key for key in asked if key not in set(deleted)
+def table(keys: Sequence[tuple[int | None, ...]]) -> pa.Table:
+    kinds = (pa.int32(), pa.int64(), pa.int32(), pa.int64())
+    columns = zip(*keys, strict=True)
+    return pa.table(
+        {n: pa.array(c, k) for n, c, k in zip(WORD_COLUMNS, columns, kinds, strict=True)}
     )
 
 
-def test_the_code_of_the_most_stretches_leaves_room_for_that_of_a_query(
-    spark: Any, tmp_path: Path
+WAYS = ["near", "far", "words"]
+
+
+def with_far_row(way: str, deleted: list[Key]) -> list[Key]:
+    return [*deleted, (*deleted[0][:3], 1 << 34)] if way == "far" else deleted
+
+
+def left(spark: Any, way: str, deleted: list[Key], asked: list[Any]) -> list[tuple[int, ...]]:
+    """The rows that are not deleted, in any order."""
+    frame = spark.createDataFrame(table(asked))
+    packed = packed_words(deleted)
+    partitioned = any(key[0] for key in deleted)
+    if way == "words":
+        rest = word_join(spark, packed, partitioned=partitioned)(frame)
+    else:
+        bitmap = RowBitmap.of(packed)
+        assert not (bitmap.has_directory and way == "far")
+        unset = bitmap.is_unset(spark, partitioned=partitioned)
+        assert unset is not None
+        rest = frame.where(unset)
+    return [tuple(row) for row in rest.select(*WORD_COLUMNS).collect()]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=6, deadline=None)
+@given(deleted_rows(), st.data())
+def test_the_deleted_rows_are_left_out(
+    spark: Any, way: str, deleted: list[Key], data: st.DataObject
 ) -> None:
-    """The JVM does not compile methods of more than 8,000 bytes."""
-    stretches = [(1 + n // 4, 1 << 29 | n % 4 << 16, n) for n in range(STRETCHES_MAX)]
-    made = bitmap(stretches)
-    assert made is not None
-    orc.write_table(pa.table(arrays(stretches)), str(tmp_path / "rows.orc"))
+    deleted = with_far_row(way, deleted)
+    assume(KeyPacking.of(words(deleted)) is not None)
+    asked = [*deleted, *data.draw(near_rows(deleted))]
+    if not any(key[0] for key in deleted):
+        asked = [key for key in asked if key[0] == 0]
     with ansi(spark):
-        frame = spark.read.orc(str(tmp_path)).where(made.is_unset(spark))
+        found = left(spark, way, deleted, asked)
+    assert sorted(found) == sorted(key for key in asked if key not in set(deleted))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_many_writes_and_buckets(spark: Any, way: str) -> None:
+    deleted = with_far_row(way, MANY[::2])
+    others = [(p, w, b, row + by) for p, w, b, row in MANY for by in (1, 64, 1 << 33)]
+    asked = list(dict.fromkeys([*MANY, *others]))
+    expected = set(asked) - set(deleted)
+    found = left(spark, way, deleted, asked)
+    assert len(found) == len(expected)
+    assert set(found) == expected
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_without_a_row_id_are_not_deleted(spark: Any, way: str) -> None:
+    asked = [(0, None, None, None), (0, 1, 1 << 29, None), (0, 1, 1 << 29, 0)]
+    deleted = with_far_row(way, [(0, 1, 1 << 29, 0)])
+    assert left(spark, way, deleted, asked) == asked[:2]
+
+
+@pytest.mark.parametrize("way", ["near", "far"])
+def test_the_code_leaves_room_for_that_of_a_query(spark: Any, way: str, tmp_path: Path) -> None:
+    """The JVM does not compile methods of more than 8,000 bytes."""
+    orc.write_table(table(MANY), str(tmp_path / "rows.orc"))
+    deleted = with_far_row(way, MANY)
+    with ansi(spark):
+        bitmap = RowBitmap.of(packed_words(deleted))
+        assert bitmap.has_directory == (way == "near")
+        unset = bitmap.is_unset(spark, partitioned=True)
+        frame = spark.read.orc(str(tmp_path)).where(unset)
         plan = frame._jdf.queryExecution()
     stages = plan.debug().codegenToSeq()
     sizes = [stages.apply(n)._3().maxMethodCodeSize() for n in range(stages.size())]
-    assert 0 < max(sizes) < 4500
+    assert 0 < max(sizes) < 2500
+
+
+def test_a_plan_has_no_bits_in_its_text(spark: Any) -> None:
+    """Spark shows the plan of each query, and a bitmap has megabytes."""
+    deleted = [(0, 1, 1 << 29, int(row)) for row in np.arange(0, 1 << 20, 700)]
+    unset = RowBitmap.of(packed_words(deleted)).is_unset(spark, partitioned=False)
+    frame = spark.createDataFrame(table([(0, 1, 1 << 29, 0)])).where(unset)
+    assert len(frame._jdf.queryExecution().toString()) < 20_000
+
+
+def test_partitions_are_told_apart(spark: Any) -> None:
+    asked = [(p, 1, 1 << 29, 5) for p in range(3)]
+    assert [row[0] for row in left(spark, "near", [asked[1]], asked)] == [0, 2]
+    assert WORD_COLUMNS[0] == PARTITION

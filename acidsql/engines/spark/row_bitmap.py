@@ -1,138 +1,144 @@
 """Deleted rows as bits that Spark looks up while it scans.
 
 A join with broadcast keys is a job of its own, for which the query's scan waits: a quarter of a
-second, half of what a fast query takes. The bits are a constant of the scan's filter instead.
-Spark's SQL has no constant array of that size, so Spark's own class is filled through the gateway.
-Without a gateway, or where this Spark's class differs, the join remains.
+second, half of what a fast query takes. With many keys, the join also takes longer than the scan.
+The bits are looked up by the scan's filter instead, which calls methods of Java's own classes.
+Spark's SQL has no such calls, so they are made of Spark's classes through the gateway. Without a
+gateway, or where this Spark's classes differ, the words are joined.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from acidsql.engines.spark.deleted_words import PackedWords
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
+from acidsql.engines.spark.java_calls import JavaCalls
+from acidsql.engines.spark.key_packing import WORD_BITS, KeyPacking
+from acidsql.orc.keys import Longs
 from acidsql.orc.schema import ROW_ID_COLUMNS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, SparkSession
 
-_EXPRESSIONS = "org.apache.spark.sql.catalyst.expressions"
+_PAGE_BITS_MAX = 6
+_ROW = ROW_ID_COLUMNS[2]
 
-WORDS_MIN = 1 << 17
-"""Words of 64 rows that a bitmap may always have: a megabyte.
-
-It may have more, up to two per deleted row.
-"""
-
-_WORDS_MAX = 1 << 20
-STRETCHES_MAX = 16
-"""Stretches are tested one after the other, so there may be few."""
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """The rows of a write id and bucket property, by words of 64 row numbers."""
-
-    write_id: int
-    bucket: int
-    first: int
-    count: int
-
-    def shift(self, at: int) -> str:
-        """SQL: ``WHEN`` a row is of this stretch ``THEN`` its word's index less that of row 0.
-
-        The first word of the stretch has the index ``at``. A test that is never null takes less
-        than half of the code of one that may be.
-        """
-        write_id, bucket, row = ROW_ID_COLUMNS
-        low, high = self.first << 6, (self.first + self.count << 6) - 1
-        is_here = f"{write_id} is not distinct from {self.write_id}"
-        is_here += f" and {bucket} is not distinct from {self.bucket}"
-        return (
-            f"when {is_here} then case when {row} between {low} and {high}"
-            f" then {at - self.first} end"
-        )
+DIRECTORY_BYTES_MIN = 1 << 20
+"""A bitmap with a directory may always have this size: it is read faster than one without."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowBitmap:
-    """A bit for each row number between the first and the last deleted one of each stretch.
+    """Pages of 2 ** ``page_bits`` words, each with a bit for every row number.
 
-    All rows are of one partition. To find a row's partition costs more than a join, and would be
-    done before the query's own conditions.
+    Row ids are packed by ``packing``. Without its last bits, a row's key is that of its page.
+    ``words`` are an empty page, then the pages that have a deleted row, in the order of their keys.
+    ``index`` leads to them: it is a directory, which has the number of the first word of each
+    possible page (0 for those that are not there), or else the sorted keys of the pages.
     """
 
-    stretches: tuple[Stretch, ...]
-    words: NDArray[np.int64]
+    packing: KeyPacking
+    page_bits: int
+    has_directory: bool
+    index: Longs
+    words: NDArray[np.uint64]
 
     @classmethod
-    def of(cls, keys: dict[str, np.ndarray], packed: np.ndarray, row_bits: int) -> RowBitmap | None:
-        """The bits of these rows; None if they are too far apart, or of too many stretches.
+    def of(cls, packed: PackedWords) -> RowBitmap:
+        """The bitmap of these words, with pages of the size that takes the least memory.
 
-        ``packed`` holds the row number of each in its last ``row_bits``, write id and bucket before
-        it.
+        Where many rows are deleted, large pages take little more than a bit a row. Where few are,
+        small pages take 16 bytes a deleted row. Where a directory takes little more memory than the
+        keys, or little in all, the bitmap has one.
         """
-        _, examples, stretch = np.unique(packed >> row_bits, return_index=True, return_inverse=True)
-        if len(examples) > STRETCHES_MAX:
-            return None
-        word = keys["rowId"] >> 6
-        lows = np.full(len(examples), np.iinfo(np.int64).max)
-        highs = np.zeros(len(examples), np.int64)
-        np.minimum.at(lows, stretch, word)
-        np.maximum.at(highs, stretch, word)
-        counts = highs - lows + 1
-        total = int(counts.sum())
-        if total > min(_WORDS_MAX, max(WORDS_MIN, 2 * len(packed))):
-            return None
-        starts = np.cumsum(counts) - counts
-        words = np.zeros(total, np.uint64)
-        bits = np.left_shift(np.uint64(1), (keys["rowId"] & 63).astype(np.uint64))
-        np.bitwise_or.at(words, starts[stretch] + word - lows[stretch], bits)
-        parts = (keys["originalTransaction"][examples], keys["bucket"][examples], lows, counts)
-        found = zip(*parts, strict=True)
-        return cls(tuple(Stretch(*map(int, each)) for each in found), words.view(np.int64))
+        packing = packed.packing
+        sizes = range(min(_PAGE_BITS_MAX, packing.row_bits - WORD_BITS) + 1)
+        pages = {bits: _pages(packed.keys, bits) for bits in sizes}
+        keyed = min(sizes, key=lambda b: _size(pages[b], b, pages[b]))
+        directed = min(sizes, key=lambda b: _size(pages[b], b, _directory_length(packing, b)))
+        least = _size(pages[keyed], keyed, pages[keyed])
+        size = _size(pages[directed], directed, _directory_length(packing, directed))
+        has_directory = size <= max(DIRECTORY_BYTES_MIN, least * 3 // 2)
+        page_bits = directed if has_directory else keyed
+        of_page = packed.keys >> page_bits
+        is_first = np.concatenate([[True], of_page[1:] != of_page[:-1]])
+        starts = np.cumsum(is_first) << page_bits
+        words = np.zeros(pages[page_bits] + 1 << page_bits, np.uint64)
+        words[starts + (packed.keys & (1 << page_bits) - 1)] = packed.words.bits
+        index = of_page[is_first]
+        if has_directory:
+            index = np.zeros(_directory_length(packing, page_bits), np.int64)
+            index[of_page] = starts
+        return cls(packing, page_bits, has_directory, index, words)
 
-    def index(self) -> str:
-        """The SQL of the index of the word that has a row's bit; null outside of all stretches.
+    @property
+    def size(self) -> int:
+        """The memory of the bitmap in bytes: in the driver, and in each executor."""
+        return int(self.index.nbytes + self.words.nbytes)
 
-        Its code must be short. Spark compiles a scan with all that is done to its rows into one
-        method, and the JVM runs a method of more than 8,000 bytes several times slower.
+    @property
+    def pages(self) -> Longs:
+        """The keys of the pages that have a deleted row, in ascending order."""
+        return np.flatnonzero(self.index) if self.has_directory else self.index
+
+    def digest(self) -> bytes:
+        """A digest of the bits, equal for equal bits under the same packing."""
+        found = hashlib.sha256(f"{self.page_bits} {self.has_directory}".encode())
+        found.update(self.index.tobytes())
+        found.update(self.words.tobytes())
+        return found.digest()
+
+    def is_unset(self, spark: SparkSession, *, partitioned: bool) -> Column | None:
+        """The condition that a row's bit is not set; None if this Spark takes no bits.
+
+        It is null for no row, so that Spark infers no filter that it would push down: see
+        `event_files.operation_is`.
         """
-        at, cases = 0, []
-        for stretch in self.stretches:
-            cases.append(stretch.shift(at))
-            at += stretch.count
-        return f"cast(shiftright({ROW_ID_COLUMNS[2]}, 6) + case {' '.join(cases)} end as int)"
+        return by_gateway(
+            spark,
+            lambda java: self._is_unset(java, spark, partitioned=partitioned),
+            "deleted rows are joined",
+        )
 
-    def is_unset(self, spark: SparkSession) -> Column | None:
-        """The condition that a row's bit is not set; None if this Spark takes no bits."""
+    def _is_unset(self, java: JavaClasses, spark: SparkSession, *, partitioned: bool) -> Column:
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-        words = by_gateway(
-            spark, lambda java: _constant(java, self.words), "deleted rows are joined"
-        )
-        if words is None:
-            return None
-        word = F.get(words, F.expr(self.index()))
-        bit = F.call_function("shiftright", word, F.expr(f"cast({ROW_ID_COLUMNS[2]} & 63 as int)"))
-        # It is null for no row, so that Spark infers no filter that it would push down: see
-        # `event_files.operation_is`.
-        return F.coalesce(bit.bitwiseAND(1), F.lit(0)) == 0
+        calls = JavaCalls(java, spark)
+        key = self.packing.expression(partitioned=partitioned)
+        page = f"shiftright({key}, {self.page_bits + WORD_BITS})"
+        if self.has_directory:
+            index = calls.broadcast(calls.array_data(self.index))
+            page_at = calls.method(index, "getLong", "Long", F.expr(f"cast({page} as int)"))
+        else:
+            index = calls.broadcast(calls.longs(self.index))
+            found = calls.static("java.util.Arrays", "binarySearch", "Integer", index, F.expr(page))
+            # It is negative if the page is not there. Then it becomes 0, that of the empty page.
+            number = F.greatest(found + 1, F.lit(0))
+            page_at = F.call_function("shiftleft", number, F.lit(self.page_bits)).cast("long")
+        in_page = f"shiftright(coalesce({_ROW}, 0), {WORD_BITS}) & {(1 << self.page_bits) - 1}"
+        words = calls.broadcast(calls.array_data(self.words.view(np.int64)))
+        place = page_at.bitwiseOR(F.expr(in_page)).cast("int")
+        word = calls.method(words, "getLong", "Long", place)
+        in_word = f"cast(coalesce({_ROW}, 0) & {(1 << WORD_BITS) - 1} as int)"
+        return F.call_function("shiftright", word, F.expr(in_word)).bitwiseAND(1) == 0
 
 
-def _constant(java: JavaClasses, words: NDArray[np.int64]) -> Column:
-    """An array of bigint that is serialised as bytes, not number by number."""
-    from pyspark.sql import Column  # noqa: PLC0415
+def _pages(keys: Longs, page_bits: int) -> int:
+    """How many pages of 2 ** ``page_bits`` words have one of these words, which are sorted."""
+    of_page = keys >> page_bits
+    return 1 + int(np.count_nonzero(of_page[1:] != of_page[:-1]))
 
-    numbers = java("java.lang.reflect.Array").newInstance(java("java.lang.Long").TYPE, len(words))
-    buffer = java("java.nio.ByteBuffer").wrap(bytearray(words.astype(">i8").tobytes()))
-    buffer.asLongBuffer().get(numbers)
-    types = java("org.apache.spark.sql.types.DataTypes")
-    kind = types.createArrayType(types.LongType, False)
-    array = java(f"{_EXPRESSIONS}.UnsafeArrayData").fromPrimitiveArray(numbers)
-    literal = java(f"{_EXPRESSIONS}.Literal")(array, kind)
-    return Column(java("org.apache.spark.sql.classic.ExpressionUtils").column(literal))
+
+def _directory_length(packing: KeyPacking, page_bits: int) -> int:
+    """How many pages there can be, and one more for `KeyPacking.no_key`."""
+    return (packing.no_key >> page_bits + WORD_BITS) + 1
+
+
+def _size(pages: int, page_bits: int, index_length: int) -> int:
+    return 8 * ((pages << page_bits) + index_length)

@@ -1,107 +1,88 @@
-"""The bits of a bitmap are the deleted rows. SQLite reads the SQL that finds a row's word.
+"""The bits of a bitmap are the deleted rows, and take little memory.
 
-Spark reads it in `property/test_row_bitmap.py`.
+How Spark looks them up is in `property/test_row_bitmap.py`.
 """
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
+from collections.abc import Sequence
 
-import hypothesis.strategies as st
 import numpy as np
+import pytest
 from hypothesis import given, settings
 
-from acidsql.engines.spark.deletes import KeyPacking
-from acidsql.engines.spark.row_bitmap import STRETCHES_MAX, WORDS_MIN, RowBitmap
+from acidsql.engines.spark.deleted_words import DeletedWords, PackedWords
+from acidsql.engines.spark.key_packing import WORD_BITS
+from acidsql.engines.spark.row_bitmap import DIRECTORY_BYTES_MIN, RowBitmap
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.row_id import encode_bucket
-
-Key = tuple[int, int, int]
-PACKING = KeyPacking(0, 4)
-
-rows = st.builds(
-    lambda word, bit: word * 64 + bit, st.integers(0, 40), st.sampled_from([0, 1, 31, 32, 62, 63])
-)
-keys = st.tuples(
-    st.integers(1, 3),
-    st.builds(encode_bucket, st.integers(0, 1).map(BucketId), st.integers(0, 1).map(StatementId)),
-    st.sampled_from([0, 1 << 20, (1 << PACKING.row_bits) - 41 * 64]).flatmap(
-        lambda start: rows.map(lambda row: start + row)
-    ),
-)
+from acidsql.orc.keys import RowIds
+from tests.unit.engines.spark.test_key_packing import Key, deleted_rows, packed_by_sqlite
 
 
-def arrays(found: list[Key]) -> dict[str, np.ndarray]:
-    write_id, bucket, row = np.array(found, np.int64).reshape(-1, 3).T
-    return {
-        "originalTransaction": write_id,
-        "bucket": bucket.astype(np.int32),
-        "rowId": row,
-    }
-
-
-def bitmap(found: list[Key]) -> RowBitmap | None:
-    parts = arrays(found)
-    packed = PACKING.pack(np.zeros(len(found), np.int64), parts)
-    return RowBitmap.of(parts, packed, PACKING.row_bits)
-
-
-def near(deleted: list[Key]) -> st.SearchStrategy[list[Key]]:
-    """Rows some words before and behind deleted ones."""
-    one = st.sampled_from(deleted).flatmap(
-        lambda key: st.integers(-65, 65).map(lambda by: (*key[:2], max(0, key[2] + by)))
+def packed_words(keys: Sequence[Key]) -> PackedWords:
+    """The words of rows in any order."""
+    return PackedWords.of(
+        DeletedWords.together(
+            [DeletedWords.of(key[0], RowIds(*np.array([key[1:]], np.int64).T)) for key in keys]
+        )
     )
-    return st.lists(one, max_size=20)
 
 
-def of_one_range(deleted: list[Key]) -> list[Key]:
-    """One range of row numbers per stretch, or a bitmap would be too large."""
-    start = {key[:2]: key[2] >> 20 for key in deleted}
-    return [key for key in deleted if key[2] >> 20 == start[key[:2]]]
+def set_bits(bitmap: RowBitmap) -> list[int]:
+    """The packed keys whose bits are set."""
+    size = 1 << bitmap.page_bits + WORD_BITS
+    bits = np.unpackbits(bitmap.words.view(np.uint8), bitorder="little").reshape(-1, size)
+    assert not bits[0].any()
+    page, at = np.nonzero(bits[1:])
+    return [int(key) for key in bitmap.pages[page] * size + at]
 
 
 @settings(deadline=None)
-@given(st.lists(keys, min_size=1, max_size=30, unique=True), st.lists(keys, max_size=30), st.data())
-def test_a_bit_is_set_for_each_deleted_row(
-    found: list[Key], others: list[Key], data: st.DataObject
-) -> None:
-    deleted = of_one_range(found)
-    asked = [*deleted, *others, *data.draw(near(deleted))]
-    made = bitmap(deleted)
-    assert made is not None
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.create_function("shiftright", 2, lambda number, by: number >> by)
-        connection.execute("CREATE TABLE t (number, originalTransaction, bucket, rowId)")
-        numbered = [(number, *key) for number, key in enumerate(asked)]
-        connection.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", numbered)
-        words = connection.execute(f"SELECT {made.index()} FROM t ORDER BY number").fetchall()
-    bits = [
-        word is not None and int(made.words[word]) >> (key[2] & 63) & 1 == 1
-        for key, (word,) in zip(asked, words, strict=True)
-    ]
-    assert bits == [key in set(deleted) for key in asked]
+@given(deleted_rows())
+def test_a_bit_is_set_for_each_deleted_row(deleted: list[Key]) -> None:
+    packed = packed_words([*deleted, *deleted[:3]])
+    bitmap = RowBitmap.of(packed)
+    assert np.all(np.diff(bitmap.pages) > 0)
+    assert set_bits(bitmap) == sorted(packed_by_sqlite(packed.packing, deleted))
 
 
-def test_rows_far_apart_have_none() -> None:
-    assert bitmap([(1, 1 << 29, 0), (1, 1 << 29, WORDS_MIN * 64)]) is None
-    made = bitmap([(1, 1 << 29, 0), (1, 1 << 29, WORDS_MIN * 64 - 1)])
-    assert made is not None
-    assert len(made.words) == WORDS_MIN
+def bitmap_of(stretches: int, row_numbers: np.ndarray) -> RowBitmap:
+    """The same rows of each of the first buckets of 12 writes."""
+    parts = []
+    for stretch in range(stretches):
+        bucket = encode_bucket(BucketId(stretch // 12), StatementId(0))
+        each = np.full(len(row_numbers), 1 + stretch % 12), np.full(len(row_numbers), bucket)
+        parts.append(DeletedWords.of(0, RowIds(*each, row_numbers)))
+    return RowBitmap.of(PackedWords.of(DeletedWords.together(parts)))
 
 
-def test_many_stretches_have_none() -> None:
-    stretches = [
-        (1, encode_bucket(BucketId(bucket), StatementId(0)), 5)
-        for bucket in range(STRETCHES_MAX + 1)
-    ]
-    assert bitmap(stretches) is None
-    made = bitmap(stretches[1:])
-    assert made is not None
-    assert made.words.tolist() == [1 << 5] * STRETCHES_MAX
+@pytest.mark.parametrize("every", [1, 3, 10])
+def test_many_rows_take_about_a_bit_for_each_row_of_the_table(every: int) -> None:
+    rows, stretches = 50_000, 32 * 12
+    assert bitmap_of(stretches, np.arange(0, rows, every)).size < 1.1 * rows * stretches / 8
+
+
+def test_few_rows_take_16_bytes_each() -> None:
+    few = np.arange(0, 1 << 40, 1 << 33)
+    found = bitmap_of(32 * 12, few)
+    assert not found.has_directory
+    assert found.size == 16 * len(few) * 32 * 12 + 8
+
+
+@pytest.mark.parametrize("rows", [1_000, 1_000_000, 20_000_000])
+def test_a_few_rows_in_a_small_table_have_a_directory(rows: int) -> None:
+    found = bitmap_of(4, np.arange(0, rows, rows // 10))
+    assert found.has_directory
+    assert found.size <= DIRECTORY_BYTES_MIN
+
+
+def test_equal_bits_have_equal_digests() -> None:
+    a, b = [(0, 1, 1 << 29, 5), (0, 2, 1 << 29, 70)], [(0, 1, 1 << 29, 5), (0, 2, 1 << 29, 71)]
+    digests = [RowBitmap.of(packed_words(keys)).digest() for keys in (a, a[::-1], b)]
+    assert digests[0] == digests[1] != digests[2]
 
 
 def test_without_a_gateway_there_are_none() -> None:
-    made = bitmap([(1, 1 << 29, 5)])
-    assert made is not None
-    assert made.is_unset(object()) is None  # type: ignore[arg-type]
+    made = RowBitmap.of(packed_words([(0, 1, 1 << 29, 5)]))
+    assert made.is_unset(object(), partitioned=False) is None  # type: ignore[arg-type]

@@ -1,0 +1,150 @@
+"""The row ids of delete files, read by the driver as words of 64 bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.spark.key_packing import WORD_BITS, WORD_COLUMNS, KeyPacking
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.orc.keys import Longs, RowIds, longs, valid_events
+from acidsql.orc.reader import DELETE_COLUMNS, open_deletes
+from acidsql.orc.schema import CURRENT_TRANSACTION
+from acidsql.ports.storage import Storage
+from acidsql.process.threads import STORAGE_THREADS, in_threads
+
+WORDS_MAX = 1 << 22
+"""How many words the driver keeps: 64 MiB with the keys that they are found by."""
+
+STRIPE_ROWS_MAX = 1 << 24
+"""Of how many rows a stripe may be that the driver reads: half a gigabyte of memory."""
+
+_FILES_TOGETHER = 4 * STORAGE_THREADS
+"""Words of so many files are merged at once, so that deletes of one word do not add up."""
+
+
+class TooManyDeletesError(Exception):
+    """There are more deleted rows than the driver takes. Never leaves the engine."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedWords:
+    """The deleted rows among each 64 row numbers of a partition, write id and bucket property.
+
+    ``columns`` are `WORD_COLUMNS`, which say where a word is. ``bits`` are the words, whose lowest
+    bit stands for the first row number.
+    """
+
+    columns: Mapping[str, Longs]
+    bits: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    @classmethod
+    def of(cls, partition: int, row_ids: RowIds) -> DeletedWords:
+        """The words of these rows. Rows of a word that follow each other become one word."""
+        numbers = row_ids.row_numbers
+        words = RowIds(row_ids.write_ids, row_ids.bucket_properties, numbers >> WORD_BITS)
+        starts = _starts(words.write_ids, words.bucket_properties, words.row_numbers)
+        bits = np.left_shift(np.uint64(1), (numbers & (1 << WORD_BITS) - 1).astype(np.uint64))
+        first = words.where(starts)
+        parts = (
+            np.full(len(starts), partition, np.int64),
+            first.write_ids,
+            first.bucket_properties,
+            first.row_numbers,
+        )
+        columns = dict(zip(WORD_COLUMNS, parts, strict=True))
+        return cls(columns, np.bitwise_or.reduceat(bits, starts) if len(starts) else bits)
+
+    @classmethod
+    def together(cls, parts: Sequence[DeletedWords]) -> DeletedWords:
+        """All of them, one after the other."""
+        empty = np.zeros(0, np.int64)
+        columns = {
+            name: np.concatenate([empty, *(p.columns[name] for p in parts)])
+            for name in WORD_COLUMNS
+        }
+        return cls(columns, np.concatenate([empty.astype(np.uint64), *(p.bits for p in parts)]))
+
+
+@dataclass(frozen=True, slots=True)
+class PackedWords:
+    """Words by their packed keys, which ascend."""
+
+    packing: KeyPacking
+    keys: Longs
+    words: DeletedWords
+
+    @classmethod
+    def of(cls, words: DeletedWords) -> PackedWords:
+        """The words, each once. TooManyDeletesError if their places do not fit into keys."""
+        packing = KeyPacking.of(words.columns)
+        if packing is None:
+            raise TooManyDeletesError
+        keys = packing.pack(words.columns)
+        order = np.argsort(keys, kind="stable")  # is fast where there are few ascending runs
+        starts = _starts(keys[order])
+        first = order[starts]
+        columns = {name: column[first] for name, column in words.columns.items()}
+        bits = np.bitwise_or.reduceat(words.bits[order], starts)
+        return cls(packing, keys[first], DeletedWords(columns, bits))
+
+
+def read_deleted_words(
+    files: Sequence[SelectedFile], write_ids: ValidWriteIdList, storage: Storage
+) -> PackedWords | None:
+    """The deleted rows that the snapshot sees; None if there are none.
+
+    TooManyDeletesError if they are too many for the driver.
+    """
+    words = DeletedWords.together([])
+    packed = None
+    for at in range(0, len(files), _FILES_TOGETHER):
+        some = files[at : at + _FILES_TOGETHER]
+        # Reading a small local file is Python's work, at which several threads hinder each other.
+        threads = 1 if storage.local_path(some[0].path) else STORAGE_THREADS
+        read = in_threads(lambda f: _file_words(f, write_ids, storage), some, threads)
+        words = DeletedWords.together([words, *read])
+        if len(words):
+            packed = PackedWords.of(words)
+            words = packed.words
+        if len(words) > WORDS_MAX:
+            raise TooManyDeletesError
+    return packed
+
+
+def _file_words(file: SelectedFile, write_ids: ValidWriteIdList, storage: Storage) -> DeletedWords:
+    """The words of a file, read stripe by stripe, so that its row ids are never all in memory."""
+    with open_deletes(source_of(file.path, storage), file.path) as opened:
+        if any(stripe.rows > STRIPE_ROWS_MAX for stripe in opened.tail.stripes):
+            raise TooManyDeletesError
+        found = []
+        for batch in opened.stripes(DELETE_COLUMNS):
+            found.append(DeletedWords.of(file.partition, _visible(batch, file, write_ids)))
+            if sum(map(len, found)) > WORDS_MAX:
+                raise TooManyDeletesError
+        return DeletedWords.together(found)
+
+
+def _visible(batch: pa.RecordBatch, file: SelectedFile, write_ids: ValidWriteIdList) -> RowIds:
+    row_ids = RowIds.of(batch)
+    if not file.row_filter:
+        return row_ids
+    return row_ids.where(valid_events(longs(batch.column(CURRENT_TRANSACTION)), write_ids))
+
+
+def _starts(*columns: Longs) -> NDArray[np.intp]:
+    """The positions at which one of the columns changes, and the first one."""
+    is_new = np.ones(len(columns[0]), np.bool_)
+    if len(is_new):
+        is_new[1:] = False
+        for column in columns:
+            is_new[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(is_new)
