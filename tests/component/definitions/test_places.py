@@ -20,8 +20,8 @@ from acidsql.execution.scope import Bounds
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from acidsql.txn.policy import TxnPolicy
-from tests.python_engine import PythonEngine
 from tests.component.definitions.conftest import STORES
+from tests.python_engine import PythonEngine
 
 ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 TEXT = "STORED AS TEXTFILE"
