@@ -15,6 +15,7 @@ from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.clock import Clock
+from acidsql.engines.spark.computed import computed_rows
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.foreign import of_session
@@ -131,6 +132,9 @@ def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
 
 def collect_few(frame: DataFrame, columns: int) -> pa.Table | None:
     """The rows of a query of which there are few; None if they are large after all."""
+    known = computed_rows(frame, DRIVER_BYTES_MAX // 2)
+    if known is not None:
+        return known
     return _collect_up_to(frame, row_width(range(columns)), DRIVER_BYTES_MAX // 2, 0)
 
 
