@@ -54,6 +54,10 @@ _NUMBER = "__acidsql_source"
 _KEY = "__acidsql_key"
 _CARRIED = "__acidsql_carried"
 _SAMPLES = 5
+
+_LISTED = 64
+"""Up to so many different keys are listed for the scan, which then yields few rows but matches."""
+
 _DEDUPLICATE = (
     "Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {columns}"
     " ORDER BY …) AS n FROM {source}) WHERE n = 1."
@@ -113,15 +117,14 @@ class _Merge:
 
     def with_collected(self, source: DataFrame, rows: pa.Table) -> list[OutputFile]:
         """One scan of the target, pruned by the source's keys and joined with its rows."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
         numbered = rows.append_column(_NUMBER, pa.array(np.arange(rows.num_rows)))
         frame = self._local(source, numbered)
-        scan = self._scan(tuple(_key_predicates(self.plan, self.table, rows)))
+        predicates = tuple(_key_predicates(self.plan, self.table, rows))
+        scan = self._scan(predicates)
         files: list[OutputFile] = []
         matched = np.zeros(rows.num_rows, bool)
         if scan.selection.inserts and rows.num_rows:
-            self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: F.broadcast(frame)}
+            self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: _small(frame, predicates)}
             changes = self._changes("JOIN", [f"{self._source}.{_NUMBER}"])
             files, hits = self._change(changes, scan)
             matched[hits] = True
@@ -316,21 +319,41 @@ def _boolean(condition: SqlText | None) -> SqlText:
 
 
 def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[Predicate]:
-    """Predicates on the target: only rows from the least to the greatest source key can match."""
+    """Predicates on the target: only rows with a source key can match.
+
+    Many keys are told by the least and the greatest one.
+    """
     names = {name.lower(): name for name in rows.column_names}
     for key in plan.keys:
         column, name = table.column(key.target), names.get(key.source.lower())
         if column is None or name is None or not _bounded(column, rows.column(name).type):
             continue
-        bounds = pc.min_max(rows.column(name))
+        keys = pc.unique(rows.column(name).drop_null())
+        bounds = pc.min_max(keys)
         try:
+            few = keys.to_pylist() if len(keys) <= _LISTED else []
             low, high = bounds["min"].as_py(), bounds["max"].as_py()
         except (OverflowError, ValueError):
             continue  # a date beyond Python's years
-        if low is not None:
-            text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
+        text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
+        if few:
+            yield Predicate(column=column.name, operator="in", values=tuple(map(text, few)))
+        elif low is not None:
             yield Predicate(column=column.name, operator=">=", values=(text(low),))
             yield Predicate(column=column.name, operator="<=", values=(text(high),))
+
+
+def _small(source: DataFrame, predicates: Sequence[Predicate]) -> DataFrame:
+    """The source as a join is to take it: sent to every task, or compared with each row there.
+
+    To send it takes a job, but rows are found by hash. Where the keys are listed, the scan yields
+    so few other rows that comparing is faster.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    if any(p.operator == "in" for p in predicates):
+        return source.coalesce(1).hint("shuffle_replicate_nl")
+    return F.broadcast(source)
 
 
 def _bounded(column: Column, kind: pa.DataType) -> bool:
