@@ -13,7 +13,7 @@ from workload import CHECK, Workload
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
-SOURCE, MERGE_SOURCE = "source", "merge_source"  # temporary views of the session
+SOURCE = "source"  # a temporary view of the session
 
 
 class Engine(ABC):
@@ -62,7 +62,7 @@ class Engine(ABC):
         return as_text(self.rows(self.workload.query(kind, self.table())))
 
     def write(self, step: str) -> None:
-        self.rows(self.workload.statement(step, self.table(), MERGE_SOURCE))
+        self.rows(self.workload.statement(step, self.table()))
 
     def delete(self) -> None:
         """What the step ``delete`` does: something for ``compact`` to take out of the files."""

@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine import MERGE_SOURCE, SOURCE, Engine, as_text, link_tree
-from workload import CHECK
+from engine import SOURCE, Engine, as_text, link_tree
+from workload import CHECK, MERGE_ROWS, merge_source
 
 import acidsql
 
@@ -64,7 +64,7 @@ class AcidSqlEngine(Engine):
     def _open(self, warehouse: Path) -> None:
         self._close()
         self.session = acidsql.connect(str(warehouse), spark=self.spark)
-        for name in (SOURCE, MERGE_SOURCE):
+        for name in (SOURCE, *map(merge_source, MERGE_ROWS)):
             self.session.register(name, self.spark.table(name))
 
     def _close(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engine import MERGE_SOURCE, SOURCE, Engine
-from workload import KEYS, SET_COLUMN, SET_VALUE
+from engine import SOURCE, Engine
+from workload import KEYS, MERGE_ROWS, SET_COLUMN, SET_VALUE, merge_source
 
 VIEW = "plain_lineitem"
 
@@ -50,8 +50,8 @@ class PlainEngine(Engine):
 
     def _rewrite(self, step: str) -> str:
         """SELECT of the table as the statement of ``step`` would leave it."""
-        if step == "merge":
-            return self._rewrite_merge()
+        if step in MERGE_ROWS:
+            return self._rewrite_merge(merge_source(step))
         where = self.workload.where(step)
         if step == "delete":
             return f"SELECT * FROM {VIEW} WHERE NOT ({where})"
@@ -63,7 +63,7 @@ class PlainEngine(Engine):
         columns = [changed if name == SET_COLUMN else name for name in schema.names]
         return f"SELECT {', '.join(columns)} FROM {VIEW}"
 
-    def _rewrite_merge(self) -> str:
+    def _rewrite_merge(self, source: str) -> str:
         names = self.spark.table(SOURCE).columns
         on = " AND ".join(f"t.{key} = s.{key}" for key in KEYS)
         matched = ", ".join(
@@ -72,6 +72,6 @@ class PlainEngine(Engine):
         )
         new = ", ".join(f"s.{name}" for name in names)
         return (
-            f"SELECT {matched} FROM {VIEW} t LEFT JOIN {MERGE_SOURCE} s ON {on} UNION ALL "
-            f"SELECT {new} FROM {MERGE_SOURCE} s LEFT ANTI JOIN {VIEW} t ON {on}"
+            f"SELECT {matched} FROM {VIEW} t LEFT JOIN {source} s ON {on} UNION ALL "
+            f"SELECT {new} FROM {source} s LEFT ANTI JOIN {VIEW} t ON {on}"
         )

@@ -24,7 +24,10 @@ LABELS = {
     "delete:full": "full scan after the DELETE",
     "update": "UPDATE of 1 %",
     "update_row": "UPDATE of one row",
+    "update_tenth": "UPDATE of 10 %",
+    "merge_two": "MERGE of two rows",
     "merge": "MERGE of 60,000 rows",
+    "merge_million": "MERGE of 1,000,000 rows",
     "compact": "compaction after the DELETE",
 }
 FOREIGN_SHARE = 0.1  # of a sample's seconds: above it the sample is disturbed

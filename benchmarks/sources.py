@@ -6,20 +6,21 @@ import subprocess
 import sys
 from pathlib import Path
 
-from workload import MERGE_ROWS
+from workload import MERGE_ROWS, merge_source
 
 LINEITEM = "lineitem.parquet"
-MERGE_SOURCE = "merge_source.parquet"
 NEW_KEYS_FROM = 1_000_000_000
 
 
 def make_sources(scale: float, directory: Path) -> None:
-    """Make both files in ``directory``, unless they are there."""
+    """Make the files in ``directory`` that are not there."""
     directory.mkdir(parents=True, exist_ok=True)
     if not (directory / LINEITEM).exists():
         make_lineitem(scale, directory)
-    if not (directory / MERGE_SOURCE).exists():
-        make_merge_source(directory)
+    for step, rows in MERGE_ROWS.items():
+        path = directory / f"{merge_source(step)}.parquet"
+        if not path.exists():
+            make_merge_source(directory / LINEITEM, path, rows)
 
 
 def make_lineitem(scale: float, directory: Path) -> None:
@@ -28,8 +29,8 @@ def make_lineitem(scale: float, directory: Path) -> None:
     subprocess.run([str(generator), *arguments, "--tables", "lineitem"], check=True)
 
 
-def make_merge_source(directory: Path) -> None:
-    """Write MERGE_ROWS rows: half change a row of lineitem, half have an order key of their own.
+def make_merge_source(source: Path, target: Path, rows: int) -> None:
+    """Write ``rows`` rows: half change a row of lineitem, half have an order key of their own.
 
     Drawn with a fixed seed, scattered over the table, in the table's order.
     """
@@ -38,14 +39,14 @@ def make_merge_source(directory: Path) -> None:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    lineitem = pq.read_table(directory / LINEITEM)
+    lineitem = pq.read_table(source)
     plain = [
         pa.field(f.name, pa.string() if pa.types.is_string_view(f.type) else f.type)
         for f in lineitem.schema
     ]
     lineitem = lineitem.cast(pa.schema(plain))
 
-    size = min(MERGE_ROWS, lineitem.num_rows)
+    size = min(rows, lineitem.num_rows)
     drawn = np.random.default_rng(1).choice(lineitem.num_rows, size, replace=False)
     changed = lineitem.take(np.sort(drawn[: size // 2]))
     new = lineitem.take(np.sort(drawn[size // 2 :]))
@@ -53,7 +54,7 @@ def make_merge_source(directory: Path) -> None:
     changed = replaced(changed, "l_comment", pa.array(["merged"] * changed.num_rows))
     changed = replaced(changed, "l_quantity", pc.add(changed["l_quantity"], 50))
     new = replaced(new, "l_orderkey", pc.add(new["l_orderkey"], NEW_KEYS_FROM))
-    pq.write_table(pa.concat_tables([changed, new]), directory / MERGE_SOURCE, compression="zstd")
+    pq.write_table(pa.concat_tables([changed, new]), target, compression="zstd")
 
 
 def replaced(table, column, values):

@@ -15,10 +15,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engine import MERGE_SOURCE, SOURCE, Engine
+from engine import SOURCE, Engine
 from sources import LINEITEM
-from sources import MERGE_SOURCE as MERGE_SOURCE_FILE
-from workload import Workload
+from workload import MERGE_ROWS, Workload, merge_source
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,7 +90,9 @@ def start_spark(options: Namespace) -> SparkSession:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     spark.read.parquet(str(options.data / LINEITEM)).createOrReplaceTempView(SOURCE)
-    spark.read.parquet(str(options.data / MERGE_SOURCE_FILE)).createOrReplaceTempView(MERGE_SOURCE)
+    for name in map(merge_source, MERGE_ROWS):
+        path = str(options.data / f"{name}.parquet")
+        spark.read.parquet(path).createOrReplaceTempView(name)
     return spark
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 READS = ("q6", "q1", "full", "point")
-WRITES = ("delete", "update", "update_row", "merge")
+MERGE_ROWS = {"merge_two": 2, "merge": 60_000, "merge_million": 1_000_000}
+WRITES = ("delete", "update", "update_row", "update_tenth", *MERGE_ROWS)
 COMPACT = "compact"
 STEPS = ("load", *READS, *WRITES, COMPACT)
 READS_AFTER_DELETE = ("q6", "q1", "full")
 
 KEYS = ("l_orderkey", "l_linenumber")
-MERGE_ROWS = 60_000
 
 # Above every l_quantity of TPC-H, so that a lost update shows in the sums.
 SET_COLUMN, SET_VALUE = "l_quantity", "99"
@@ -39,6 +39,11 @@ SELECT count(*), sum(l_discount), sum(l_quantity), sum(l_orderkey) FROM {table}
 """
 
 
+def merge_source(step: str) -> str:
+    """The name of the view that a MERGE reads, and of its file."""
+    return f"{step}_source"
+
+
 @dataclass(frozen=True)
 class Workload:
     """The statements for lineitem of one scale factor."""
@@ -55,6 +60,7 @@ class Workload:
             "delete": "l_orderkey % 100 = 8",
             "update": "l_orderkey % 100 = 7",
             "update_row": self.point,
+            "update_tenth": "l_orderkey % 10 = 7",
         }
         return conditions[step]
 
@@ -62,11 +68,12 @@ class Workload:
         queries = {"q6": Q6, "q1": Q1, "point": f"SELECT * FROM {{table}} WHERE {self.point}"}
         return queries[kind].format(table=table).strip()
 
-    def statement(self, step: str, table: str, source: str) -> str:
-        """The write of ``step``; ``source`` is the table that MERGE reads."""
+    def statement(self, step: str, table: str) -> str:
+        """The write of ``step``."""
         if step == "delete":
             return f"DELETE FROM {table} WHERE {self.where(step)}"
-        if step == "merge":
+        if step in MERGE_ROWS:
+            source = merge_source(step)
             on = " AND ".join(f"t.{key} = s.{key}" for key in KEYS)
             return (
                 f"MERGE INTO {table} t USING {source} s ON {on} "

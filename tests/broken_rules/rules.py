@@ -245,10 +245,10 @@ RULES = [
         "A MERGE fails if it would update a target row and a second source row would change that "
         "row, too.",
         "fails only if every matching source row would update the row",
-        "engines/spark/merge.py",
-        "if end - start > 1 and any(legs[leg].is_update",
-        "if end - start > 1 and all(legs[leg].is_update",
-        "unit/engines/spark/test_merge.py::test_a_row_is_updated_by_one_source_row_at_most",
+        "engines/matches.py",
+        "updated = np.logical_or.reduceat(updates, starts)",
+        "updated = np.logical_and.reduceat(updates, starts)",
+        "unit/engines/test_matches.py::test_a_row_is_updated_by_one_source_row_at_most",
     ),
     BrokenRule(
         "An UPDATE deletes the old row and inserts the new row under the same statement id.",

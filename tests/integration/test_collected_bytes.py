@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from acidsql.engines.spark.job import LEFT, collect_rows, handed_out
+from acidsql.engines.spark.row_size import rows_max
 from acidsql.session.session import Session
 
 WIDTH, SHARE = 50, 20_000
@@ -39,7 +40,9 @@ def test_a_task_hands_out_its_share_of_each_size(spark: Any, rows_min: int) -> N
     rows = spark.createDataFrame(list(enumerate(sizes)), "place int, size int").coalesce(1)
     texts = rows.selectExpr("place", "repeat('é', size div 2) || if(size % 2 = 1, 'x', '') as s")
     handed = handed_out(texts, WIDTH, SHARE, rows_min).collect()
-    assert [row.place for row in handed] == model(sizes, rows_min)
+    computed = rows_max(WIDTH, SHARE, rows_min)
+    assert computed < len(sizes), "so the task ends early"
+    assert [row.place for row in handed] == model(sizes[:computed], rows_min)
     assert max(row[LEFT] for row in handed) == 0
     assert sum(len(row.s.encode()) for row in handed) < 8 * SHARE < sum(sizes)
 

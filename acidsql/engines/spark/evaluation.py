@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import by_gateway
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,6 +46,20 @@ def is_deterministic(frame: DataFrame) -> bool:
         return False
     with clear_errors():
         return bool(plan.queryExecution().analyzed().deterministic())
+
+
+def has_limit(frame: DataFrame) -> bool:
+    """Whether a LIMIT may choose other rows in a second evaluation; True if that is not known."""
+    found = by_gateway(
+        frame.sparkSession,
+        lambda java: (
+            frame._jdf.queryExecution()
+            .analyzed()
+            .containsPattern(java("org.apache.spark.sql.catalyst.trees.TreePattern").LIMIT())
+        ),
+        "the source is evaluated first",
+    )
+    return found is None or bool(found)
 
 
 def _release(fixed: DataFrame) -> None:

@@ -18,6 +18,7 @@ from acidsql.engines.spark.job import (
     collect_rows,
     files_batch,
     map_in_arrow,
+    parallelism,
     run_writers,
 )
 from acidsql.engines.spark.settings import ansi
@@ -180,8 +181,4 @@ def _by_bucket(
 
 def _writers(rows: DataFrame) -> int:
     """How many files an unbucketed write may leave in a directory: one per core at work."""
-    try:
-        parallelism = rows.sparkSession.sparkContext.defaultParallelism
-    except Exception:
-        parallelism = 200
-    return min(parallelism, BUCKET_ID_MAX + 1)
+    return min(parallelism(rows), BUCKET_ID_MAX + 1)

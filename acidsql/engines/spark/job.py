@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
-from acidsql.engines.nanoseconds import FineRows, fine_rows
-from acidsql.engines.output import Output, OutputFile, Target, partition_text
-from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.output import OutputFile
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.clock import Clock
+from acidsql.engines.spark.computed import computed_rows
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.foreign import of_session
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway
+from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
-from acidsql.engines.spark.row_size import beyond_guess, rows_left
+from acidsql.engines.spark.row_size import beyond_guess, rows_left, rows_max
 from acidsql.engines.spark.settings import configured
 from acidsql.engines.spark.sql import run_sql
 from acidsql.errors import ExecutionError
 from acidsql.model.names import TableName
-from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
 from acidsql.model.table import TableKind
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
 from acidsql.ports.engine import ReadContext
@@ -44,10 +43,6 @@ DRIVER_BYTES_MAX = 96 << 20
 DRIVER_ROWS_MIN = 1000
 """How many rows about as large as guessed a task may always hand out, however small its share."""
 
-_BUCKET = CHANGED_ROW_ID[1]
-_BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
-"""`bucket_ids` in Spark SQL."""
-
 WRITER_BATCH_ROWS = 65_536
 """Rows that a writing task gets at a time; Spark's default of 10,000 costs a quarter more."""
 
@@ -56,7 +51,16 @@ LEFT = "__acidsql_left"
 _RESULT_LIMIT = "spark.driver.maxResultSize"
 """The setting that Spark names when it ends a job whose results are too large."""
 
+_UNKNOWN_BYTES = 1 << 62
+"""Spark's estimate for rows of an RDD, and for what is joined with them."""
+
+_LOOK_BYTES = 4 << 20
+
+_SCANS_ON = "a task that has too many rows for the driver scans all of them"
 _SPLIT_BYTES = 128 << 20
+
+_ROWS_OF_LIMIT = (1 << 31) - 1
+"""Spark's limits are ints."""
 
 
 @dataclass(slots=True)
@@ -114,11 +118,18 @@ def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.T
     """The rows, if they fit in `DRIVER_BYTES_MAX`; None if there are too many.
 
     ``width`` is the guessed size of a row in bytes. The job itself keeps the limit: each task stops
-    handing out rows when their measured bytes reach its share, and the last row of such a task says
-    so.
+    when the measured bytes of its rows reach its share, and the last row of such a task says so.
     """
     splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
     return _collect_up_to(frame, width, DRIVER_BYTES_MAX // splits, DRIVER_ROWS_MIN)
+
+
+def collect_moved(rows: MovedRows, width: int, partitions: int) -> pa.Table | None:
+    """The rows, if they fit in `DRIVER_BYTES_MAX`; None if there are too many."""
+    frame = rows.frame.coalesce(min(partitions, parallelism(rows.frame)))
+    if rows.bytes is None:
+        return _collect_up_to(frame, width, DRIVER_BYTES_MAX // partitions, DRIVER_ROWS_MIN)
+    return _collected(frame) if rows.bytes <= DRIVER_BYTES_MAX else None
 
 
 def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
@@ -129,8 +140,30 @@ def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
     return collect_few(frame, columns)
 
 
+def collect_source(frame: DataFrame) -> pa.Table | None:
+    """The rows of a MERGE's source, if they are few: `collect_rows`, or a look at rows of unknown
+    size.
+
+    To look costs little where no shuffle comes first: each task ends after `_LOOK_BYTES`.
+    """
+    size = _expected_bytes(frame)
+    if size is None or size < _UNKNOWN_BYTES or _has_shuffle(frame):
+        return collect_rows(frame, len(frame.columns))
+    share = min(_LOOK_BYTES, DRIVER_BYTES_MAX // 2)
+    return _collect_up_to(frame, row_width(frame.columns), share, 0)
+
+
+def _has_shuffle(frame: DataFrame) -> bool:
+    plan: Any = frame
+    with clear_errors():
+        return "Exchange" in str(plan._jdf.queryExecution().executedPlan().toString())
+
+
 def collect_few(frame: DataFrame, columns: int) -> pa.Table | None:
     """The rows of a query of which there are few; None if they are large after all."""
+    known = computed_rows(frame, DRIVER_BYTES_MAX // 2)
+    if known is not None:
+        return known
     return _collect_up_to(frame, row_width(range(columns)), DRIVER_BYTES_MAX // 2, 0)
 
 
@@ -145,11 +178,8 @@ def _expected_bytes(frame: DataFrame) -> int | None:
 
 def _collect_up_to(frame: DataFrame, width: int, share: int, rows_min: int) -> pa.Table | None:
     """The rows; None if a task has more than its share, or Spark refuses to bring them all."""
-    try:
-        table = to_arrow(handed_out(frame, width, share, rows_min))
-    except ExecutionError as error:
-        if _RESULT_LIMIT not in error.message:
-            raise
+    table = _collected(handed_out(frame, width, share, rows_min))
+    if table is None:
         return None
     left_over = table.column(LEFT).to_numpy()
     if len(left_over) and int(left_over.max()) == 0:
@@ -157,12 +187,54 @@ def _collect_up_to(frame: DataFrame, width: int, share: int, rows_min: int) -> p
     return table.drop_columns([LEFT])
 
 
+def _collected(frame: DataFrame) -> pa.Table | None:
+    """The rows; None if Spark refuses to bring so many."""
+    try:
+        return to_arrow(frame)
+    except ExecutionError as error:
+        if _RESULT_LIMIT not in error.message:
+            raise
+        return None
+
+
 def handed_out(frame: DataFrame, width: int, share: int, rows_min: int) -> DataFrame:
-    """The rows that tasks may bring to the driver, with LEFT, the `rows_left` behind each."""
+    """The rows that tasks may bring to the driver, with LEFT, the `rows_left` behind each.
+
+    A task that has more computes no more than `rows_max`.
+    """
     with clear_errors():
-        sized = frame.selectExpr("*", f"{beyond_guess(frame.schema)} as {_BEYOND}")
+        first = _first_of_each_task(frame, rows_max(width, share, rows_min))
+        sized = first.selectExpr("*", f"{beyond_guess(frame.schema)} as {_BEYOND}")
         left = f"{rows_left(_BEYOND, width, share, rows_min)} as {LEFT}"
         return sized.selectExpr("*", left).where(f"{LEFT} <= 0").drop(_BEYOND)
+
+
+def _first_of_each_task(frame: DataFrame, rows: int) -> DataFrame:
+    """At least the first ``rows`` rows of each task. A task that has them ends its scan."""
+    if rows > _ROWS_OF_LIMIT:
+        return frame
+    limited = by_gateway(
+        frame.sparkSession, lambda java: _local_limit(java, frame, rows), _SCANS_ON
+    )
+    return frame if limited is None else limited
+
+
+def _local_limit(java: JavaClasses, frame: DataFrame, rows: int) -> DataFrame:
+    # Spark's limit consists of one for each task, and of one over all of them.
+    plan: Any = frame.limit(rows)
+    of_rows = java("org.apache.spark.sql.classic.Dataset").ofRows
+    spark: Any = frame.sparkSession
+    return type(frame)(
+        of_rows(spark._jsparkSession, plan._jdf.queryExecution().analyzed().child()), spark
+    )
+
+
+def parallelism(frame: DataFrame) -> int:
+    """How many tasks run at once; 200 if Spark does not tell."""
+    try:
+        return frame.sparkSession.sparkContext.defaultParallelism
+    except Exception:
+        return 200
 
 
 def row_width(columns: Sequence[object]) -> int:
@@ -170,69 +242,19 @@ def row_width(columns: Sequence[object]) -> int:
     return 40 + 16 * len(columns)
 
 
-def partition_texts(selection: Selection) -> list[str]:
-    """The partition text of each directory, in the order in which PARTITION numbers them."""
-    return [partition_text(p.name) for p in selection.partitions]
-
-
-def write_changed_rows(
-    changes: DataFrame, scan: Scan, target: Target, legs: Sequence[ChangeLeg], width: int
-) -> list[OutputFile]:
-    """Write the events of changed rows: by the driver if they are few, else by sorted tasks."""
-    small = collect_if_small(changes, width, scan.selection)
-    if small is not None:
-        return write_collected(small, scan, target, legs)
-    return _write_distributed(changes, scan, target, legs)
-
-
-def write_collected(
-    changes: pa.Table, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
-) -> list[OutputFile]:
-    """Sort and write changes that the driver holds."""
-    fine = _fine(scan, target, legs, set(changes.column(PARTITION).to_numpy().tolist()))
-    texts = partition_texts(scan.selection)
-    with Output(target) as output:
-        write_changes(output, writing_order(changes), texts, legs, fine)
-    return output.files
-
-
-def _fine(
-    scan: Scan, target: Target, legs: Sequence[ChangeLeg], partitions: Collection[int]
-) -> FineRows:
-    kept = frozenset[str]().union(*(leg.kept for leg in legs))
-    return fine_rows(scan.selection, target.storage, kept, partitions)
-
-
-def _write_distributed(
-    changes: DataFrame, scan: Scan, target: Target, legs: Sequence[ChangeLeg]
-) -> list[OutputFile]:
-    """Write changes by tasks: each bucket of a partition goes to one task, in `writing_order`."""
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    places = {(f.partition, f.bucket_id) for f in scan.selection.inserts}
-    texts = partition_texts(scan.selection)
-    fine = _fine(scan, target, legs, {partition for partition, _ in places})
-    place = (PARTITION, F.expr(_BUCKET_ID))
-    placed = changes.repartition(max(1, min(len(places), 4096)), *place).sortWithinPartitions(
-        *place, *CHANGED_ROW_ID
-    )
-
-    def write(batches: Any) -> Any:
-        with Output(target) as output:
-            for batch in batches:
-                if batch.num_rows:
-                    write_changes(output, pa.Table.from_batches([batch]), texts, legs, fine)
-        yield files_batch(output.files)
-
-    return run_writers(placed, write)
-
-
 def run_writers(frame: DataFrame, write: ArrowWork) -> list[OutputFile]:
     """Run ``write`` over the batches of each task. The files of the attempts that succeeded."""
+    return [OutputFile.from_json(row[0]) for row in run_tasks(frame, write, "file string")]
+
+
+def run_tasks(frame: DataFrame, work: ArrowWork, schema: str) -> list[Any]:
+    """Run ``work`` over the batches of each task.
+
+    What the attempts that succeeded yield, as rows of ``schema``.
+    """
     key = "spark.sql.execution.arrow.maxRecordsPerBatch"
     with clear_errors(), configured(frame.sparkSession, key, str(WRITER_BATCH_ROWS)):
-        rows = map_in_arrow(frame, write, "file string").collect()
-    return [OutputFile.from_json(row[0]) for row in rows]
+        return map_in_arrow(frame, work, schema).collect()
 
 
 def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) -> DataFrame:

@@ -2,37 +2,33 @@
 
 A source that fits into the driver is collected first, which also fixes its rows. They are numbered,
 the join tells which of them matched, and the others are inserted without a second scan. A larger
-source is the outer side of the join. Which clause acts on a row, and the row's new values, come
-from one evaluation: a clause's condition stands once in the query, and joined rows that several
-jobs read are evaluated before.
+source is the outer side of the join, whose rows are moved to their writers once. Which clause acts
+on a row, and the row's new values, come from one evaluation: a clause's condition stands once in
+the query.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
+from acidsql.engines.matches import KEY, SAMPLES, SOURCE_ROW, Ambiguous, Matches
 from acidsql.engines.output import OutputFile, Target
-from acidsql.engines.rows import CHANGED_ROW_ID, stretches
-from acidsql.engines.spark.arrow import relaxed, to_arrow
-from acidsql.engines.spark.evaluation import evaluated, is_deterministic
+from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.arrow import relaxed
+from acidsql.engines.spark.changed_rows import Changes, Written
+from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
 from acidsql.engines.spark.fields import in_order, with_named_fields
 from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
-from acidsql.engines.spark.job import (
-    Job,
-    collect_if_small,
-    collect_rows,
-    row_width,
-    write_changed_rows,
-    write_collected,
-)
+from acidsql.engines.spark.job import Job, collect_source, parallelism
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.read import ROW_ID_FIELDS, Scan, ScanRequest
+from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.values import kept, stored
 from acidsql.errors import CardinalityError
@@ -44,16 +40,19 @@ from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column as SparkColumn
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
 _TARGET = InputSource(name="target")
 _SOURCE = InputSource(name="source")
-_NUMBER = "__acidsql_source"
-_KEY = "__acidsql_key"
 _CARRIED = "__acidsql_carried"
-_SAMPLES = 5
+
+_LISTED = 64
+"""Up to so many different keys are listed for the scan, which then yields few rows but matches."""
+
+_FEW_MATCHES = 100_000
+"""Source rows with keys that, by all likelihood, match no more than the driver can hold."""
+
 _DEDUPLICATE = (
     "Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {columns}"
     " ORDER BY …) AS n FROM {source}) WHERE n = 1."
@@ -66,7 +65,7 @@ def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
     aliases = configured(job.spark, "spark.sql.lateralColumnAlias.enableImplicitResolution", "true")
     with ansi(job.spark), aliases:
         source = relaxed(job.sql(plan.source))
-        rows = collect_rows(source, len(source.columns)) if _collectable(source) else None
+        rows = collect_source(source) if _collectable(source) else None
         merge = _Merge(plan, job, target)
         return merge.with_collected(source, rows) if rows is not None else merge.with_large(source)
 
@@ -113,18 +112,18 @@ class _Merge:
 
     def with_collected(self, source: DataFrame, rows: pa.Table) -> list[OutputFile]:
         """One scan of the target, pruned by the source's keys and joined with its rows."""
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-        numbered = rows.append_column(_NUMBER, pa.array(np.arange(rows.num_rows)))
-        frame = self._local(source, numbered)
-        scan = self._scan(tuple(_key_predicates(self.plan, self.table, rows)))
+        numbered = rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows)))
+        predicates = tuple(_key_predicates(self.plan, self.table, rows))
+        scan = self._scan(predicates)
         files: list[OutputFile] = []
         matched = np.zeros(rows.num_rows, bool)
         if scan.selection.inserts and rows.num_rows:
-            self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: F.broadcast(frame)}
-            changes = self._changes("JOIN", [f"{self._source}.{_NUMBER}"])
-            files, hits = self._change(changes, scan)
-            matched[hits] = True
+            frame = self._local(source, numbered)
+            self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: _small(frame, predicates)}
+            joined = self._changes("JOIN", [f"{self._source}.{SOURCE_ROW}"])
+            few = bool(self.plan.keys) and rows.num_rows <= _FEW_MATCHES
+            written = self._checked(self._matched(scan).write(joined, few=few))
+            files, matched[written.hits] = written.files, True
         leg = self.plan.not_matched
         if leg is None or matched.all():
             return files
@@ -136,72 +135,51 @@ class _Merge:
     def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
 
-        schema = StructType([*source.schema.fields, StructField(_NUMBER, LongType())])
+        schema = StructType([*source.schema.fields, StructField(SOURCE_ROW, LongType())])
         return local_frame(self.job.spark, rows, schema)
-
-    def _change(self, changes: DataFrame, scan: Scan) -> tuple[list[OutputFile], np.ndarray]:
-        """Write the matched legs. The files, and the numbers of the source rows with a match."""
-        width = row_width(changes.columns)
-        table = collect_if_small(changes, width, scan.selection)
-        if table is not None:
-            hits = table.column(_NUMBER).to_numpy()
-            acting = acting_once(table, self.legs, self.plan)
-            files = write_collected(acting, scan, self.target, self.legs) if acting.num_rows else []
-            return files, hits
-        with evaluated(changes) as once:
-            files = self._write_distributed(once, scan, width)
-            hits = to_arrow(once.select(_NUMBER).distinct()).column(0).to_numpy()
-        return files, hits
 
     # -- a source of any size ----------------------------------------------------------------------
 
     def with_large(self, source: DataFrame) -> list[OutputFile]:
-        """One join from the source's side, evaluated before the legs write."""
-        if is_deterministic(source):
+        """One join from the source's side."""
+        if is_deterministic(source) and not has_limit(source):
             return self._with_fixed(source)
-        # The join moves the source's rows by their keys. If rows of a lost task were computed again
-        # with other keys, some would be missing or there twice.
+        # The join moves the source's rows by their keys, and several jobs read what it gives. If
+        # rows of a lost task were computed again with other keys, some would be missing or there
+        # twice.
         with evaluated(source) as once:
             return self._with_fixed(once)
 
     def _with_fixed(self, source: DataFrame) -> list[OutputFile]:
         scan = self._scan(())
         self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: source}
-        leg = self.plan.not_matched
+        changes, leg = self._matched(scan), self.plan.not_matched
         if leg is None:
-            changes = self._changes("JOIN", [])
-            with evaluated(changes) as once:
-                return self._write_distributed(once, scan, row_width(changes.columns))
+            return self._checked(changes.write(self._changes("JOIN", []), few=False)).files
         carried = [f"{_CARRIED}{index}" for index in range(len(source.columns))]
         self.job.inputs[_SOURCE.name] = _with_copies(source, carried)
-        extra = [f"{self._source}.{name}" for name in carried]
-        with evaluated(self._changes("RIGHT JOIN", extra)) as once:
-            width = row_width(once.columns)
-            files = self._write_distributed(once.where(f"{PARTITION} is not null"), scan, width)
-            left = once.where(f"{PARTITION} is null").select(*carried).toDF(*source.columns)
+        joined = self._changes("RIGHT JOIN", [self._left_alone(name) for name in carried])
+        with changes.moved(joined, parallelism(joined)) as rows:
+            acting = rows.frame.where(f"{LEG} >= 0").drop(*carried)
+            files = self._checked(changes.write_moved(rows, acting)).files
+            left = rows.frame.where(f"{PARTITION} is null").select(*carried).toDF(*source.columns)
             placed = self._placed(leg, left)
             return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
 
-    def _write_distributed(self, once: DataFrame, scan: Scan, width: int) -> list[OutputFile]:
-        acting = once.where(f"{LEG} >= 0")
-        ids = [PARTITION, *CHANGED_ROW_ID]
-        if self.updates:
-            self._refuse_ambiguous(acting, ids)
-        acting = acting.dropDuplicates(ids)
-        wanted = [*ids, LEG, *([c.name for c in self.table.columns] if self.updates else [])]
-        return write_changed_rows(
-            acting.select(*map(quote, wanted)), scan, self.target, self.legs, width
-        )
+    def _left_alone(self, name: str) -> str:
+        """A column of source rows without a match, null in others: these have been joined."""
+        unmatched = f"{quote(self.plan.alias)}.{PARTITION} IS NULL"
+        return f"CASE WHEN {unmatched} THEN {self._source}.{name} END AS {name}"
 
-    def _refuse_ambiguous(self, acting: DataFrame, ids: Sequence[str]) -> None:
-        """CardinalityError if one of several matches of a row updates it, as in `acting_once`."""
-        updates = ", ".join(str(i) for i, leg in enumerate(self.legs) if leg.is_update)
-        keys = [f"any_value({_KEY}{i}) as {_KEY}{i}" for i in range(len(self.plan.keys))]
-        wanted = ["count(*) as hits", f"bool_or({LEG} in ({updates})) as updated", *keys]
-        matches = acting.groupBy(*ids).agg(*_expressions(wanted))
-        sample = to_arrow(matches.where("hits > 1 and updated").limit(_SAMPLES))
-        if sample.num_rows:
-            raise _ambiguous(sample, sample.column("hits").to_pylist(), self.plan, None)
+    def _matched(self, scan: Scan) -> Changes:
+        keys = [key.target for key in self.plan.keys]
+        return Changes(scan, self.target, self.legs, partial(Matches, self.legs, keys))
+
+    def _checked(self, written: Written) -> Written:
+        """CardinalityError if one of several matches of a row updates it."""
+        if written.ambiguous.count:
+            raise _ambiguous(written.ambiguous, self.plan)
+        return written
 
     # -- texts -------------------------------------------------------------------------------------
 
@@ -236,7 +214,7 @@ class _Merge:
             assigned = self._assigned(self.updates[0])
             columns += [self._new_value(c, assigned.get(c.name)) for c in self.table.columns]
         columns += [
-            SqlText.of(f"{alias}.{quote(k.target)} AS {_KEY}{i}")
+            SqlText.of(f"{alias}.{quote(k.target)} AS {KEY}{i}")
             for i, k in enumerate(self.plan.keys)
         ]
         return SqlText.of(
@@ -316,21 +294,41 @@ def _boolean(condition: SqlText | None) -> SqlText:
 
 
 def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[Predicate]:
-    """Predicates on the target: only rows from the least to the greatest source key can match."""
+    """Predicates on the target: only rows with a source key can match.
+
+    Many keys are told by the least and the greatest one.
+    """
     names = {name.lower(): name for name in rows.column_names}
     for key in plan.keys:
         column, name = table.column(key.target), names.get(key.source.lower())
         if column is None or name is None or not _bounded(column, rows.column(name).type):
             continue
-        bounds = pc.min_max(rows.column(name))
+        keys = pc.unique(rows.column(name).drop_null())
+        bounds = pc.min_max(keys)
         try:
+            few = keys.to_pylist() if len(keys) <= _LISTED else []
             low, high = bounds["min"].as_py(), bounds["max"].as_py()
         except (OverflowError, ValueError):
             continue  # a date beyond Python's years
-        if low is not None:
-            text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
+        text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
+        if few:
+            yield Predicate(column=column.name, operator="in", values=tuple(map(text, few)))
+        elif low is not None:
             yield Predicate(column=column.name, operator=">=", values=(text(low),))
             yield Predicate(column=column.name, operator="<=", values=(text(high),))
+
+
+def _small(source: DataFrame, predicates: Sequence[Predicate]) -> DataFrame:
+    """The source as a join is to take it: sent to every task, or compared with each row there.
+
+    To send it takes a job, but rows are found by hash. Where the keys are listed, the scan yields
+    so few other rows that comparing is faster.
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    if any(p.operator == "in" for p in predicates):
+        return source.coalesce(1).hint("shuffle_replicate_nl")
+    return F.broadcast(source)
 
 
 def _bounded(column: Column, kind: pa.DataType) -> bool:
@@ -347,56 +345,11 @@ def _bounded(column: Column, kind: pa.DataType) -> bool:
     return False
 
 
-def acting_once(changes: pa.Table, legs: Sequence[ChangeLeg], plan: MergePlan) -> pa.Table:
-    """The rows that a leg acts on, each once. CardinalityError where several source rows update
-    one.
-
-    A row that all of its matches delete is deleted, whichever of them does it.
-    """
-    acting = changes.filter(pa.array(changes.column(LEG).to_numpy() >= 0))
-    acting = acting.sort_by([(n, "ascending") for n in (PARTITION, *CHANGED_ROW_ID)])
-    bounds = list(_same_row(acting))
-    if len(bounds) == acting.num_rows:
-        return acting
-    which = acting.column(LEG).to_numpy()
-    ambiguous = [
-        (start, end)
-        for start, end in bounds
-        if end - start > 1 and any(legs[leg].is_update for leg in which[start:end])
-    ]
-    if ambiguous:
-        first = acting.take([start for start, _ in ambiguous[:_SAMPLES]])
-        raise _ambiguous(first, [end - start for start, end in ambiguous], plan, len(ambiguous))
-    return acting.take([start for start, _ in bounds])
-
-
-def _same_row(rows: pa.Table) -> Iterator[tuple[int, int]]:
-    return stretches([rows.column(n).to_numpy() for n in (PARTITION, *CHANGED_ROW_ID)])
-
-
-def _ambiguous(
-    sample: pa.Table, hits: Sequence[Any], plan: MergePlan, count: int | None
-) -> CardinalityError:
-    keys = plan.keys
-    rows = []
-    for row, matches in zip(sample.to_pylist(), hits, strict=False):
-        if keys:
-            what = ", ".join(f"{k.target} = {row[f'{_KEY}{i}']}" for i, k in enumerate(keys))
-        else:
-            pairs = zip(ROW_ID_FIELDS, CHANGED_ROW_ID, strict=True)
-            what = ", ".join(f"{field} {row[name]}" for field, name in pairs)
-        rows.append(f"{what} ({matches} source rows)")
-    columns = ", ".join(k.source for k in keys) or "…"
-    total = f"{count} " if count is not None else ""
+def _ambiguous(rows: Ambiguous, plan: MergePlan) -> CardinalityError:
+    columns = ", ".join(key.source for key in plan.keys) or "…"
     return CardinalityError(
-        f"Cardinality Violation in Merge statement: {total}rows of {plan.table} are to be"
+        f"Cardinality Violation in Merge statement: {rows.count} rows of {plan.table} are to be"
         " updated by more than one source row",
-        detail=f"For example {'; '.join(rows)}.",
+        detail=f"For example {'; '.join(rows.samples[:SAMPLES])}.",
         hint=_DEDUPLICATE.format(columns=columns, source=plan.source_alias),
     )
-
-
-def _expressions(texts: Sequence[str]) -> list[SparkColumn]:
-    from pyspark.sql import functions as F  # noqa: N812, PLC0415
-
-    return [F.expr(text) for text in texts]

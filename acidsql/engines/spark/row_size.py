@@ -48,6 +48,16 @@ def rows_left(beyond: str, width: int, share: int, rows_min: int) -> str:
     return f"CASE WHEN {beyond} <= {width} THEN {usual}{classes} ELSE {_COUNT} END"
 
 
+def rows_max(width: int, share: int, rows_min: int) -> int:
+    """How many rows a task needs so that one of them surely is the last of its class.
+
+    >>> rows_max(50, 1000, 0)  # 20 rows of up to 100 bytes, 5 of up to 200, 1 of up to 800
+    27
+    """
+    classes = (share // above for above in _classes(width, share))
+    return 1 + max(rows_min, share // width) + sum(classes)
+
+
 def _classes(width: int, share: int) -> Iterator[int]:
     """The greatest size of a row of each class but the first, whose rows may be twice the guess."""
     size = width * _GROWTH

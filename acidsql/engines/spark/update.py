@@ -5,8 +5,9 @@ from __future__ import annotations
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.changed_rows import Changes, names_rows
 from acidsql.engines.spark.fields import with_named_fields
-from acidsql.engines.spark.job import Job, row_width, write_changed_rows
+from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import kept, stored
@@ -76,4 +77,5 @@ def _run(
             where,
         )
         changes = job.sql(text)
-    return write_changed_rows(changes, scan, target, [leg], row_width(values))
+    few = names_rows(plan.predicates, job.context.tables[plan.table].table)
+    return Changes(scan, target, [leg]).write(changes, few=few).files

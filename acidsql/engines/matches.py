@@ -1,0 +1,130 @@
+"""The matches of the target rows of a MERGE: which of them acts, and which rows have too many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
+from acidsql.engines.rows import CHANGED_ROW_ID
+
+SOURCE_ROW = "__acidsql_source"
+"""The number of the source row of a match; only there where somebody asks for `Matches.hits`."""
+
+KEY = "__acidsql_key"
+"""Before its index: a column with the value of a key, for an error's text."""
+
+SAMPLES = 5
+"""How many target rows an error describes."""
+
+_ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """Target rows that several source rows would update: how many, and some of them described."""
+
+    count: int = 0
+    samples: tuple[str, ...] = ()
+
+    def __add__(self, other: Ambiguous) -> Ambiguous:
+        return Ambiguous(self.count + other.count, (self.samples + other.samples)[:SAMPLES])
+
+
+@dataclass(slots=True)
+class _Row:
+    """The target row that came last, whose further matches may be in the next batch."""
+
+    id: tuple[int, ...]
+    text: str
+    matches: int
+    updated: bool
+
+
+class Matches:
+    """Reads matches in `writing_order`, batch by batch, and passes each target row on once.
+
+    A row that several matches delete is deleted, whichever of them does it. A row with several
+    matches of which one updates it is ambiguous. Its first match is passed on all the same, because
+    the others may come later: who reads `ambiguous` must drop what was written. ``keys`` are the
+    names of the columns whose values `KEY` columns hold.
+    """
+
+    def __init__(self, legs: Sequence[ChangeLeg], keys: Sequence[str] = ()) -> None:
+        self._updates = [index for index, leg in enumerate(legs) if leg.is_update]
+        self._keys = keys
+        self._hits: list[np.ndarray] = []
+        self._last: _Row | None = None
+        self._ambiguous = Ambiguous()
+
+    def acting(self, rows: pa.Table) -> pa.Table:
+        """The rows of the batch that a leg acts on, without further matches of the same row."""
+        if SOURCE_ROW in rows.column_names:
+            self._hits.append(np.unique(rows.column(SOURCE_ROW).to_numpy()))
+        legs = rows.column(LEG).to_numpy()
+        acts = legs >= 0
+        if not acts.all():
+            rows, legs = rows.filter(pa.array(acts)), legs[acts]
+        if not rows.num_rows:
+            return rows
+        is_first = self._first_matches(rows)
+        self._note(rows, is_first, np.isin(legs, self._updates))
+        return rows if is_first.all() else rows.filter(pa.array(is_first))
+
+    def hits(self) -> np.ndarray:
+        """The numbers of the source rows that have come with a match, each once."""
+        return np.unique(np.concatenate(self._hits)) if self._hits else np.zeros(0, np.int64)
+
+    def ambiguous(self) -> Ambiguous:
+        """The ambiguous rows among all that came; for after the last batch."""
+        return self._ambiguous + _judged(self._last)
+
+    def _first_matches(self, rows: pa.Table) -> np.ndarray:
+        keys = [rows.column(name).to_numpy() for name in (PARTITION, *CHANGED_ROW_ID)]
+        first = np.zeros(rows.num_rows, bool)
+        for key in keys:
+            first[1:] |= key[1:] != key[:-1]
+        first[0] = self._last is None or self._last.id != tuple(int(key[0]) for key in keys)
+        return first
+
+    def _note(self, rows: pa.Table, is_first: np.ndarray, updates: np.ndarray) -> None:
+        """Judge the rows whose matches have all come, and remember the last one's."""
+        starts = np.flatnonzero(is_first)
+        before = int(starts[0]) if len(starts) else rows.num_rows  # matches of the last row
+        if before:
+            assert self._last is not None
+            self._last.matches += before
+            self._last.updated |= bool(updates[:before].any())
+        if not len(starts):
+            return
+        self._ambiguous += _judged(self._last)
+        counts = np.diff(np.append(starts, rows.num_rows))
+        updated = np.logical_or.reduceat(updates, starts)
+        found = np.flatnonzero((counts[:-1] > 1) & updated[:-1])
+        samples = tuple(_described(self._text(rows, starts[i]), counts[i]) for i in found[:SAMPLES])
+        self._ambiguous += Ambiguous(len(found), samples)
+        at = int(starts[-1])
+        names = (PARTITION, *CHANGED_ROW_ID)
+        row_id = tuple(int(rows.column(name)[at].as_py()) for name in names)
+        self._last = _Row(row_id, self._text(rows, at), int(counts[-1]), bool(updated[-1]))
+
+    def _text(self, rows: pa.Table, at: int) -> str:
+        names = {key: f"{KEY}{index}" for index, key in enumerate(self._keys)}
+        if not names:
+            names = dict(zip(_ROW_ID_FIELDS, CHANGED_ROW_ID, strict=True))
+        values = {key: rows.column(name)[int(at)].as_py() for key, name in names.items()}
+        separator = " = " if self._keys else " "
+        return ", ".join(f"{key}{separator}{value}" for key, value in values.items())
+
+
+def _judged(row: _Row | None) -> Ambiguous:
+    if row is None or row.matches == 1 or not row.updated:
+        return Ambiguous()
+    return Ambiguous(1, (_described(row.text, row.matches),))
+
+
+def _described(text: str, matches: int) -> str:
+    return f"{text} ({matches} source rows)"

@@ -1,0 +1,183 @@
+"""Changed rows to files: by the driver if they are few, else by a task for each bucket.
+
+Rows are computed once. A statement that surely or likely changes few rows collects them directly,
+by one job. Others go by a shuffle to the tasks that would write them (`moved`). What has been moved
+is either collected or written by these tasks, according to its size.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
+from acidsql.engines.matches import Ambiguous, Matches
+from acidsql.engines.nanoseconds import FineRows, fine_rows
+from acidsql.engines.output import Output, OutputFile, Target, partition_text
+from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.job import collect_if_small, collect_moved, row_width, run_tasks
+from acidsql.engines.spark.moved import MovedRows, moved
+from acidsql.engines.spark.read import Scan
+from acidsql.model.predicate import Predicate
+from acidsql.model.row_id import BUCKET_ID_MAX, CODEC_V1
+from acidsql.model.table import Table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+SMALL_BYTES = 4 << 20
+"""A table with files of no more than this is scanned in no time: its changes are just collected."""
+
+_TASKS_MAX = 4096
+_BUCKET = CHANGED_ROW_ID[1]
+_BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_ID_MAX}, {_BUCKET})"
+"""`bucket_ids` in Spark SQL."""
+
+_HOME = f"coalesce({PARTITION}, -1 - spark_partition_id())"
+"""A changed row's partition. Rows without one, which a MERGE inserts, stay together by the task
+that computes them: a second evaluation sends them to the same place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The files of a write, and what the matches of a MERGE had to tell: see `Matches`."""
+
+    files: list[OutputFile]
+    hits: np.ndarray
+    ambiguous: Ambiguous
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How the changed rows of a statement become files.
+
+    ``make_matches`` judges the rows of a MERGE, which may come several times.
+    """
+
+    scan: Scan
+    target: Target
+    legs: Sequence[ChangeLeg]
+    make_matches: Callable[[], Matches] | None = None
+
+    def write(self, rows: DataFrame, *, few: bool) -> Written:
+        """Write the rows; with ``few`` they are likely few enough for the driver."""
+        width = row_width(rows.columns)
+        if few or self._is_small:
+            table = collect_if_small(rows, width, self.scan.selection)
+            if table is not None:
+                return self.write_collected(table)
+        with self.moved(rows) as there:
+            return self.write_moved(there, there.frame)
+
+    @contextmanager
+    def moved(self, rows: DataFrame, others: int = 0) -> Iterator[MovedRows]:
+        """The rows by the tasks that are to write them, and ``others`` for rows without a row id.
+
+        Those have null for PARTITION.
+        """
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        home = _HOME if others else PARTITION
+        with moved(rows, self._tasks + others, [F.expr(home), F.expr(_BUCKET_ID)]) as there:
+            yield there
+
+    def write_moved(self, there: MovedRows, rows: DataFrame) -> Written:
+        """Write rows of a shuffle, which are ``rows`` of those that are ``there``."""
+        width = row_width(rows.columns)
+        table = collect_moved(MovedRows(rows, there.bytes), width, self._tasks)
+        return self.write_collected(table) if table is not None else self._by_tasks(rows)
+
+    def write_collected(self, rows: pa.Table) -> Written:
+        """Sort and write rows that the driver holds."""
+        partitions = set(rows.column(PARTITION).to_numpy().tolist())
+        writer = self._writer(partitions)
+        return writer.write([writing_order(rows)])
+
+    def _by_tasks(self, rows: DataFrame) -> Written:
+        """Each task sorts and writes the rows that it has."""
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+        order = (PARTITION, F.expr(_BUCKET_ID), *CHANGED_ROW_ID)
+        writer = self._writer({f.partition for f in self.scan.selection.inserts})
+        results = run_tasks(rows.sortWithinPartitions(*order), writer.task, _RESULT)
+        return _joined(results)
+
+    def _writer(self, partitions: Collection[int]) -> _Writer:
+        kept = frozenset[str]().union(*(leg.kept for leg in self.legs))
+        fine = fine_rows(self.scan.selection, self.target.storage, kept, partitions)
+        texts = [partition_text(p.name) for p in self.scan.selection.partitions]
+        return _Writer(self.target, texts, self.legs, fine, self.make_matches)
+
+    @property
+    def _tasks(self) -> int:
+        places = {(f.partition, f.bucket_id) for f in self.scan.selection.inserts}
+        return max(1, min(len(places), _TASKS_MAX))
+
+    @property
+    def _is_small(self) -> bool:
+        return sum(f.size for f in self.scan.selection.inserts) <= SMALL_BYTES
+
+
+def names_rows(predicates: Sequence[Predicate], table: Table) -> bool:
+    """Whether a statement with these predicates asks for rows by a value, so likely for few."""
+    columns = {c.name for c in table.columns}
+    return any(p.operator in ("=", "in") and p.column in columns for p in predicates)
+
+
+_RESULT = "file string, ambiguous string, hits binary"
+_RESULT_FIELDS: list[pa.Field[Any]] = [
+    pa.field("file", pa.string()),
+    pa.field("ambiguous", pa.string()),
+    pa.field("hits", pa.binary()),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes sorted changes. A task gets it by pickle."""
+
+    target: Target
+    partitions: Sequence[str]
+    legs: Sequence[ChangeLeg]
+    fine: FineRows
+    make_matches: Callable[[], Matches] | None
+
+    def write(self, tables: Iterable[pa.Table]) -> Written:
+        matches = self.make_matches() if self.make_matches else None
+        with Output(self.target) as output:
+            for table in tables:
+                rows = matches.acting(table) if matches else table
+                if rows.num_rows and not (matches and matches.ambiguous().count):
+                    write_changes(output, rows, self.partitions, self.legs, self.fine)
+        if matches is None:
+            return Written(output.files, np.zeros(0, np.int64), Ambiguous())
+        return Written(output.files, matches.hits(), matches.ambiguous())
+
+    def task(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """What `_joined` takes: the files, then what the matches had to tell."""
+        done = self.write(pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
+        ambiguous = json.dumps([done.ambiguous.count, done.ambiguous.samples])
+        rows: list[dict[str, object]] = [{"file": file.to_json()} for file in done.files]
+        rows += [{"ambiguous": ambiguous, "hits": done.hits.astype(np.int64).tobytes()}]
+        yield pa.RecordBatch.from_pylist(rows, schema=pa.schema(_RESULT_FIELDS))
+
+
+def _joined(results: Iterable[tuple[str | None, str | None, bytes | None]]) -> Written:
+    files: list[OutputFile] = []
+    hits = [np.zeros(0, np.int64)]
+    ambiguous = Ambiguous()
+    for file, told, numbers in results:
+        if file is not None:
+            files.append(OutputFile.from_json(file))
+        if told is not None:
+            count, samples = json.loads(told)
+            ambiguous += Ambiguous(count, tuple(samples))
+        if numbers is not None:
+            hits.append(np.frombuffer(bytes(numbers), np.int64))
+    return Written(files, np.unique(np.concatenate(hits)), ambiguous)

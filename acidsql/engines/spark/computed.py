@@ -1,0 +1,57 @@
+"""Rows that are known without a job: those of VALUES, of a local frame, and what follows from them.
+
+Spark's optimiser computes projections and conditions over such rows itself. A job would only send
+the result through a task, which takes ten times as long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import JavaClasses, by_gateway
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+BYTES_MAX = 1 << 20
+"""By Spark's estimate. py4j hands bytes over as text, so for many rows a job is faster."""
+
+_LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
+_CONVERTERS = "org.apache.spark.sql.execution.arrow.ArrowConverters$"
+_BATCH_ROWS = 10_000
+
+
+def computed_rows(frame: DataFrame, bytes_max: int = BYTES_MAX) -> pa.Table | None:
+    """The rows, as `to_arrow` would bring them; None if it takes a job to know them.
+
+    None, too, if there are no rows or more than ``bytes_max``. A value that cannot be computed
+    raises the error that the job would raise.
+    """
+    plan = getattr(frame, "_jdf", None)
+    if plan is None:
+        return None
+    with clear_errors():
+        optimized = plan.queryExecution().optimizedPlan()
+        if optimized.getClass().getName() != _LOCAL:
+            return None
+        if int(optimized.stats().sizeInBytes()) > min(bytes_max, BYTES_MAX):
+            return None
+        return by_gateway(
+            frame.sparkSession,
+            lambda java: _converted(java, optimized.data(), plan.schema()),
+            "local rows are collected by a job",
+        )
+
+
+def _converted(java: JavaClasses, rows: Any, schema: Any) -> pa.Table | None:
+    converters = getattr(java(_CONVERTERS), "MODULE$")
+    streams = converters.toBatchWithSchemaIterator(
+        rows.iterator(), schema, _BATCH_ROWS, BYTES_MAX, "UTC", True, False
+    )
+    tables = []
+    while streams.hasNext():
+        tables.append(pa.ipc.open_stream(bytes(streams.next())).read_all())
+    return pa.concat_tables(tables) if tables else None

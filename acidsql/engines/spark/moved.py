@@ -1,0 +1,89 @@
+"""Rows moved to their places by one shuffle, which several jobs read.
+
+The rows of a shuffle lie in files of the executors. So a second job neither scans nor joins again,
+and how large the rows are is known before anybody decides who writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.evaluation import evaluated
+from acidsql.engines.spark.gateway import by_gateway, java_classes
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class MovedRows:
+    """The rows, and their size in bytes as Spark counted it; None if it is not known yet."""
+
+    frame: DataFrame
+    bytes: int | None
+
+
+@contextmanager
+def moved(frame: DataFrame, partitions: int, keys: Sequence[Column | str]) -> Iterator[MovedRows]:
+    """The rows of a frame, those with equal keys in one partition, computed once.
+
+    If some are lost with their executor, Spark computes these again. So the keys must depend on
+    what a second evaluation gives, too; then a row stays in its partition.
+    """
+    placed = frame.repartition(partitions, *keys)
+    if java_classes(frame.sparkSession) is None:
+        with evaluated(placed) as once:
+            yield MovedRows(once, None)
+        return
+    with clear_errors():
+        rows = _shuffled(placed)
+    yield rows
+
+
+def _shuffled(placed: DataFrame) -> MovedRows:
+    """The rows as those of an RDD. With adaptive execution the shuffle is done by now."""
+    spark: Any = placed.sparkSession
+    plan: Any = placed._jdf
+    _hand_settings_on(spark)
+    execution = plan.queryExecution()
+    rows = execution.toRdd()
+    found = spark._jsparkSession.internalCreateDataFrame(rows, plan.schema(), False)
+    return MovedRows(type(placed)(found, spark), _shuffled_bytes(spark, execution))
+
+
+def _hand_settings_on(spark: SparkSession) -> None:
+    """Let tasks know the session's settings, as for jobs that Spark counts as a query's.
+
+    Until `own_jobs` restores the thread's properties.
+    """
+    session: Any = spark
+    properties = session.sparkContext._jsc.sc().getLocalProperties()
+    properties.putAll(session._jsparkSession.conf().getAllAsJava())
+
+
+def _shuffled_bytes(spark: SparkSession, execution: Any) -> int | None:
+    return by_gateway(
+        spark,
+        lambda _: _stage_bytes(execution.executedPlan()),
+        "rows of unknown size are counted while they are collected",
+    )
+
+
+def _stage_bytes(plan: Any) -> int | None:
+    """The bytes of the rows that the topmost shuffle has moved, if Spark has run it already."""
+    while True:
+        match plan.getClass().getSimpleName():
+            case "ShuffleQueryStageExec":
+                return int(plan.getRuntimeStatistics().sizeInBytes())
+            case "AdaptiveSparkPlanExec":
+                plan = plan.executedPlan()
+            case "ResultQueryStageExec":
+                plan = plan.plan()
+            case _ if plan.children().size() != 1:
+                return None
+            case _:
+                plan = plan.children().head()

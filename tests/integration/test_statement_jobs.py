@@ -1,0 +1,176 @@
+"""How many jobs a statement takes, and how often it computes a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from acidsql.session.session import Session
+
+ROWS = 4_000
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+CHANGE = (
+    "ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED THEN INSERT (k, v)"
+    " VALUES (s.k, s.v)"
+)
+PARTITIONS = 4
+
+
+@pytest.fixture
+def table(session: Session) -> Session:
+    """A table t of `ROWS` rows in two files."""
+    session.execute(f"CREATE TABLE t (k int, v string) {ACID}")
+    for first in (0, ROWS // 2):
+        keys = range(first, first + ROWS // 2)
+        session.insert("t", [{"k": key, "v": f"value {key}"} for key in keys])
+    return session
+
+
+@pytest.fixture
+def jobs(table: Session, spark: Any) -> Callable[[str], int]:
+    """Executes a statement, and counts its jobs."""
+    tracker = spark.sparkContext.statusTracker()
+
+    def count(sql: str) -> int:
+        before = set(tracker.getJobIdsForGroup(None))
+        table.execute(sql).close()
+        return len(set(tracker.getJobIdsForGroup(None)) - before)
+
+    return count
+
+
+@pytest.fixture
+def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.changed_rows.SMALL_BYTES", 0)
+
+
+@pytest.fixture(params=[96 << 20, 1], ids=["collected", "written by tasks"])
+def driver_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", request.param)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
+    return int(request.param)
+
+
+def found(session: Session, where: str) -> list[tuple[Any, ...]]:
+    assert session.execute("CHECK TABLE t").fetchall() == []
+    return sorted(session.execute(f"SELECT k, v FROM t WHERE {where}").fetchall())
+
+
+@pytest.mark.usefixtures("no_table_is_small")
+def test_a_row_is_changed_by_one_job(table: Session, jobs: Callable[[str], int]) -> None:
+    assert jobs("UPDATE t SET v = 'x' WHERE k = 3000") == 1
+    assert jobs("DELETE FROM t WHERE k IN (1, 3999)") == 1
+    assert found(table, "k < 3 OR k > 3997 OR k = 3000") == [
+        (0, "value 0"),
+        (2, "value 2"),
+        (3000, "x"),
+        (3998, "value 3998"),
+    ]
+
+
+@pytest.mark.usefixtures("no_table_is_small")
+def test_a_merge_of_values_is_one_job(table: Session, jobs: Callable[[str], int]) -> None:
+    values = "(SELECT * FROM VALUES (3000, 'a'), (5000, 'b'), (-1, NULL) AS v(k, v))"
+    assert jobs(f"MERGE INTO t USING {values} s {CHANGE}") == 1
+    assert found(table, "k < 1 OR k > 3998 OR k = 3000") == [
+        (-1, None),
+        (0, "value 0"),
+        (3000, "a"),
+        (3999, "value 3999"),
+        (5000, "b"),
+    ]
+
+
+@pytest.mark.usefixtures("no_table_is_small")
+def test_a_merge_of_a_few_rows_is_two_jobs(
+    table: Session, jobs: Callable[[str], int], spark: Any
+) -> None:
+    """One for the source, whatever it is, and one for the target."""
+    rows = [(3000, "a"), (5000, "b")]
+    table.register("known", spark.createDataFrame(rows, "k int, v string"))
+    table.register("counted", spark.range(2999, 3001).selectExpr("int(id) AS k", "'c' AS v"))
+    assert jobs(f"MERGE INTO t USING known s {CHANGE}") == 2
+    assert found(table, "k > 4000 OR k = 3000") == rows
+    assert jobs(f"MERGE INTO t USING counted s {CHANGE}") == 2
+    assert found(table, "k in (2999, 3000)") == [(2999, "c"), (3000, "c")]
+
+
+def test_keys_are_found_whatever_their_type_and_number(table: Session) -> None:
+    """Up to 64 keys are compared with each row, more are looked up."""
+    for count in (1, 64, 65, 1000):
+        rows = [{"k": key, "v": "new"} for key in range(3999, 3999 - count, -1)]
+        table.register("some", _frame(rows))
+        result = table.execute(f"MERGE INTO t USING some s {CHANGE}")
+        assert (result.rows_updated, result.rows_inserted) == (count, 0)
+    table.register("nothing", _frame([{"k": None, "v": "null"}]))
+    result = table.execute(f"MERGE INTO t USING nothing s {CHANGE}")
+    assert (result.rows_updated, result.rows_inserted) == (0, 1)
+    result = table.execute(
+        "MERGE INTO t USING (SELECT * FROM VALUES (5.0D, 'x'), (6.5D, 'x') AS v(k, v)) s"
+        " ON t.k = s.k WHEN MATCHED THEN DELETE"
+    )
+    assert result.rows_deleted == 1
+
+
+def _frame(rows: list[dict[str, Any]]) -> Any:
+    import pyarrow as pa
+
+    return pa.Table.from_pylist(rows, schema=pa.schema({"k": pa.int32(), "v": pa.string()}))
+
+
+@pytest.mark.usefixtures("no_table_is_small")
+def test_many_rows_are_scanned_once(
+    table: Session, spark: Any, tmp_path: Path, driver_bytes: int
+) -> None:
+    """Each row meets the WHERE once, whoever writes it then."""
+    seen = tmp_path / "seen"
+    seen.mkdir()
+
+    def told(key: int) -> bool:
+        with (seen / str(key)).open("a") as file:
+            file.write("x")
+        return key % 2 == 0
+
+    spark.udf.register("told", told, "boolean")
+    result = table.execute("UPDATE t SET v = 'x' WHERE told(k)")
+    assert result.rows_updated == ROWS // 2
+    assert Counter(len(path.read_bytes()) for path in seen.iterdir()) == {1: ROWS}
+    assert table.execute("DELETE FROM t WHERE v = 'x' OR k % 2 = 1").rows_deleted == ROWS
+    assert found(table, "true") == []
+
+
+def test_a_large_source_is_computed_once(
+    table: Session, spark: Any, tmp_path: Path, driver_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the driver looks first whether they are few, or not."""
+    if driver_bytes > 1:
+        monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    folder = str(tmp_path)
+
+    def told(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        with open(f"{folder}/computed-{context.taskAttemptId()}", "a") as file:
+            file.write(f"{context.partitionId()}\n")
+        yield from batches
+
+    rows = spark.range(0, ROWS, 1, PARTITIONS).selectExpr(
+        f"int(id + {ROWS // 2}) AS k", "string(id) AS v"
+    )
+    table.register("large", rows.mapInArrow(told, rows.schema))
+    result = table.execute(f"MERGE INTO t USING large s {CHANGE}")
+    assert (result.rows_updated, result.rows_inserted) == (ROWS // 2, ROWS // 2)
+    assert found(table, f"k IN (0, {ROWS - 1}, {ROWS})") == [
+        (0, "value 0"),
+        (ROWS - 1, str(ROWS // 2 - 1)),
+        (ROWS, str(ROWS // 2)),
+    ]
+    computed = Counter(
+        int(line) for file in tmp_path.glob("computed-*") for line in file.read_text().split()
+    )
+    assert computed == dict.fromkeys(range(PARTITIONS), 1)
