@@ -18,6 +18,7 @@ from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
 from acidsql.errors import SerializationError, StreamingStateError, TxnAbortedError
 from acidsql.model.names import TableName
+from acidsql.model.problem import ProblemKind
 from acidsql.session.session import Session
 from acidsql.streaming import StreamingConnection
 from acidsql.txn.entities import TxnState
@@ -67,7 +68,9 @@ class Streams(RuleBasedStateMachine):
             stream.connection.close()
         self.look()
         assert not [t for t in self.store.show_txns() if t.state is TxnState.OPEN]
-        assert not list(Path(self.directory).rglob("*_flush_length"))
+        # Those of a batch that others have ended stay: its writer may not touch them any more.
+        sides = list(Path(self.directory).rglob("*_flush_length"))
+        assert not sides or any(stream.dead for stream in self.all)
         self.session.close()
         shutil.rmtree(self.directory)
 
@@ -175,7 +178,8 @@ class Streams(RuleBasedStateMachine):
 
     @invariant()
     def look(self) -> None:
-        assert sorted(check_table(self.store, T)) == sorted(self.rows)
+        left_behind = {ProblemKind.LEFT_BEHIND} if any(s.dead for s in self.all) else set()
+        assert sorted(check_table(self.store, T, frozenset(left_behind))) == sorted(self.rows)
 
 
 TestStreams = Streams.TestCase
