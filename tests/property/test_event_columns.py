@@ -32,6 +32,7 @@ FEW = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 CODECS = ["none", "zlib", "snappy", "lz4", "zstd"]
+SHORT = ["none", "zlib"]
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,10 @@ def test_many_stripes(tmp_path: Path, calls: list[Write], after: RowId | None) -
     assert_twins(twins)
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize(
+    "codec",
+    [c if c in SHORT else pytest.param(c, marks=pytest.mark.thorough) for c in CODECS],
+)
 def test_streams_of_many_chunks(tmp_path: Path, codec: str) -> None:
     """A stream of an event column that is longer than a block of compression, 64 KiB."""
     path, bucket, rows, writes = str(tmp_path / "f"), 1 << 29, 1500, 3000
