@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
+from itertools import accumulate
 
 from acidsql.layout.dir_names import (
     BaseDir,
@@ -31,8 +33,15 @@ def missing_writes(
     """
     names = {*directories, *(f.path.partition("/")[0] for f in files if "/" in f.path)}
     found = [d for d in map(parse_directory, names) if d is not None]
-    there = [d for d in found if not _is_aborted(d, write_ids, txns)]
-    return sorted(w for w in committed if not any(_covers(d, w) for d in there))
+    there = sorted(
+        (lowest_write_id(d), highest_write_id(d))
+        for d in found
+        if not _is_aborted(d, write_ids, txns)
+    )
+    starts = [lowest for lowest, _ in there]
+    ends = list(accumulate((highest for _, highest in there), max, initial=0))
+    # Of the ranges that begin up to an id, one has the id if the highest end of them reaches it.
+    return sorted(w for w in committed if ends[bisect_right(starts, w)] < w)
 
 
 def _is_aborted(
@@ -42,7 +51,3 @@ def _is_aborted(
     if directory.visibility_id != NO_TXN:
         return txns.is_aborted(directory.visibility_id)
     return isinstance(directory, BaseDir) and directory.write_id in write_ids.aborted
-
-
-def _covers(directory: BaseDir | DeltaDir, write_id: WriteId) -> bool:
-    return lowest_write_id(directory) <= write_id <= highest_write_id(directory)

@@ -72,6 +72,17 @@ def test_a_row_is_changed_by_one_job(table: Session, jobs: Callable[[str], int])
     ]
 
 
+def test_many_files_are_read_by_one_job(table: Session, jobs: Callable[[str], int]) -> None:
+    """Spark looks for no path in a job of its own, as it does for more than 32."""
+    for key in range(-40, 0):
+        table.insert("t", [{"k": key, "v": "small"}])
+    assert jobs("UPDATE t SET v = 'x' WHERE k IN (-40, 3999)") == 1
+    assert found(table, "v = 'x'") == [(-40, "x"), (3999, "x")]
+    assert table.execute("SELECT count(*), sum(k) FROM t").fetchall() == [
+        (ROWS + 40, ROWS * (ROWS - 1) // 2 - 820)
+    ]
+
+
 @pytest.mark.usefixtures("no_table_is_small")
 def test_a_merge_of_values_is_one_job(table: Session, jobs: Callable[[str], int]) -> None:
     values = "(SELECT * FROM VALUES (3000, 'a'), (5000, 'b'), (-1, NULL) AS v(k, v))"

@@ -26,7 +26,7 @@ from acidsql.engines.spark.deleted_words import (
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
 from acidsql.engines.spark.key_packing import WORD_BITS
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.paths import literal_paths
+from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
@@ -156,9 +156,8 @@ def _delete_events(
     column = snapshot.table.columns[0]
     schema = EVENTS.format(row=f"{quote(column.name)}: {storage_type(column.type)}")
     reader = spark.read.schema(schema).options(**WHOLE)
-    frame = reader.orc(literal_paths(f.path for f in files)).where(
-        operation_is(DELETE, f"row.{quote(column.name)}")
-    )
+    found = read_paths(spark, reader.orc, [f.path for f in files])
+    frame = found.where(operation_is(DELETE, f"row.{quote(column.name)}"))
     if not any(f.row_filter for f in files):
         return frame
     return frame.where(is_visible(snapshot.write_ids))

@@ -11,7 +11,7 @@ from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
 from acidsql.engines.spark.groups import FileColumn, FileGroup
 from acidsql.engines.spark.partitions import scanned_paths, with_partition
-from acidsql.engines.spark.paths import literal_paths
+from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
@@ -97,7 +97,7 @@ class EventScan:
         table, predicates = in_files(self.snapshot.table, self.predicates, group.schema.columns)
         options = {**_OPTIONS, **search_argument(self.spark, table, predicates)}
         reader = self.spark.read.schema(schema).options(**options)
-        return reader.orc(literal_paths(f.path for f in group.files))
+        return read_paths(self.spark, reader.orc, [f.path for f in group.files])
 
     def _value(self, column: Column, found: FileColumn | None, prefix: str) -> str:
         if found is None:

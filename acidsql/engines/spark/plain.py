@@ -12,7 +12,7 @@ from acidsql.engines.selection import SelectedFile, Selection, opened_files
 from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.partitions import scanned_paths, with_partition
-from acidsql.engines.spark.paths import literal_paths
+from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.read import (
     Scan,
     ScanRequest,
@@ -97,7 +97,7 @@ def _rows_by_pyarrow(
 
 def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
     """The rows as the files hold them, before types are settled."""
-    paths = literal_paths(f.path for f in selection.inserts)
+    paths = [f.path for f in selection.inserts]
     schema = ", ".join(
         f"{quote(c.name)} {storage_type(c.type)}" for c in table.columns if c.type != VOID
     )
@@ -105,16 +105,17 @@ def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
     match table.format:
         case FileFormat.ORC:
             calendar = {"orc.proleptic.gregorian.default": "true"}
-            return reader.schema(schema).options(**calendar).orc(paths)
+            return read_paths(spark, reader.schema(schema).options(**calendar).orc, paths)
         case FileFormat.PARQUET:
-            return reader.schema(schema).parquet(*paths)
+            typed = reader.schema(schema)
+            return read_paths(spark, lambda found: typed.parquet(*found), paths)
         case FileFormat.TEXT:
             from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
             # Spark's CSV reader would not do: it knows quotes and escapes, and drops empty lines.
             delimiter = f"\\x{ord(table.field_delimiter):02x}"
             fields = F.split("value", delimiter, -1).alias(_FIELDS)
-            return reader.text(paths).select("*", fields)
+            return read_paths(spark, reader.text, paths).select("*", fields)
         case _:
             assert_never(table.format)
 
