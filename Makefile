@@ -144,6 +144,7 @@ goldens: java .venv/.installed ## Rewrite the goldens of grammar_tests and tests
 
 bench: java .venv/.installed ## Measure against plain ORC, Delta and Iceberg; rewrite the tables of the docs
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/small.py
 	$(BIN)/python benchmarks/deletes.py
 
 bench-txn: .venv/.installed ## Time the transaction stores with 1 to 16 processes; write docs/benchmarks-txn.md

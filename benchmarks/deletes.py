@@ -8,7 +8,6 @@ turn. Writes docs/benchmarks-deletes.md.
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
@@ -21,6 +20,7 @@ from itertools import product, starmap
 from pathlib import Path
 from statistics import median
 
+from own_spark import spark_session
 from report import table
 
 import acidsql
@@ -69,27 +69,6 @@ class Figures:
     seconds: dict[str, tuple[float, float]] = field(default_factory=dict)
     deleted: int = 0
     bitmap_bytes: int = 0
-
-
-def spark_session(memory: str) -> object:
-    from pyspark.sql import SparkSession
-
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-    settings = {
-        "spark.master": "local[2]",
-        "spark.driver.memory": memory,
-        "spark.driver.extraJavaOptions": "-Duser.timezone=UTC",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "4",
-        "spark.sql.session.timeZone": "UTC",
-    }
-    builder = SparkSession.builder
-    for key, value in settings.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 def load(session: Session, name: str, case: Case, rows: int) -> None:
