@@ -1,4 +1,4 @@
-"""Compaction of an insert-only table: the files of a bucket become one. They hold no events."""
+"""Compaction of an insert-only table, whose files hold no events: those of a bucket become one."""
 
 from __future__ import annotations
 
@@ -87,5 +87,6 @@ def _require_plain_text(files: Sequence[DataFile], location: str) -> None:
     for file in files:
         if file.path.rpartition(".")[2] in _COMPRESSED_TEXT:
             raise UnsupportedStatementError(
-                f"compressed text cannot be compacted: {location}/{file.path}"
+                f'compressed text file "{location}/{file.path}" cannot be compacted',
+                hint="INSERT OVERWRITE writes rows of text without compression.",
             )
