@@ -22,10 +22,13 @@ WORDS_MAX = 1 << 22
 """How many words the driver keeps: 64 MiB with the keys that they are found by."""
 
 STRIPE_ROWS_MAX = 1 << 24
-"""Of how many rows a stripe may be that the driver reads: half a gigabyte of memory."""
+"""The rows of the longest stripe that the driver reads, in half a gigabyte of memory."""
 
 _FILES_TOGETHER = 4 * STORAGE_THREADS
-"""Words of so many files are merged at once, so that deletes of one word do not add up."""
+"""How many files are read before their words are merged.
+
+Until then, a word is kept once for each file that has deletes in it.
+"""
 
 
 class TooManyDeletesError(Exception):
@@ -89,7 +92,7 @@ class PackedWords:
         if packing is None:
             raise TooManyDeletesError
         keys = packing.pack(words.columns)
-        order = np.argsort(keys, kind="stable")  # is fast where there are few ascending runs
+        order = np.argsort(keys, kind="stable")  # fast for a few ascending runs, as files give
         starts = _starts(keys[order])
         first = order[starts]
         columns = {name: column[first] for name, column in words.columns.items()}
