@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
-from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.rows import CHANGED_ROW_ID, begins_stretch
 
 SOURCE_ROW = "__acidsql_source"
 """The column with the number of a match's source row, where `Matches.hits` is asked for."""
@@ -95,9 +95,7 @@ class Matches:
 
     def _first_matches(self, rows: pa.Table) -> np.ndarray:
         keys = [rows.column(name).to_numpy() for name in (PARTITION, *CHANGED_ROW_ID)]
-        first = np.zeros(rows.num_rows, bool)
-        for key in keys:
-            first[1:] |= key[1:] != key[:-1]
+        first = begins_stretch(keys)
         first[0] = self._last is None or self._last.id != tuple(int(key[0]) for key in keys)
         return first
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from acidsql.engines.local.attempt import Attempt
@@ -14,7 +13,6 @@ from acidsql.engines.row_selection import data_files
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState
 from acidsql.layout.dir_names import (
-    METADATA_FILE,
     BaseDir,
     DeltaDir,
     highest_write_id,
@@ -27,7 +25,6 @@ from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import TableSnapshot
 from acidsql.ports.storage import Storage
 
-COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
 _COMPRESSED_TEXT = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
 
 
@@ -71,9 +68,7 @@ def compact_rows(
         run(merges)
         written = [merge.name for merge in merges]
         if major and not visibility_id:
-            # By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
-            storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
-            written.append(METADATA_FILE)
+            written.append(attempt.mark_compacted(name))
         attempt.publish({name: written})
     finally:
         attempt.discard([name])

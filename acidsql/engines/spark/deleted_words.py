@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from acidsql.engines.rows import begins_stretch
 from acidsql.engines.selection import SelectedFile, source_of
 from acidsql.engines.spark.key_packing import WORD_BITS, WORD_COLUMNS, KeyPacking
 from acidsql.model.snapshot import ValidWriteIdList
@@ -54,7 +55,8 @@ class DeletedWords:
         """The words of these rows. Rows of a word that follow each other become one word."""
         numbers = row_ids.row_numbers
         words = RowIds(row_ids.write_ids, row_ids.bucket_properties, numbers >> WORD_BITS)
-        starts = _starts(words.write_ids, words.bucket_properties, words.row_numbers)
+        places = (words.write_ids, words.bucket_properties, words.row_numbers)
+        starts = np.flatnonzero(begins_stretch(places))
         bits = np.left_shift(np.uint64(1), (numbers & (1 << WORD_BITS) - 1).astype(np.uint64))
         first = words.where(starts)
         parts = (
@@ -93,7 +95,7 @@ class PackedWords:
             raise TooManyDeletesError
         keys = packing.pack(words.columns)
         order = np.argsort(keys, kind="stable")  # fast for a few ascending runs, as files give
-        starts = _starts(keys[order])
+        starts = np.flatnonzero(begins_stretch([keys[order]]))
         first = order[starts]
         columns = {name: column[first] for name, column in words.columns.items()}
         bits = np.bitwise_or.reduceat(words.bits[order], starts)
@@ -141,13 +143,3 @@ def _visible(batch: pa.RecordBatch, file: SelectedFile, write_ids: ValidWriteIdL
     if not file.row_filter:
         return row_ids
     return row_ids.where(valid_events(longs(batch.column(CURRENT_TRANSACTION)), write_ids))
-
-
-def _starts(*columns: Longs) -> NDArray[np.intp]:
-    """The positions at which one of the columns changes, and the first one."""
-    is_new = np.ones(len(columns[0]), np.bool_)
-    if len(is_new):
-        is_new[1:] = False
-        for column in columns:
-            is_new[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(is_new)

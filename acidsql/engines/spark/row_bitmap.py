@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from acidsql.engines.rows import begins_stretch
 from acidsql.engines.spark.deleted_words import PackedWords
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.engines.spark.java_calls import JavaCalls
@@ -67,7 +68,7 @@ class RowBitmap:
         has_directory = size <= max(DIRECTORY_BYTES_MIN, least * 3 // 2)
         page_bits = directed if has_directory else keyed
         of_page = packed.keys >> page_bits
-        is_first = np.concatenate([[True], of_page[1:] != of_page[:-1]])
+        is_first = begins_stretch([of_page])
         starts = np.cumsum(is_first) << page_bits
         words = np.zeros(pages[page_bits] + 1 << page_bits, np.uint64)
         words[starts + (packed.keys & (1 << page_bits) - 1)] = packed.words.bits
@@ -131,8 +132,7 @@ class RowBitmap:
 
 def _pages(keys: Longs, page_bits: int) -> int:
     """How many pages of 2 ** ``page_bits`` words have one of these words, which are sorted."""
-    of_page = keys >> page_bits
-    return 1 + int(np.count_nonzero(of_page[1:] != of_page[:-1]))
+    return int(np.count_nonzero(begins_stretch([keys >> page_bits])))
 
 
 def _directory_length(packing: KeyPacking, page_bits: int) -> int:
