@@ -1,4 +1,7 @@
-"""The matches of the target rows of a MERGE: which of them acts, and which rows have too many."""
+"""The matches of a MERGE: which match of a target row acts, and which rows have too many.
+
+A match is a pair of a target row and a source row for which the ON condition is true.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,16 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
-from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.rows import CHANGED_ROW_ID, begins_stretch
 
 SOURCE_ROW = "__acidsql_source"
-"""The number of the source row of a match; only there where somebody asks for `Matches.hits`."""
+"""The column with the number of a match's source row, where `Matches.hits` is asked for."""
 
 KEY = "__acidsql_key"
-"""Before its index: a column with the value of a key, for an error's text."""
+"""The beginning of the name of a column with the values of a key, for an error's text.
+
+The key's index follows: ``__acidsql_key0``.
+"""
 
 SAMPLES = 5
 """How many target rows an error describes."""
@@ -25,7 +31,10 @@ _ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
 
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
-    """Target rows that several source rows would update: how many, and some of them described."""
+    """Target rows that several source rows would change, at least one of them by an update.
+
+    ``count`` is the number of such target rows, and ``samples`` describe some of them.
+    """
 
     count: int = 0
     samples: tuple[str, ...] = ()
@@ -36,7 +45,7 @@ class Ambiguous:
 
 @dataclass(slots=True)
 class _Row:
-    """The target row that came last, whose further matches may be in the next batch."""
+    """The last target row of a batch. The next batch may have further matches of it."""
 
     id: tuple[int, ...]
     text: str
@@ -47,10 +56,12 @@ class _Row:
 class Matches:
     """Reads matches in `writing_order`, batch by batch, and passes each target row on once.
 
-    A row that several matches delete is deleted, whichever of them does it. A row with several
-    matches of which one updates it is ambiguous. Its first match is passed on all the same, because
-    the others may come later: who reads `ambiguous` must drop what was written. ``keys`` are the
-    names of the columns whose values `KEY` columns hold.
+    A match on which no leg acts does not count. If several matches of a row all delete it, the
+    first one is passed on. If one of several matches updates the row, the row is ambiguous. The
+    first match of an ambiguous row is passed on, too, because the others may be in a later batch.
+    So a caller that finds rows in `ambiguous` must drop what it has written.
+
+    ``keys`` are the names of the columns whose values the `KEY` columns hold.
     """
 
     def __init__(self, legs: Sequence[ChangeLeg], keys: Sequence[str] = ()) -> None:
@@ -75,25 +86,24 @@ class Matches:
         return rows if is_first.all() else rows.filter(pa.array(is_first))
 
     def hits(self) -> np.ndarray:
-        """The numbers of the source rows that have come with a match, each once."""
+        """The numbers of all source rows that match a target row, each once, in ascending order."""
         return np.unique(np.concatenate(self._hits)) if self._hits else np.zeros(0, np.int64)
 
     def ambiguous(self) -> Ambiguous:
-        """The ambiguous rows among all that came; for after the last batch."""
+        """The ambiguous rows of all batches. Complete once the last batch has come."""
         return self._ambiguous + _judged(self._last)
 
     def _first_matches(self, rows: pa.Table) -> np.ndarray:
         keys = [rows.column(name).to_numpy() for name in (PARTITION, *CHANGED_ROW_ID)]
-        first = np.zeros(rows.num_rows, bool)
-        for key in keys:
-            first[1:] |= key[1:] != key[:-1]
+        first = begins_stretch(keys)
         first[0] = self._last is None or self._last.id != tuple(int(key[0]) for key in keys)
         return first
 
     def _note(self, rows: pa.Table, is_first: np.ndarray, updates: np.ndarray) -> None:
-        """Judge the rows whose matches have all come, and remember the last one's."""
+        """Count the ambiguous rows among those without further matches; remember the last row."""
         starts = np.flatnonzero(is_first)
-        before = int(starts[0]) if len(starts) else rows.num_rows  # matches of the last row
+        # So many matches at the beginning of the batch are of the last row of the batch before.
+        before = int(starts[0]) if len(starts) else rows.num_rows
         if before:
             assert self._last is not None
             self._last.matches += before

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from acidsql.layout.arrow import Array
 from acidsql.layout.bucketing import bucket_numbers
@@ -98,14 +99,20 @@ def stretches(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:
     >>> list(stretches([np.array([1, 1, 2, 2]), np.array([5, 5, 5, 6])]))
     [(0, 2), (2, 3), (3, 4)]
     """
-    count = len(keys[0])
-    if count == 0:
-        return
-    changed = np.zeros(count - 1, bool)
+    yield from pairwise([*np.flatnonzero(begins_stretch(keys)).tolist(), len(keys[0])])
+
+
+def begins_stretch(keys: Sequence[np.ndarray]) -> NDArray[np.bool_]:
+    """Whether each row is the first one or differs in a key from the row before.
+
+    >>> begins_stretch([np.array([1, 1, 2, 2]), np.array([5, 5, 5, 6])]).tolist()
+    [True, False, True, True]
+    """
+    begins = np.zeros(len(keys[0]), np.bool_)
+    begins[:1] = True
     for key in keys:
-        changed |= key[1:] != key[:-1]
-    bounds = [0, *(np.flatnonzero(changed) + 1).tolist(), count]
-    yield from pairwise(bounds)
+        begins[1:] |= key[1:] != key[:-1]
+    return begins
 
 
 def _one_array(column: Array) -> Array:

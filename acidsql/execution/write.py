@@ -34,7 +34,10 @@ from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import OpenTxn, TxnOpener
 
 SNAPSHOT_RETRIES = 5
-"""hive.txn.retrysnapshot.max.count: how often a statement that waited for a lock starts again."""
+"""How many tries a single statement has, the first one included, if it has to wait for locks.
+
+The number is Hive's default of hive.txn.retrysnapshot.max.count.
+"""
 
 
 class OutdatedError(Exception):

@@ -96,6 +96,13 @@ class Cursor:
             if self.sees(word):
                 self.source.refuse(f"{statement} … {word} is not supported", self.offset, hint=hint)
 
+    def refuse_rest(self, statement: str, form: str) -> None:
+        """Raise UnsupportedStatementError if a token is left. ``form`` is what may be written."""
+        if not self.done:
+            word = self.peek().text.upper()
+            fact = f"{statement} … {word} is not supported here"
+            self.source.refuse(fact, self.offset, hint=f"Write {form}.")
+
     def step(self) -> Token:
         """Step over the next token, and return it."""
         token = self.peek()

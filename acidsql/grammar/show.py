@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import DATABASE_WORDS, database_name, parse_describe_database
+from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.grammar.lexer import Kind
-from acidsql.grammar.partition import fixed_partition
 from acidsql.grammar.show_compactions import parse_show_compactions
 from acidsql.statements.show import (
     Describe,
@@ -21,7 +19,6 @@ from acidsql.statements.show import (
     ShowTransactions,
 )
 
-S = TypeVar("S")
 _SHOWN = (
     "TABLES",
     "DATABASES",
@@ -43,7 +40,9 @@ def parse_show(cursor: Cursor) -> Show:
     start = cursor.offset
     cursor.expect("SHOW")
     if cursor.accept("CREATE", "TABLE"):
-        return _only(cursor, ShowCreateTable(cursor.table()), "SHOW CREATE TABLE t")
+        created = cursor.table()
+        cursor.refuse_rest("SHOW CREATE TABLE", "SHOW CREATE TABLE t")
+        return ShowCreateTable(created)
     word = cursor.peek().word
     if word not in _SHOWN:
         what = f"SHOW {word}".rstrip()
@@ -58,11 +57,14 @@ def parse_show(cursor: Cursor) -> Show:
         case "DATABASES" | "SCHEMAS":
             return ShowDatabases(_pattern(cursor))
         case "PARTITIONS":
-            return _only(cursor, ShowPartitions(cursor.table()), "SHOW PARTITIONS t")
+            target = cursor.table()
+            cursor.refuse_rest("SHOW PARTITIONS", "SHOW PARTITIONS t")
+            return ShowPartitions(target)
         case "COMPACTIONS":
             return parse_show_compactions(cursor)
         case "TRANSACTIONS":
-            return _only(cursor, ShowTransactions(), "SHOW TRANSACTIONS")
+            cursor.refuse_rest("SHOW TRANSACTIONS", "SHOW TRANSACTIONS")
+            return ShowTransactions()
         case _:
             return _show_locks(cursor)
 
@@ -88,7 +90,7 @@ def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase:
     if not cursor.done and cursor.sees("SELECT"):
         cursor.source.refuse("DESCRIBE of a query is not supported", start, hint="Use EXPLAIN.")
     target = cursor.table()
-    partition = fixed_partition(cursor, "DESCRIBE") if cursor.sees("PARTITION") else ()
+    partition = parse_fixed_partition(cursor, "DESCRIBE")
     if not cursor.done:
         cursor.source.refuse(
             "DESCRIBE of a column is not supported",
@@ -106,23 +108,12 @@ def _show_locks(cursor: Cursor) -> ShowLocks:
         shown = ShowLocks(database=database_name(cursor))
     elif cursor.sees_name() and not (cursor.sees("EXTENDED") and not cursor.peek(1).text):
         target = cursor.table()
-        partition = fixed_partition(cursor, "SHOW LOCKS") if cursor.sees("PARTITION") else ()
-        shown = ShowLocks(target, partition)
+        shown = ShowLocks(target, parse_fixed_partition(cursor, "SHOW LOCKS"))
     else:
         shown = ShowLocks()
     cursor.accept("EXTENDED")
-    return _only(cursor, shown, "SHOW LOCKS [[DATABASE] name] [PARTITION (…)] [EXTENDED]")
-
-
-def _only(cursor: Cursor, statement: S, form: str) -> S:
-    """The statement, if nothing follows it."""
-    if not cursor.done:
-        cursor.source.refuse(
-            f'"{cursor.peek().text.upper()}" is not supported here',
-            cursor.offset,
-            hint=f"Write {form} only.",
-        )
-    return statement
+    cursor.refuse_rest("SHOW LOCKS", "SHOW LOCKS [[DATABASE] name] [PARTITION (…)] [EXTENDED]")
+    return shown
 
 
 def _pattern(cursor: Cursor) -> str | None:

@@ -7,8 +7,8 @@ from collections.abc import Collection
 from acidsql.grammar.compact import TYPES
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import DATABASE_WORDS, database_name
+from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.grammar.lexer import Kind
-from acidsql.grammar.partition import fixed_partition
 from acidsql.model.ids import CompactionId
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.insert import PartitionValue
@@ -28,7 +28,8 @@ def parse_show_compactions(cursor: Cursor) -> ShowCompactions:
     """Parse the rest of ``SHOW COMPACTIONS …``. A table may be called ``pool`` or ``database``."""
     if cursor.accept("COMPACTIONID", "="):
         number = CompactionId(cursor.integer("the id of a compaction"))
-        return _only(cursor, ShowCompactions(number))
+        cursor.refuse_rest("SHOW COMPACTIONS", _FORM)
+        return ShowCompactions(number)
     database: Identifier | None = None
     target: TableRef | None = None
     partition: tuple[PartitionValue, ...] = ()
@@ -38,21 +39,19 @@ def parse_show_compactions(cursor: Cursor) -> ShowCompactions:
         database = database_name(cursor)
     elif cursor.sees_name() and not _sees_clause(cursor, 0):
         target = cursor.table()
-        if cursor.sees("PARTITION"):
-            partition = fixed_partition(cursor, "SHOW COMPACTIONS")
-    return _only(
-        cursor,
-        ShowCompactions(
-            database=database,
-            target=target,
-            partition=partition,
-            pool=cursor.string("the name of a pool in quotes") if cursor.accept("POOL") else None,
-            type=_word(cursor, "TYPE", TYPES, code=10282),
-            status=_word(cursor, "STATUS", STATES),
-            order=_order(cursor),
-            limit=cursor.integer("a number of rows") if cursor.accept("LIMIT") else None,
-        ),
+        partition = parse_fixed_partition(cursor, "SHOW COMPACTIONS")
+    shown = ShowCompactions(
+        database=database,
+        target=target,
+        partition=partition,
+        pool=cursor.string("the name of a pool in quotes") if cursor.accept("POOL") else None,
+        type=_word(cursor, "TYPE", TYPES, code=10282),
+        status=_word(cursor, "STATUS", STATES),
+        order=_order(cursor),
+        limit=cursor.integer("a number of rows") if cursor.accept("LIMIT") else None,
     )
+    cursor.refuse_rest("SHOW COMPACTIONS", _FORM)
+    return shown
 
 
 def _sees_clause(cursor: Cursor, ahead: int) -> bool:
@@ -88,14 +87,3 @@ def _order(cursor: Cursor) -> tuple[ShownOrder, ...]:
             cursor.accept("ASC")
         items.append(ShownOrder(column, descending))
     return tuple(items)
-
-
-def _only(cursor: Cursor, statement: ShowCompactions) -> ShowCompactions:
-    """The statement, if nothing follows it."""
-    if not cursor.done:
-        cursor.source.refuse(
-            f'"{cursor.peek().text.upper()}" is not supported here',
-            cursor.offset,
-            hint=f"Write {_FORM}.",
-        )
-    return statement

@@ -52,6 +52,8 @@ def fault_of_name(name: str, what: Named) -> str | None:
     (None, None)
     >>> fault_of_name("../x", Named.TABLE)
     'has characters other than letters, digits and _'
+    >>> fault_of_name(chr(0xD800), Named.COLUMN)
+    'is not Unicode text'
     """
     length_max = LENGTHS_MAX[what]
     if not name:
@@ -61,8 +63,10 @@ def fault_of_name(name: str, what: Named) -> str | None:
     if what in (Named.DATABASE, Named.TABLE):
         fits = _WORD.fullmatch(name)
         return None if fits else "has characters other than letters, digits and _"
-    if _CONTROL.search(name) or not _is_text(name):
+    if _CONTROL.search(name):
         return "has a control character"
+    if not is_text(name):
+        return "is not Unicode text"
     if what is Named.PARTITION_COLUMN and name.startswith(("_", ".")):
         return f'begins with "{name[0]}", and readers skip directories with such names'
     return None
@@ -86,12 +90,12 @@ def refuse_name(name: str, what: Named, **place: Any) -> None:
 def refuse_partition(name: PartitionName) -> None:
     """Raise AnalysisError for a partition whose name Hive's tables cannot store."""
     text = str(name)
-    if len(text) > PARTITION_LENGTH_MAX or not _is_text(text):
+    if len(text) > PARTITION_LENGTH_MAX or not is_text(text):
         shown = text[:100].encode("utf-8", "backslashreplace").decode()
         raise AnalysisError(
             f'no partition can be called "{shown}…"',
             detail=f"Its name has {len(text)} characters, {PARTITION_LENGTH_MAX} are allowed."
-            if _is_text(text)
+            if is_text(text)
             else "Its value is not Unicode text.",
         )
 
@@ -135,15 +139,18 @@ def is_path_part(text: str) -> bool:
     return _NO_PART.fullmatch(text) is None
 
 
-def _part(text: str) -> str:
-    if not is_path_part(text):
-        raise AnalysisError(f"{text!r} cannot be the name of a directory")
-    return text
-
-
-def _is_text(text: str) -> bool:
+def is_text(text: str) -> bool:
+    """Whether a text has no lone surrogates, which no file can hold."""
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
+
+
+def _part(text: str) -> str:
+    if not is_path_part(text):
+        raise AnalysisError(f"{text!r} cannot be the name of a directory")
+    return text

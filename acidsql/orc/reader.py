@@ -217,15 +217,15 @@ def read_events(
         return opened.read(opened.names(columns))
 
 
+DELETE_COLUMNS = (*ROW_ID_COLUMNS, CURRENT_TRANSACTION)
+"""All that a delete event says."""
+
+
 def read_row_ids(source: Source, path: str = "", *, length: int | None = None) -> pa.Table:
     """The row ids and currentTransaction, which is all that a delete file holds."""
     with open_orc(source, path, length) as opened:
         require_acid(opened)
-        return opened.read([*ROW_ID_COLUMNS, CURRENT_TRANSACTION])
-
-
-DELETE_COLUMNS = (*ROW_ID_COLUMNS, CURRENT_TRANSACTION)
-"""All that a delete event says."""
+        return opened.read(DELETE_COLUMNS)
 
 
 @contextmanager

@@ -1,7 +1,7 @@
-"""A finished file of pyarrow's, written again with streams that pyarrow does not write as we need.
+"""A copy of a file that pyarrow wrote, with streams replaced or added.
 
-A change replaces or adds streams. What no change touches is copied byte for byte. Each stripe is
-read and written once, however many changes there are.
+Each `Change` says which streams. All other streams are copied byte for byte. Each stripe is read
+and written once, however many changes there are.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class NewStream:
 
 @dataclass(frozen=True, slots=True)
 class StripeParts:
-    """What a stripe consists of: streams that are new, or stand in the old file, in their order.
+    """A stripe to be written: its streams in their order, each new or copied from the old file.
 
     ``encodings`` and ``statistics`` are messages, one for each column. ``others`` are the other
     fields of the stripe's footer.
@@ -70,7 +70,7 @@ class StripeParts:
 
 
 class Change(Protocol):
-    """What is done to a file. Stripes come in their order."""
+    """One change of a file. `stripe` is called for each stripe, in the order of the file."""
 
     def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
         """The parts of the new stripe. ``source`` is the old file, and ``tail`` is its tail."""
@@ -100,12 +100,12 @@ def rewrite(
         for change in changes:
             parts = change.stripe(parts, source, tail)
         new_tail.add(_written(parts, source, target, tail), parts.statistics)
-    # As pyarrow counts it: the stripes without the magic before them.
+    # The length that pyarrow would note: that of the stripes, without the magic before them.
     target.write(new_tail.encode(target.tell() - len(MAGIC), metadata))
 
 
 def _written(parts: StripeParts, source: BinaryIO, target: BinaryIO, tail: FileTail) -> Stripe:
-    """The stripe, once it is written."""
+    """Write the stripe. Its entry for the footer of the file."""
     offset = target.tell()
     for stream in parts.streams:
         for piece in _bytes_of(stream, source):
@@ -124,7 +124,7 @@ def _bytes_of(stream: Stream | NewStream, source: BinaryIO) -> Iterator[bytes]:
 
 
 def _model(tail: FileTail, changes: Sequence[Change]) -> FileTail:
-    """The tail with the types that the changes make of its types, and pyarrow's calendar."""
+    """The old file's tail, with the types of the new file and the calendar that pyarrow uses."""
     footer = list(fields(tail.footer))
     types: Sequence[bytes] = [as_bytes(value) for number, value in footer if number == FOOTER_TYPE]
     for change in changes:

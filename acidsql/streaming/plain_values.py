@@ -11,6 +11,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from acidsql.model.naming import is_text
 from acidsql.model.types import INTEGER_BITS, ColumnType, DecimalType, PrimitiveType
 from acidsql.streaming.values import from_text, in_range
 
@@ -71,7 +72,7 @@ def of_python(kind: ColumnType) -> Plain:
     """
     match kind:
         case PrimitiveType("string"):
-            return _of_type(str, lambda text: text if is_valid(text) else UNSURE)
+            return _of_type(str, lambda text: text if is_text(text) else UNSURE)
         case PrimitiveType(name) if name in INTEGER_BITS:
             bits = INTEGER_BITS[name]
             return _of_type(int, lambda number: in_range(number, bits))
@@ -89,17 +90,6 @@ def of_json(kind: ColumnType) -> Plain:
     if kind == PrimitiveType("string"):
         return python
     return lambda value: text(value) if isinstance(value, str) else python(value)
-
-
-def is_valid(text: str) -> bool:
-    """Whether a text has no lone surrogates, which no file can hold."""
-    if text.isascii():
-        return True
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _matching(pattern: str, make: Plain) -> Plain:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from acidsql.model.naming import is_text
 from acidsql.model.table import Column
 from acidsql.model.types import ColumnType
 from acidsql.orc.schema import arrow_type
 from acidsql.orc.values import storable
-from acidsql.streaming.plain_values import UNSURE, Plain, is_valid, of_json, of_python, of_text
+from acidsql.streaming.plain_values import UNSURE, Plain, of_json, of_python, of_text
 from acidsql.streaming.values import NULL_TEXT
 from acidsql.streaming.writers import (
     JSON_DECODER,
@@ -124,7 +125,7 @@ def _of_line(writer: TextRecordWriter, row: Callable[[str], Row | None]) -> _Row
                 line = record.decode()
             except UnicodeDecodeError:
                 return None
-        elif type(record) is str and is_valid(record):
+        elif type(record) is str and is_text(record):
             line = record
         else:
             return None

@@ -218,6 +218,7 @@ def test_merge_of_a_row_that_matches_twice(kept):
     source = "(SELECT explode(array(1, 1, 2, 2, 2, 3)) AS k)"
     sql = f"MERGE INTO t USING {source} AS s ON t.id = s.k WHEN MATCHED THEN UPDATE SET v = 'z'"
     error = refused(*kept, sql, acidsql.CardinalityError)
+    assert "Number of such rows: 2." in error.detail
     assert "id = 1 (2 source rows)" in error.detail
     assert "id = 2 (3 source rows)" in error.detail
     assert "id = 3" not in error.detail

@@ -6,10 +6,13 @@ import uuid
 from collections.abc import Callable, Collection, Mapping
 
 from acidsql.errors import StorageError
-from acidsql.layout.dir_names import compaction_attempt
+from acidsql.layout.dir_names import METADATA_FILE, compaction_attempt
 from acidsql.model.ids import TxnId
 from acidsql.model.own_path import OwnPath
 from acidsql.ports.storage import Storage
+
+_COMPACTED = b'{"thisFileVersion":"0","dataFormat":"compacted"}'
+"""The contents of METADATA_FILE, as Hive 3 writes them."""
 
 
 class Attempt:
@@ -35,6 +38,14 @@ class Attempt:
     def hidden(self, name: str) -> str:
         """The path of the directory ``name`` before it is published."""
         return f"{self._location}/{self.name}_{name}"
+
+    def mark_compacted(self, name: str) -> str:
+        """Mark the base ``name`` as compacted. The name of the file that does so.
+
+        By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
+        """
+        self._storage.write_file(f"{self.hidden(name)}/{METADATA_FILE}", _COMPACTED)
+        return METADATA_FILE
 
     def publish(self, written: Mapping[str, Collection[str]]) -> None:
         """Rename the directories to their names, the keys of ``written``.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from acidsql.engines.local.attempt import Attempt
 from acidsql.engines.local.bucket_merge import BucketMerge, MergeKind
-from acidsql.engines.local.compact_rows import COMPACTED, compact_rows
+from acidsql.engines.local.compact_rows import compact_rows
 from acidsql.engines.local.merge import Run, as_threads
 from acidsql.engines.selection import (
     SelectedFile,
@@ -19,7 +19,6 @@ from acidsql.engines.selection import (
 from acidsql.layout.acid_state import AcidState, SelectedDir
 from acidsql.layout.dir_names import (
     FIRST_BASE_WRITE_ID,
-    METADATA_FILE,
     VERSION_FILE,
     BaseDir,
     DeltaDir,
@@ -239,9 +238,7 @@ class Compaction:
         self.storage.write_file(f"{hidden}/{VERSION_FILE}", VERSION_FILE_CONTENT)
         if not directory.compacted:
             return [*names, VERSION_FILE]
-        # By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
-        self.storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
-        return [*names, VERSION_FILE, METADATA_FILE]
+        return [*names, VERSION_FILE, self.attempt.mark_compacted(directory.name)]
 
 
 def _is_made(wanted: str, found: Sequence[SelectedDir]) -> bool:

@@ -1,8 +1,7 @@
-"""Compaction of an insert-only table: the files of a bucket become one. They hold no events."""
+"""Compaction of an insert-only table, whose files hold no events: those of a bucket become one."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from acidsql.engines.local.attempt import Attempt
@@ -14,7 +13,6 @@ from acidsql.engines.row_selection import data_files
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.acid_state import AcidState
 from acidsql.layout.dir_names import (
-    METADATA_FILE,
     BaseDir,
     DeltaDir,
     highest_write_id,
@@ -27,7 +25,6 @@ from acidsql.plans.compact import CompactPlan
 from acidsql.ports.engine import TableSnapshot
 from acidsql.ports.storage import Storage
 
-COMPACTED = json.dumps({"thisFileVersion": "0", "dataFormat": "compacted"}, separators=(",", ":"))
 _COMPRESSED_TEXT = ("gz", "bz2", "deflate", "snappy", "lz4", "zst")
 
 
@@ -71,9 +68,7 @@ def compact_rows(
         run(merges)
         written = [merge.name for merge in merges]
         if major and not visibility_id:
-            # By this file Hive 3 tells a compacted base from a base of INSERT OVERWRITE.
-            storage.write_file(f"{hidden}/{METADATA_FILE}", COMPACTED.encode())
-            written.append(METADATA_FILE)
+            written.append(attempt.mark_compacted(name))
         attempt.publish({name: written})
     finally:
         attempt.discard([name])
@@ -87,5 +82,6 @@ def _require_plain_text(files: Sequence[DataFile], location: str) -> None:
     for file in files:
         if file.path.rpartition(".")[2] in _COMPRESSED_TEXT:
             raise UnsupportedStatementError(
-                f"compressed text cannot be compacted: {location}/{file.path}"
+                f'compressed text file "{location}/{file.path}" cannot be compacted',
+                hint="INSERT OVERWRITE writes rows of text without compression.",
             )

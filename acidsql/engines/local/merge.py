@@ -1,4 +1,4 @@
-"""One file that a compaction makes of several, and how many of them are made at the same time."""
+"""A merge: a compaction makes one file of the files of a bucket. And how many run at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Run = Callable[[Sequence[Merge]], Sequence[bool]]
 
 
 def as_threads(storage: Storage) -> Run:
-    """Carries merges out in this process, one in a thread, as many at once as there are CPUs."""
+    """Carries merges out in threads of this process, as many at once as there are CPUs."""
 
     def run(merges: Sequence[Merge]) -> Sequence[bool]:
         return in_threads(lambda merge: merge.run(storage, merge.name), merges, None)

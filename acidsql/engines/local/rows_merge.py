@@ -1,4 +1,4 @@
-"""The merge of one bucket's files of an insert-only table into one. They hold no events."""
+"""The merge of one bucket's files of an insert-only table. These files hold no events."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from acidsql.ports.storage import Storage, local_draft
 class RowsMerge:
     """One bucket to be merged: the rows of the files, in the order of the files.
 
-    ``directory`` is where the new file goes, ``paths`` are those of the files, and ``bytes`` is
-    their size.
+    ``directory`` is where the new file goes. ``paths`` are the paths of the old files, and
+    ``bytes`` is the size of all of them.
     """
 
     directory: str
@@ -66,7 +66,7 @@ class RowsMerge:
 
 
 def _join_lines(paths: Sequence[str], output: str, storage: Storage) -> None:
-    """Write the lines of the files one after another, and a line feed where the last lacks it."""
+    """Write the lines of the files one after another; a last line without a line feed gets one."""
     with Path(output).open("wb") as target:
         for path in paths:
             with storage.open_input(path) as source:

@@ -1,8 +1,8 @@
 """Changed rows to files: by the driver if they are few, else by a task for each bucket.
 
-Rows are computed once. A statement that surely or likely changes few rows collects them directly,
-by one job. Others go by a shuffle to the tasks that would write them (`moved`). What has been moved
-is either collected or written by these tasks, according to its size.
+Rows are computed once. If a statement likely changes few rows, one job collects them. The rows of
+other statements are moved by a shuffle to the tasks that would write them (`moved`). Then their
+size is known: the driver collects them, or the tasks write them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SMALL_BYTES = 4 << 20
-"""A table with files of no more than this is scanned in no time: its changes are just collected."""
+"""Up to this size of a table's files, changes are collected: a scan in vain costs little time."""
 
 _TASKS_MAX = 4096
 _BUCKET = CHANGED_ROW_ID[1]
@@ -40,13 +40,16 @@ _BUCKET_ID = f"if({_BUCKET} >= {CODEC_V1}, shiftright({_BUCKET}, 16) & {BUCKET_I
 """`bucket_ids` in Spark SQL."""
 
 _HOME = f"coalesce({PARTITION}, -1 - spark_partition_id())"
-"""A changed row's partition. Rows without one, which a MERGE inserts, stay together by the task
-that computes them: a second evaluation sends them to the same place."""
+"""What a row is moved by, beside its bucket: the partition of a changed row.
+
+A row that a MERGE inserts has no partition yet. The number of the task that computes it stands in:
+a second evaluation sends the row to the same place.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The files of a write, and what the matches of a MERGE had to tell: see `Matches`."""
+    """The files of a write, and the `Matches.hits` and `Matches.ambiguous` of a MERGE."""
 
     files: list[OutputFile]
     hits: np.ndarray
@@ -57,7 +60,7 @@ class Written:
 class Changes:
     """How the changed rows of a statement become files.
 
-    ``make_matches`` judges the rows of a MERGE, which may come several times.
+    In a MERGE a row may come several times. ``make_matches`` makes what judges its matches.
     """
 
     scan: Scan
@@ -77,9 +80,9 @@ class Changes:
 
     @contextmanager
     def moved(self, rows: DataFrame, others: int = 0) -> Iterator[MovedRows]:
-        """The rows by the tasks that are to write them, and ``others`` for rows without a row id.
+        """The rows, moved to the tasks that are to write them.
 
-        Those have null for PARTITION.
+        Rows whose PARTITION is null are moved, too; there are ``others`` more tasks for them.
         """
         from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -88,7 +91,7 @@ class Changes:
             yield there
 
     def write_moved(self, there: MovedRows, rows: DataFrame) -> Written:
-        """Write rows of a shuffle, which are ``rows`` of those that are ``there``."""
+        """Write ``rows``: all or some of the rows that a shuffle has moved ``there``."""
         width = row_width(rows.columns)
         table = collect_moved(MovedRows(rows, there.bytes), width, self._tasks)
         return self.write_collected(table) if table is not None else self._by_tasks(rows)
@@ -125,7 +128,10 @@ class Changes:
 
 
 def names_rows(predicates: Sequence[Predicate], table: Table) -> bool:
-    """Whether a statement with these predicates asks for rows by a value, so likely for few."""
+    """Whether a predicate asks for a value of a column, so that few rows are likely.
+
+    Partition columns do not count: a partition may have many rows.
+    """
     columns = {c.name for c in table.columns}
     return any(p.operator in ("=", "in") and p.column in columns for p in predicates)
 
@@ -160,7 +166,7 @@ class _Writer:
         return Written(output.files, matches.hits(), matches.ambiguous())
 
     def task(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """What `_joined` takes: the files, then what the matches had to tell."""
+        """The work of a task. It yields what `_joined` reads: files, then what matches found."""
         done = self.write(pa.Table.from_batches([batch]) for batch in batches if batch.num_rows)
         ambiguous = json.dumps([done.ambiguous.count, done.ambiguous.samples])
         rows: list[dict[str, object]] = [{"file": file.to_json()} for file in done.files]

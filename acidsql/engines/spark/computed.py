@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 BYTES_MAX = 1 << 20
-"""By Spark's estimate. py4j hands bytes over as text, so for many rows a job is faster."""
+"""How many bytes of rows, by Spark's estimate, are taken without a job.
+
+py4j hands bytes over as text, so a job is faster for more rows.
+"""
 
 _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 _CONVERTERS = "org.apache.spark.sql.execution.arrow.ArrowConverters$"
@@ -27,8 +30,8 @@ _BATCH_ROWS = 10_000
 def computed_rows(frame: DataFrame, bytes_max: int = BYTES_MAX) -> pa.Table | None:
     """The rows, as `to_arrow` would bring them; None if it takes a job to know them.
 
-    None, too, if there are no rows or more than ``bytes_max``. A value that cannot be computed
-    raises the error that the job would raise.
+    None, too, if there are no rows, or more than ``bytes_max`` or `BYTES_MAX`. A value that cannot
+    be computed raises the error that the job would raise.
     """
     plan = getattr(frame, "_jdf", None)
     if plan is None:

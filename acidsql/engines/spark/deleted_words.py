@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from acidsql.engines.rows import begins_stretch
 from acidsql.engines.selection import SelectedFile, source_of
 from acidsql.engines.spark.key_packing import WORD_BITS, WORD_COLUMNS, KeyPacking
 from acidsql.model.snapshot import ValidWriteIdList
@@ -22,10 +23,13 @@ WORDS_MAX = 1 << 22
 """How many words the driver keeps: 64 MiB with the keys that they are found by."""
 
 STRIPE_ROWS_MAX = 1 << 24
-"""Of how many rows a stripe may be that the driver reads: half a gigabyte of memory."""
+"""The rows of the longest stripe that the driver reads, in half a gigabyte of memory."""
 
 _FILES_TOGETHER = 4 * STORAGE_THREADS
-"""Words of so many files are merged at once, so that deletes of one word do not add up."""
+"""How many files are read before their words are merged.
+
+Until then, a word is kept once for each file that has deletes in it.
+"""
 
 
 class TooManyDeletesError(Exception):
@@ -51,7 +55,8 @@ class DeletedWords:
         """The words of these rows. Rows of a word that follow each other become one word."""
         numbers = row_ids.row_numbers
         words = RowIds(row_ids.write_ids, row_ids.bucket_properties, numbers >> WORD_BITS)
-        starts = _starts(words.write_ids, words.bucket_properties, words.row_numbers)
+        places = (words.write_ids, words.bucket_properties, words.row_numbers)
+        starts = np.flatnonzero(begins_stretch(places))
         bits = np.left_shift(np.uint64(1), (numbers & (1 << WORD_BITS) - 1).astype(np.uint64))
         first = words.where(starts)
         parts = (
@@ -89,8 +94,8 @@ class PackedWords:
         if packing is None:
             raise TooManyDeletesError
         keys = packing.pack(words.columns)
-        order = np.argsort(keys, kind="stable")  # is fast where there are few ascending runs
-        starts = _starts(keys[order])
+        order = np.argsort(keys, kind="stable")  # fast for a few ascending runs, as files give
+        starts = np.flatnonzero(begins_stretch([keys[order]]))
         first = order[starts]
         columns = {name: column[first] for name, column in words.columns.items()}
         bits = np.bitwise_or.reduceat(words.bits[order], starts)
@@ -138,13 +143,3 @@ def _visible(batch: pa.RecordBatch, file: SelectedFile, write_ids: ValidWriteIdL
     if not file.row_filter:
         return row_ids
     return row_ids.where(valid_events(longs(batch.column(CURRENT_TRANSACTION)), write_ids))
-
-
-def _starts(*columns: Longs) -> NDArray[np.intp]:
-    """The positions at which one of the columns changes, and the first one."""
-    is_new = np.ones(len(columns[0]), np.bool_)
-    if len(is_new):
-        is_new[1:] = False
-        for column in columns:
-            is_new[1:] |= column[1:] != column[:-1]
-    return np.flatnonzero(is_new)

@@ -1,9 +1,9 @@
 """A scan without the deleted rows.
 
-Delete files up to `BROADCAST_BYTES_MAX` are read by the driver. They become a bitmap, which the
-scan's filter looks up. Without a gateway to the JVM the words of the bitmap are broadcast for a
-join. More deletes are read by Spark and joined on the key columns themselves, which lets Spark sort
-and merge.
+The driver reads delete files of up to `BROADCAST_BYTES_MAX` together, and makes a bitmap of them,
+which the scan's filter looks up. Without a gateway to the JVM, the words of the bitmap are
+broadcast for a join. If the deletes are too many for the driver, Spark reads the delete files, and
+the scan is joined with them on the key columns themselves. That lets Spark sort and merge.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
 BROADCAST_BYTES_MAX = 64 << 20
-"""Delete files up to this size in all are read by the driver; 10 million row ids or more."""
+"""The size of all delete files up to which the driver reads them: 10 million row ids or more."""
 
 _KEPT_MAX, _KEPT_BYTES_MAX = 8, 8 << 20
 """How many filters are kept, and how large the bitmap of a kept one may be: 64 MiB at most."""
@@ -116,7 +116,7 @@ def without_deleted(
 
 
 def word_join(spark: SparkSession, packed: PackedWords, *, partitioned: bool) -> Filter:
-    """Joined with the words, each row with that of its 64 row numbers if a row is deleted there."""
+    """The filter as a join with the words. A row whose 64 row numbers have no word is kept."""
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     bits = pa.array(packed.words.bits.view(np.int64))
@@ -137,7 +137,7 @@ def _joined(
     *,
     partitioned: bool,
 ) -> DataFrame:
-    """The anti join for deletes that are too many to broadcast: Spark reads their files."""
+    """The anti join for deletes that are too many for the driver: Spark reads their files."""
     frames = [
         _delete_events(
             spark, snapshot, [f for f in selection.deletes if f.partition == index]

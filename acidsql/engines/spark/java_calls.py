@@ -22,9 +22,9 @@ _BROADCAST = "org.apache.spark.broadcast.Broadcast"
 
 @dataclass(frozen=True, slots=True)
 class JavaCalls:
-    """Makes calls, and what they are called with, in the driver's JVM.
+    """Makes calls, and the objects that they need, in the driver's JVM.
 
-    A call must be given no NULL, and must return none.
+    The caller sees to it that no argument is NULL and that no method returns null.
     """
 
     java: JavaClasses
@@ -61,9 +61,9 @@ class JavaCalls:
             name,
             self._sequence(arguments),
             self._sequence(()),
-            True,  # of a NULL makes NULL
-            False,  # returns no null
-            True,  # is deterministic
+            True,  # a NULL among the arguments gives NULL
+            False,  # the method returns no null
+            True,  # the method is deterministic
             no_function,
         )
         return self._column(call)
@@ -71,7 +71,7 @@ class JavaCalls:
     def _invoke(self, target: Any, name: str, kind: Any, arguments: tuple[Column, ...]) -> Any:
         return self.java(f"{_OBJECTS}.Invoke")(
             target, name, kind, self._sequence(arguments), self._sequence(()), True, False, True
-        )
+        )  # the three flags are those of `static`
 
     def _class(self, name: str) -> Any:
         return self.java("java.lang.Class").forName(name)

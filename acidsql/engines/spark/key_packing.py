@@ -19,18 +19,21 @@ WORD_BITS = 6
 """A row number without its last 6 bits is the number of its word."""
 
 WORD_COLUMNS = (PARTITION, *ROW_ID_COLUMNS)
-"""What says where a word is. ``rowId`` stands for the number of the word there."""
+"""The columns that say where a word is. Their ``rowId`` is the number of the word."""
 
 _IN_WORD = (1 << WORD_BITS) - 1
 _BITS_MAX = 62
 _ROW = ROW_ID_COLUMNS[2]
 _STARTS = {ROW_ID_COLUMNS[1]: (16, 0)}
-"""The bucket property packs two numbers, the bucket's and the statement's, from these bits on."""
+"""The bits at which the bucket and the statement id begin in a bucket property.
+
+The differing bits of the two numbers are packed apart, without the bits between them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PackedBits:
-    """The ``bits`` of a column from the bit ``start`` on, of which the lowest one is bit 0."""
+    """A stretch of so many ``bits`` of a column. It begins at the bit ``start``, counted from 0."""
 
     column: str
     start: int
@@ -57,6 +60,12 @@ class KeyPacking:
         """The packing for all of these words; None if they do not fit.
 
         ``columns`` are `WORD_COLUMNS`, of one word at least.
+
+        >>> row_ids = [[4, 7], [1 << 29, 1 << 29], [0, 15]]  # write ids 4 to 7, rows 0 to 1023
+        >>> words = map(np.array, [[0, 0], *row_ids])
+        >>> packing = KeyPacking.of(dict(zip(WORD_COLUMNS, words, strict=True)))
+        >>> [(each.column, each.bits) for each in packing.packed]
+        [('originalTransaction', 2), ('rowId', 10)]
         """
         packed, common = [], []
         for name in WORD_COLUMNS:
@@ -89,9 +98,9 @@ class KeyPacking:
         return 1 << self.bits
 
     def expression(self, *, partitioned: bool) -> str:
-        """The packed row id of a row, `no_key` if it cannot be that of a deleted one.
+        """SQL for the packed row id of a row, or `no_key` for a row that cannot be a deleted one.
 
-        It is SQL, and never null.
+        Its value is never null.
         """
         columns = [name for name in WORD_COLUMNS if partitioned or name != PARTITION]
         mask = {name: sum(r.mask for r in self.packed if r.column == name) for name in columns}

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
-from acidsql.engines.matches import KEY, SAMPLES, SOURCE_ROW, Ambiguous, Matches
+from acidsql.engines.matches import KEY, SOURCE_ROW, Ambiguous, Matches
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.arrow import relaxed
@@ -176,7 +176,7 @@ class _Merge:
         return Changes(scan, self.target, self.legs, partial(Matches, self.legs, keys))
 
     def _checked(self, written: Written) -> Written:
-        """CardinalityError if one of several matches of a row updates it."""
+        """What was written; CardinalityError if one of several matches of a row updates it."""
         if written.ambiguous.count:
             raise _ambiguous(written.ambiguous, self.plan)
         return written
@@ -348,8 +348,8 @@ def _bounded(column: Column, kind: pa.DataType) -> bool:
 def _ambiguous(rows: Ambiguous, plan: MergePlan) -> CardinalityError:
     columns = ", ".join(key.source for key in plan.keys) or "…"
     return CardinalityError(
-        f"Cardinality Violation in Merge statement: {rows.count} rows of {plan.table} are to be"
-        " updated by more than one source row",
-        detail=f"For example {'; '.join(rows.samples[:SAMPLES])}.",
+        "Cardinality Violation in Merge statement: several source rows would change one row of"
+        f" {plan.table}, at least one of them by UPDATE",
+        detail=f"Number of such rows: {rows.count}. For example {'; '.join(rows.samples)}.",
         hint=_DEDUPLICATE.format(columns=columns, source=plan.source_alias),
     )

@@ -1,7 +1,7 @@
 """Rows moved to their places by one shuffle, which several jobs read.
 
-The rows of a shuffle lie in files of the executors. So a second job neither scans nor joins again,
-and how large the rows are is known before anybody decides who writes them.
+The rows of a shuffle lie in files of the executors. So a second job neither scans nor joins again.
+And the size of the rows is known before it is decided whether the driver or tasks write them.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ class MovedRows:
 
 @contextmanager
 def moved(frame: DataFrame, partitions: int, keys: Sequence[Column | str]) -> Iterator[MovedRows]:
-    """The rows of a frame, those with equal keys in one partition, computed once.
+    """The rows of a frame, computed once. Rows with equal keys are in one partition of Spark.
 
-    If some are lost with their executor, Spark computes these again. So the keys must depend on
-    what a second evaluation gives, too; then a row stays in its partition.
+    If an executor is lost, Spark computes its rows again. So a row must have the same keys in a
+    second evaluation. Otherwise it could come to another partition, and be missing or there twice.
+    Without a gateway, the rows are evaluated into a checkpoint, and their size is unknown.
     """
     placed = frame.repartition(partitions, *keys)
     if java_classes(frame.sparkSession) is None:
@@ -45,7 +46,7 @@ def moved(frame: DataFrame, partitions: int, keys: Sequence[Column | str]) -> It
 
 
 def _shuffled(placed: DataFrame) -> MovedRows:
-    """The rows as those of an RDD. With adaptive execution the shuffle is done by now."""
+    """The rows as those of an RDD. With adaptive execution, this runs the shuffle."""
     spark: Any = placed.sparkSession
     plan: Any = placed._jdf
     _hand_settings_on(spark)
@@ -56,9 +57,9 @@ def _shuffled(placed: DataFrame) -> MovedRows:
 
 
 def _hand_settings_on(spark: SparkSession) -> None:
-    """Let tasks know the session's settings, as for jobs that Spark counts as a query's.
+    """Let tasks know the session's settings. Spark itself does so for the jobs of a query only.
 
-    Until `own_jobs` restores the thread's properties.
+    They hold until `own_jobs` restores the thread's properties.
     """
     session: Any = spark
     properties = session.sparkContext._jsc.sc().getLocalProperties()
@@ -74,7 +75,10 @@ def _shuffled_bytes(spark: SparkSession, execution: Any) -> int | None:
 
 
 def _stage_bytes(plan: Any) -> int | None:
-    """The bytes of the rows that the topmost shuffle has moved, if Spark has run it already."""
+    """The bytes of the rows that the topmost shuffle has moved.
+
+    None if Spark has not run it yet, or if the plan has branches above it.
+    """
     while True:
         match plan.getClass().getSimpleName():
             case "ShuffleQueryStageExec":

@@ -1,10 +1,10 @@
 """Deleted rows as bits that Spark looks up while it scans.
 
-A join with broadcast keys is a job of its own, for which the query's scan waits: a quarter of a
+A join with broadcast keys needs a job of its own, for which the query's scan waits: a quarter of a
 second, half of what a fast query takes. With many keys, the join also takes longer than the scan.
-The bits are looked up by the scan's filter instead, which calls methods of Java's own classes.
-Spark's SQL has no such calls, so they are made of Spark's classes through the gateway. Without a
-gateway, or where this Spark's classes differ, the words are joined.
+So the scan's filter looks up bits instead, by methods of Java's own classes. Spark's SQL has no
+such calls, so they are made of Spark's classes through the gateway. Without a gateway, or where
+this Spark's classes differ, the scan is joined with the words (`deletes.word_join`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from acidsql.engines.rows import begins_stretch
 from acidsql.engines.spark.deleted_words import PackedWords
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
 from acidsql.engines.spark.java_calls import JavaCalls
@@ -30,16 +31,16 @@ _PAGE_BITS_MAX = 6
 _ROW = ROW_ID_COLUMNS[2]
 
 DIRECTORY_BYTES_MIN = 1 << 20
-"""A bitmap with a directory may always have this size: it is read faster than one without."""
+"""Up to this size a bitmap has a directory, even if keys took less: a directory is read faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowBitmap:
     """Pages of 2 ** ``page_bits`` words, each with a bit for every row number.
 
-    Row ids are packed by ``packing``. Without its last bits, a row's key is that of its page.
-    ``words`` are an empty page, then the pages that have a deleted row, in the order of their keys.
-    ``index`` leads to them: it is a directory, which has the number of the first word of each
+    Row ids are packed by ``packing``. The key of a page is the key of its rows without the last
+    bits. ``words`` are an empty page, then the pages with a deleted row, in the order of their
+    keys. ``index`` leads to them: it is a directory, which has the number of the first word of each
     possible page (0 for those that are not there), or else the sorted keys of the pages.
     """
 
@@ -67,7 +68,7 @@ class RowBitmap:
         has_directory = size <= max(DIRECTORY_BYTES_MIN, least * 3 // 2)
         page_bits = directed if has_directory else keyed
         of_page = packed.keys >> page_bits
-        is_first = np.concatenate([[True], of_page[1:] != of_page[:-1]])
+        is_first = begins_stretch([of_page])
         starts = np.cumsum(is_first) << page_bits
         words = np.zeros(pages[page_bits] + 1 << page_bits, np.uint64)
         words[starts + (packed.keys & (1 << page_bits) - 1)] = packed.words.bits
@@ -95,7 +96,7 @@ class RowBitmap:
         return found.digest()
 
     def is_unset(self, spark: SparkSession, *, partitioned: bool) -> Column | None:
-        """The condition that a row's bit is not set; None if this Spark takes no bits.
+        """The condition that a row's bit is not set; None if Spark's classes cannot be reached.
 
         It is null for no row, so that Spark infers no filter that it would push down: see
         `event_files.operation_is`.
@@ -118,7 +119,7 @@ class RowBitmap:
         else:
             index = calls.broadcast(calls.longs(self.index))
             found = calls.static("java.util.Arrays", "binarySearch", "Integer", index, F.expr(page))
-            # It is negative if the page is not there. Then it becomes 0, that of the empty page.
+            # What was found is negative if the page is not there. Page 0 is the empty one.
             number = F.greatest(found + 1, F.lit(0))
             page_at = F.call_function("shiftleft", number, F.lit(self.page_bits)).cast("long")
         in_page = f"shiftright(coalesce({_ROW}, 0), {WORD_BITS}) & {(1 << self.page_bits) - 1}"
@@ -131,8 +132,7 @@ class RowBitmap:
 
 def _pages(keys: Longs, page_bits: int) -> int:
     """How many pages of 2 ** ``page_bits`` words have one of these words, which are sorted."""
-    of_page = keys >> page_bits
-    return 1 + int(np.count_nonzero(of_page[1:] != of_page[:-1]))
+    return int(np.count_nonzero(begins_stretch([keys >> page_bits])))
 
 
 def _directory_length(packing: KeyPacking, page_bits: int) -> int:

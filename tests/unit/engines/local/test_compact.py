@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from acidsql.engines.cleanup import discard_write
 from acidsql.engines.local.compact import compact
-from acidsql.errors import CorruptFileError
+from acidsql.errors import CorruptFileError, UnsupportedStatementError
 from acidsql.layout.dir_names import METADATA_FILE
 from acidsql.model.ids import WriteId
-from acidsql.model.table import Table
+from acidsql.model.table import FileFormat, Table
 from acidsql.plans.compact import CompactPlan
 from tests.unit.engines.compaction_model import Model
 from tests.unit.engines.tables import (
@@ -159,3 +161,18 @@ def test_the_highest_write_id_of_an_unsettled_table_is_not_passed(tmp_path: Path
     plan = CompactPlan(table=NAME, partition=None, type="major")
     assert not compact(plan, of_two, EVERYTHING, STORAGE)
     model.check()
+
+
+def test_compressed_text_is_not_compacted(tmp_path: Path) -> None:
+    parameters = {"transactional": "true", "transactional_properties": "insert_only"}
+    of = replace(table(tmp_path, "k int"), parameters=parameters, format=FileFormat.TEXT)
+    for write_id, name, content in [(1, "000000_0", b"1\n"), (2, "000000_0.gz", b"2\n")]:
+        directory = tmp_path / f"delta_{write_id:07}_{write_id:07}_0000"
+        directory.mkdir()
+        is_compressed = name.endswith(".gz")
+        (directory / name).write_bytes(gzip.compress(content) if is_compressed else content)
+    before = names(of)
+    plan = CompactPlan(table=NAME, partition=None, type="minor")
+    with pytest.raises(UnsupportedStatementError, match=r"/000000_0\.gz\" cannot be compacted"):
+        compact(plan, snapshot(of, 2), EVERYTHING, STORAGE)
+    assert names(of) == before
