@@ -77,13 +77,15 @@ class Touched:
 class JobResult:
     """What a job wrote: counts of rows, directories touched, and paths that an abort may remove.
 
-    ``moved`` are files outside of the table, to be removed after the commit. ``own_deletes`` are
-    the directories in which the job deleted rows of its own write id.
+    ``metrics`` are counters by name. ``moved`` are files outside of the table, to be removed after
+    the commit. ``own_deletes`` are the directories in which the job deleted rows of its own write
+    id.
     """
 
     rows_inserted: int = 0
     rows_updated: int = 0
     rows_deleted: int = 0
+    metrics: Mapping[str, int] = field(default_factory=dict)
     touched: tuple[Touched, ...] = ()
     paths: tuple[OwnPath, ...] = ()
     moved: tuple[str, ...] = ()
