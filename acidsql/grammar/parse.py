@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.check import parse_check
+from acidsql.grammar.configuration import parse_reset, parse_set
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
@@ -30,7 +31,6 @@ from acidsql.grammar.transaction import (
     parse_begin,
     parse_commit,
     parse_rollback,
-    parse_set,
 )
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
@@ -65,6 +65,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "COMMIT": parse_commit,
     "ROLLBACK": parse_rollback,
     "SET": parse_set,
+    "RESET": parse_reset,
     "ABORT": parse_abort,
 }
 

@@ -46,17 +46,20 @@ from acidsql.service.inline import InlineService
 from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.background_work import BackgroundWork
+from acidsql.session.configuration import Configuration
 from acidsql.session.explain import explain
 from acidsql.session.insert import insert_of_rows, require_retriable
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
+from acidsql.settings import Settings
 from acidsql.statements import (
     AbortCompactions,
     AbortTransactions,
     Check,
     Compact,
+    ConfigurationStatement,
     CreateTableAs,
     Definition,
     Delete,
@@ -99,7 +102,7 @@ class Session(BackgroundWork):
         heartbeats: Heartbeats = HEARTBEATS,
         is_new: bool = False,
         progress: Relay | None = None,
-        reflection: bool = False,
+        settings: Settings | None = None,
         bounds: Bounds = UNBOUNDED,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
         times: ServiceTimes | None = None,
@@ -109,19 +112,21 @@ class Session(BackgroundWork):
     ) -> None:
         """``progress`` receives the phases of the engine's work.
 
+        ``settings`` are what SET changes: ``policy`` and ``thresholds`` follow them from then on.
         With ``inline`` the session compacts and cleans up in the background, after its commits.
         ``borrows_store`` says that the store belongs to another session, which closes it.
         """
-        self._thresholds, self._borrows_store = thresholds, borrows_store
+        self._borrows_store = borrows_store
         self._sleep = sleep
         self._store = store
         self._engine = engine
         self._storage = storage
-        self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._is_new, self._bounds = is_new, bounds
-        self._reflection = reflection
+        self._configuration = Configuration(
+            settings or Settings.of(warehouse), engine, self._apply_settings
+        )
         self._names = SessionNames(store, engine)
 
         # An object of its own, not a bound method: transactions and leases keep it, and they must
@@ -149,6 +154,19 @@ class Session(BackgroundWork):
         """The warehouse, if this session made its store; None if the store was there before."""
         return self._warehouse if self._is_new else None
 
+    @property
+    def _policy(self) -> TxnPolicy:
+        return self._open_txn.policy
+
+    @property
+    def _thresholds(self) -> Thresholds:
+        return self._rounds.initiator.thresholds
+
+    def _apply_settings(self, settings: Settings) -> None:
+        """Let the next transactions and compactions go by other settings."""
+        self._open_txn.policy = settings.followed_by(self._open_txn.policy)
+        self._rounds.initiator.thresholds = settings.thresholds
+
     # -- statements --------------------------------------------------------------------------------
 
     def execute(
@@ -168,7 +186,9 @@ class Session(BackgroundWork):
         require_count(column, "column", 1)
         started_s = time.perf_counter()
         try:
-            statement = parse(sql, line, column, reflection=self._reflection)
+            statement = parse(
+                sql, line, column, reflection=self._configuration.settings.allow_reflection
+            )
             result = self._run_with_retries(statement, named_arguments(args, sql), retries)
         except SqlError as error:
             if error.line is None:
@@ -329,8 +349,9 @@ class Session(BackgroundWork):
         session = Session(
             store=self._store, engine=self._engine.beside(spark), storage=self._storage,
             policy=self._policy, warehouse=self._warehouse, user=self._user, host=self._host,
-            heartbeats=self._heartbeats, reflection=self._reflection, bounds=self._bounds,
-            thresholds=self._thresholds, sleep=self._sleep, borrows_store=True,
+            heartbeats=self._heartbeats, settings=self._configuration.settings,
+            bounds=self._bounds, thresholds=self._thresholds, sleep=self._sleep,
+            borrows_store=True,
         )  # fmt: skip
         session._names.database = self._names.database
         session._committed = self._committed
@@ -400,6 +421,8 @@ class Session(BackgroundWork):
     def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
         if isinstance(statement, TransactionStatement):
             return self._transactions.run(statement)
+        if isinstance(statement, ConfigurationStatement):
+            return self._configuration.run(statement)
         with self._transactions.statement(statement) as block:
             return self._dispatch(statement, arguments, block)
 

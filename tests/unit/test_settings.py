@@ -48,6 +48,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.txn.strict.locking.mode": ("false", "strict_locking", False),
     "acidsql.allow.reflection": ("true", "allow_reflection", True),
     "acidsql.missing.directory.is.empty": ("true", "missing_is_empty", True),
+    "acidsql.strict.set": ("true", "strict_set", True),
     "acidsql.allowed.roots": ("/, s3a://b/w", "allowed_roots", ("/", "s3a://b/w")),
 }
 """For each property another value than its default, and what that changes."""
