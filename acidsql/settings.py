@@ -63,10 +63,13 @@ _COUNTS = {
     "hive.compactor.history.retention.attempted": "kept_attempted",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
     "acidsql.compactor.cluster.bytes": "cluster_bytes",
+    "hive.variable.substitute.depth": "variable_depth",
 }
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
+    "acidsql.allow.environment": "allow_environment",
     "acidsql.strict.set": "strict_set",
+    "hive.variable.substitute": "replaces_variables",
     POSITIONAL_EVOLUTION: "positional_evolution",
     "hive.txn.xlock.iow": "xlock_iow",
     "hive.txn.write.xlock": "write_xlock",
@@ -139,6 +142,12 @@ class Settings(BaseModel):
     strict_locking: bool = True
     allow_reflection: bool = False
     """Whether SQL may call any method of Java with java_method, reflect and try_reflect."""
+    allow_environment: bool = False
+    """Whether ``${env:…}`` and ``${system:…}`` in scripts show this process's environment."""
+    replaces_variables: bool = True
+    """Whether scripts replace variables."""
+    variable_depth: int = Field(default=40, ge=0, le=1000)
+    """How many rounds of replacements the variables of a statement may need."""
     strict_set: bool = False
     """Whether SET of a property that neither acidsql nor Hive knows is an error."""
     missing_is_empty: bool = False

@@ -25,6 +25,7 @@ from acidsql.grammar.merge import parse_merge
 from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
+from acidsql.grammar.replaced import Replaced
 from acidsql.grammar.show import parse_describe, parse_show
 from acidsql.grammar.transaction import (
     parse_abort,
@@ -70,8 +71,12 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 }
 
 
-def parse(text: str, line: int = 1, column: int = 1, *, reflection: bool = False) -> Statement:
+def parse(
+    text: str | Replaced, line: int = 1, column: int = 1, *, reflection: bool = False
+) -> Statement:
     """Parse the one statement in a text. The text may end in a semicolon.
+
+    In a statement of a script, variables are `Replaced` before.
 
     ``line`` and ``column`` are the place of the text in its script; all places in the statement and
     in errors count from there. ``reflection`` allows functions that call any method of Java.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import threading
 from collections.abc import Callable
 
@@ -9,8 +11,11 @@ from typing_extensions import assert_never
 
 from acidsql.errors import ConfigError
 from acidsql.execution.result import Result, text_rows
+from acidsql.grammar.replaced import Replaced
+from acidsql.grammar.variables import replace_variables
 from acidsql.model.credentials import HIDDEN, is_quotable, secrets_of
 from acidsql.ports.engine import Engine
+from acidsql.session.parameters import check_text
 from acidsql.settings import KNOWN, Settings
 from acidsql.statements import (
     ConfigurationStatement,
@@ -28,6 +33,7 @@ SETTABLE = frozenset({
     "hive.compactor.abortedtxn.threshold", "hive.compactor.aborted.txn.time.threshold",
     "hive.compactor.initiator.failed.compacts.threshold",
     "hive.compactor.initiator.failed.retry.time",
+    "hive.variable.substitute", "hive.variable.substitute.depth",
 })  # fmt: skip
 """The properties that SET changes from the next statement on."""
 _OWN = "acidsql."
@@ -93,6 +99,16 @@ class Configuration:
             self._noted.add(key)
             return Result("set", message=f"OK\n{note}")
 
+    def replaced(self, sql: str, line: int, column: int) -> str | Replaced:
+        """A statement of a script with its variables replaced, unless that is turned off."""
+        settings = self.settings
+        if not settings.replaces_variables:
+            return sql
+        depth = settings.variable_depth
+        text = replace_variables(sql, self.value_of, depth, line=line, column=column)
+        check_text(text.text, "the value of a variable")
+        return text
+
     def value_of(self, name: str) -> str | None:
         """The value of a variable by its name between ``${`` and ``}``; None without one.
 
@@ -101,11 +117,33 @@ class Configuration:
         with self._guard:
             if not name.startswith(_HIVECONF):
                 prefixed = name.startswith((_HIVEVAR, _SYSTEM, _ENV))
-                return self._variables.get(name if prefixed else _HIVEVAR + name)
+                value = self._variables.get(name if prefixed else _HIVEVAR + name)
+                return self._of_process(name) if value is None else value
             key = name.removeprefix(_HIVECONF)
             value = self._property(key)
             secret = value is not None and key not in self._set and _is_secret(key, value)
             return None if secret else value
+
+    def _of_process(self, name: str) -> str | None:
+        """The value of ``env:…`` or ``system:…``; None if a script must not see it."""
+        if not self._given.allow_environment:
+            return None
+        if name.startswith(_SYSTEM):
+            return self._system_property(name.removeprefix(_SYSTEM))
+        return os.environ.get(name.removeprefix(_ENV)) if name.startswith(_ENV) else None
+
+    def _system_property(self, name: str) -> str | None:
+        """One of Java's system properties that scripts use; there is no Java to ask."""
+        match name:
+            case "user.name":
+                return self._given.user
+            case "user.home":
+                return os.path.expanduser("~")
+            case "user.dir":
+                return os.getcwd()
+            case "java.io.tmpdir":
+                return tempfile.gettempdir()
+        return None
 
     def _set_property(self, key: str, value: str) -> str | None:
         """Set a property. Returns what to note about it."""

@@ -170,14 +170,22 @@ class Session(BackgroundWork):
     # -- statements --------------------------------------------------------------------------------
 
     def execute(
-        self, sql: str, args: Args = None, *, retries: int = 0, line: int = 1, column: int = 1
+        self,
+        sql: str,
+        args: Args = None,
+        *,
+        retries: int = 0,
+        line: int = 1,
+        column: int = 1,
+        variables: bool = False,
     ) -> Result:
         """Run one statement.
 
         ``args`` gives the values of the parameters: a mapping for ``:name``, a sequence for ``?``.
         A statement that loses a write conflict runs again up to ``retries`` times, each time on a
         new snapshot. Inside a transaction ``retries`` must be 0. ``line`` and ``column`` are the
-        place of the statement in a script, for errors. Raises AcidSqlError.
+        place of the statement in a script, for errors. ``variables`` replaces variables like
+        ``${day}`` by their texts, as scripts do. Raises AcidSqlError.
         """
         self._check_open()
         require_text(sql, "the statement")
@@ -185,15 +193,16 @@ class Session(BackgroundWork):
         require_count(line, "line", 1)
         require_count(column, "column", 1)
         started_s = time.perf_counter()
+        text = self._configuration.replaced(sql, line, column) if variables else sql
+        reflection = self._configuration.settings.allow_reflection
         try:
-            statement = parse(
-                sql, line, column, reflection=self._configuration.settings.allow_reflection
-            )
-            result = self._run_with_retries(statement, named_arguments(args, sql), retries)
+            statement = parse(text, line, column, reflection=reflection)
+            arguments = named_arguments(args, text)
+            result = self._run_with_retries(statement, arguments, retries)
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
-                error.line, error.column = place_of_name(sql, parts, line, column)
+                error.line, error.column = place_of_name(text, parts, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s
@@ -247,8 +256,21 @@ class Session(BackgroundWork):
         require_text(text, "the script")
         with self.transaction() if single_transaction else nullcontext():
             yield from run_script(
-                text, lambda sql, line, column: self.execute(sql, line=line, column=column)
+                text,
+                lambda sql, line, column: self.execute(
+                    sql, line=line, column=column, variables=True
+                ),
             )
+
+    def set(self, key: str, value: str) -> Result:
+        """Give a property or a variable a value: ``SET key=value``, for texts of any characters.
+
+        The message says so if that has no effect. ConfigError for what no statement may set.
+        """
+        self._check_open()
+        require_text(key, "the name of a property")
+        require_text(value, f"the value of {key}")
+        return self._configuration.set(key, value)
 
     @contextmanager
     def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
