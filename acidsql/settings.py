@@ -69,6 +69,8 @@ _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
     "acidsql.allow.environment": "allow_environment",
     "acidsql.strict.set": "strict_set",
+    "hive.create.as.acid": "create_as_acid",
+    "hive.create.as.insert.only": "create_as_insert_only",
     "hive.variable.substitute": "replaces_variables",
     POSITIONAL_EVOLUTION: "positional_evolution",
     "hive.txn.xlock.iow": "xlock_iow",
@@ -78,7 +80,11 @@ _FLAGS = {
     "hive.compactor.delayed.cleanup.enabled": "delayed_cleanup",
 }
 _ROOTS = "acidsql.allowed.roots"
-_WORDED = {"acidsql.service": "service"}
+_WORDED = {
+    "acidsql.service": "service",
+    "hive.default.fileformat": "default_format",
+    "hive.default.fileformat.managed": "default_managed_format",
+}
 _FIELDS = {**_TIMES, **_COUNTS, **_FLAGS, **_WORDED, _ROOTS: "allowed_roots"}
 KNOWN = frozenset(_FIELDS)
 """The properties that acidsql knows: some of Hive's, and its own, which begin with "acidsql."."""
@@ -144,6 +150,17 @@ class Settings(BaseModel):
     """Whether SQL may call any method of Java with java_method, reflect and try_reflect."""
     allow_environment: bool = False
     """Whether ``${env:…}`` and ``${system:…}`` in scripts show this process's environment."""
+    create_as_acid: bool | None = None
+    """Whether a managed ORC table is full-ACID if its statement does not say the kind.
+
+    None: if it does not say the format either.
+    """
+    create_as_insert_only: bool = False
+    """Whether other managed tables are insert-only if their statements do not say the kind."""
+    default_format: Literal["orc", "parquet", "textfile"] | None = None
+    """The format of tables whose statements name none. None: text for external ones, else ORC."""
+    default_managed_format: Literal["orc", "parquet", "textfile", "none"] | None = None
+    """The same for managed tables alone. "none": ``default_format``, or text."""
     replaces_variables: bool = True
     """Whether scripts replace variables."""
     variable_depth: int = Field(default=40, ge=0, le=1000)

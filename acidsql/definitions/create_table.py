@@ -10,7 +10,8 @@ from typing import Any
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
-from acidsql.definitions.table_kind import normal_properties, refuse_bad_kind
+from acidsql.definitions.table_defaults import default_kind, with_defaults
+from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
 from acidsql.execution.result import Result
@@ -54,6 +55,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     """Create the table and its directory."""
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
+    statement = with_defaults(statement, scope.settings)
     name = new_table_name(statement.target, scope)
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
@@ -100,6 +102,10 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     given.pop(CREATED_COLUMNS, None)
     inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
     parameters = {**inherited, **given}
+    stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
+    if source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
+        settings, managed = scope.settings, statement.managed
+        parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters)
     table = replace(
@@ -109,6 +115,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         parameters=parameters,
         owner=scope.user,
         created_s=int(time.time()),
+        format=stored_as,
     )
     refuse_bad_kind(table, _place(statement.target))
     version = source.parameters.get("bucketing_version", "2")
@@ -193,6 +200,7 @@ def new_table_name(ref: TableRef, scope: Scope) -> TableName:
 def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -> Table:
     """The table that a CREATE TABLE describes, below ``parent`` unless it has a LOCATION.
 
+    The statement has its format and kind (`table_defaults.with_defaults`).
     Raises AnalysisError or UnsupportedStatementError for clauses that do not fit together.
     """
     columns = [column_of(c) for c in statement.columns]
@@ -216,10 +224,9 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         comment=statement.comment,
         owner=owner,
         created_s=int(time.time()),
-        format=_format(statement),
+        format=FileFormat(statement.stored_as),
         field_delimiter=statement.field_delimiter or FIELD_DELIMITER,
     )
-    _require_kind(statement, table)
     refuse_bad_kind(table, _place(statement.target))
     if statement.delimited and table.format is not FileFormat.TEXT:
         raise AnalysisError(
@@ -337,26 +344,8 @@ def parameters_of(statement: CreateTable) -> dict[str, str]:
     return parameters
 
 
-def _format(statement: CreateTable) -> FileFormat:
-    if statement.stored_as is None:
-        # Hive's default is text. Without DELIMITED it is ORC here, and `_require_kind` refuses a
-        # plain table for which nothing is said.
-        return FileFormat.TEXT if statement.delimited else FileFormat.ORC
-    return FileFormat(statement.stored_as)
-
-
 def _place(target: TableRef) -> dict[str, Any]:
     return {"line": target.line, "column": target.column}
-
-
-def _require_kind(statement: CreateTable, table: Table) -> None:
-    if table.kind is TableKind.PLAIN and statement.stored_as is None and not statement.delimited:
-        raise UnsupportedStatementError(
-            "CREATE TABLE does not say whether the table is transactional or how it is stored",
-            hint="Add TBLPROPERTIES ('transactional' = 'true'), or STORED AS for a plain table.",
-            line=statement.target.line,
-            column=statement.target.column,
-        )
 
 
 def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:

@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -124,9 +125,6 @@ class Session(BackgroundWork):
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._is_new, self._bounds = is_new, bounds
-        self._configuration = Configuration(
-            settings or Settings.of(warehouse), engine, self._apply_settings
-        )
         self._names = SessionNames(store, engine)
 
         # An object of its own, not a bound method: transactions and leases keep it, and they must
@@ -139,10 +137,15 @@ class Session(BackgroundWork):
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         # Background work shows no progress: a notebook watches its statements alone.
         quiet = TxnOpener(store, user, host, policy, heartbeats)
+        initiator = Initiator(thresholds, host)
         rounds = Rounds(
             BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep),
-            engine, Initiator(thresholds, host), host, self._leases.settle,
+            engine, initiator, host, self._leases.settle,
         )  # fmt: skip
+        # It keeps the objects that go by the settings, and not the session.
+        self._configuration = Configuration(
+            settings or Settings.of(warehouse), engine, partial(_put_in_force, open_txn, initiator)
+        )
         super().__init__(rounds, heartbeats, times, inline=inline)
         self._compared: set[Hashable] = set()
         self._closed = False
@@ -161,11 +164,6 @@ class Session(BackgroundWork):
     @property
     def _thresholds(self) -> Thresholds:
         return self._rounds.initiator.thresholds
-
-    def _apply_settings(self, settings: Settings) -> None:
-        """Let the next transactions and compactions go by other settings."""
-        self._open_txn.policy = settings.followed_by(self._open_txn.policy)
-        self._rounds.initiator.thresholds = settings.thresholds
 
     # -- statements --------------------------------------------------------------------------------
 
@@ -503,8 +501,8 @@ class Session(BackgroundWork):
     def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
             self._store, self._storage, self._names, self._warehouse, self._user,
-            self._transaction, self._leases.release_table, arguments, self._compared,
-            self._bounds,
+            self._transaction, self._leases.release_table, arguments,
+            self._configuration.settings, self._compared, self._bounds,
         )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------
@@ -516,6 +514,12 @@ class Session(BackgroundWork):
         self._home.require()
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _put_in_force(open_txn: TxnOpener, initiator: Initiator, settings: Settings) -> None:
+    """Let the next transactions and compactions go by other settings."""
+    open_txn.policy = settings.followed_by(open_txn.policy)
+    initiator.thresholds = settings.thresholds
 
 
 def _close_later(
