@@ -69,6 +69,7 @@ _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
     "acidsql.allow.environment": "allow_environment",
     "acidsql.strict.set": "strict_set",
+    "hive.exec.drop.ignorenonexistent": "drop_ignores_missing",
     "hive.create.as.acid": "create_as_acid",
     "hive.create.as.insert.only": "create_as_insert_only",
     "hive.variable.substitute": "replaces_variables",
@@ -150,6 +151,8 @@ class Settings(BaseModel):
     """Whether SQL may call any method of Java with java_method, reflect and try_reflect."""
     allow_environment: bool = False
     """Whether ``${env:…}`` and ``${system:…}`` in scripts show this process's environment."""
+    drop_ignores_missing: bool = True
+    """Whether DROP TABLE and DROP PARTITION of what is not there is no error."""
     create_as_acid: bool | None = None
     """Whether a managed ORC table is full-ACID if its statement does not say the kind.
 

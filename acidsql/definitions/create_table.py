@@ -12,7 +12,7 @@ from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.definitions.table_defaults import default_kind, with_defaults
 from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -130,16 +130,37 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
 
 
 def drop_table(statement: DropTable, scope: Scope) -> Result:
-    """Drop the table, and its files unless it is external. The message names what stays on disk."""
+    """Drop the table, and its files unless it is external. The message names what stays on disk.
+
+    It also says so if there is no such table, which is no error with IF EXISTS, or unless
+    hive.exec.drop.ignorenonexistent is false.
+    """
     name = table_name(statement.target, scope.names)
-    if statement.if_exists and scope.store.find_table(name) is None:
-        return Result("drop", message=f"table {name} does not exist")
-    table = find_target(statement.target, scope.names)
-    with scope.transaction() as txn:
-        scope.release(lambda held: held == name)
-        txn.lock(drop_locks(name))
-        notes = forget_table(table, scope, Neighbours(scope), [table.name])
+    try:
+        find_target(statement.target, scope.names)
+        with scope.transaction() as txn:
+            scope.release(lambda held: held == name)
+            txn.lock(drop_locks(name))
+            # The table may have been dropped, or made anew, while the statement waited.
+            table = find_target(statement.target, scope.names)
+            notes = forget_table(table, scope, Neighbours(scope), [table.name])
+    except TableNotFoundError as error:
+        if statement.if_exists:
+            return Result("drop", message=f"table {name} does not exist")
+        if not scope.settings.drop_ignores_missing:
+            raise
+        refuse_name(
+            name.table, Named.TABLE, line=statement.target.line, column=statement.target.column
+        )
+        note = f"{error.message}: nothing was dropped. {error.hint or ''}"
+        return Result("drop", message=f"OK\n{note.rstrip()}")
     return Result("drop", message="\n".join(["OK", *notes]))
+
+
+def finds_nothing_to_drop(statement: DropTable, scope: Scope) -> bool:
+    """Whether there is no such table, and that is no error."""
+    ignored = statement.if_exists or scope.settings.drop_ignores_missing
+    return ignored and scope.store.find_table(table_name(statement.target, scope.names)) is None
 
 
 def drop_locks(name: TableName) -> list[LockComponent]:

@@ -33,7 +33,7 @@ SETTABLE = frozenset({
     "hive.compactor.abortedtxn.threshold", "hive.compactor.aborted.txn.time.threshold",
     "hive.compactor.initiator.failed.compacts.threshold",
     "hive.compactor.initiator.failed.retry.time",
-    "hive.create.as.acid", "hive.create.as.insert.only",
+    "hive.exec.drop.ignorenonexistent", "hive.create.as.acid", "hive.create.as.insert.only",
     "hive.default.fileformat", "hive.default.fileformat.managed",
     "hive.variable.substitute", "hive.variable.substitute.depth",
 })  # fmt: skip

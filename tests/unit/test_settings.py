@@ -49,6 +49,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "acidsql.allow.reflection": ("true", "allow_reflection", True),
     "acidsql.missing.directory.is.empty": ("true", "missing_is_empty", True),
     "acidsql.allow.environment": ("true", "allow_environment", True),
+    "hive.exec.drop.ignorenonexistent": ("false", "drop_ignores_missing", False),
     "hive.create.as.acid": ("true", "create_as_acid", True),
     "hive.create.as.insert.only": ("true", "create_as_insert_only", True),
     "hive.default.fileformat": ("TextFile", "default_format", "textfile"),
