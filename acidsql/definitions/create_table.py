@@ -10,7 +10,11 @@ from typing import Any
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
-from acidsql.definitions.table_defaults import default_kind, with_defaults
+from acidsql.definitions.table_defaults import (
+    default_kind,
+    says_neither_kind_nor_format,
+    with_defaults,
+)
 from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
 from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
@@ -55,17 +59,30 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     """Create the table and its directory."""
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
+    says_nothing = says_neither_kind_nor_format(statement)
     statement = with_defaults(statement, scope.settings)
     name = new_table_name(statement.target, scope)
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
     table = table_of(statement, name, parent, scope.user)
     return _create(
-        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
+        table,
+        scope,
+        chosen=statement.location is not None,
+        if_not_exists=statement.if_not_exists,
+        unsaid=statement.target if says_nothing else None,
     )
 
 
-def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) -> Result:
+def _create(
+    table: Table,
+    scope: Scope,
+    *,
+    chosen: bool,
+    if_not_exists: bool,
+    unsaid: TableRef | None = None,
+) -> Result:
+    """``unsaid`` is the name in a statement that says neither kind nor format of the table."""
     with scope.transaction() as txn:
         txn.lock(creation_locks(table.name))
         if scope.store.find_table(table.name) is not None:
@@ -73,6 +90,14 @@ def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) ->
                 return exists_already(table.name)
             raise table_exists(table.name)
         adoption = adopt_location(table, scope, txn, chosen=chosen)
+        if unsaid is not None and not adoption.is_empty and table.kind is not TableKind.PLAIN:
+            # They may be of any format, and DROP TABLE would remove them.
+            raise UnsupportedStatementError(
+                f"the directory {table.location} is not empty, and CREATE TABLE does not say"
+                " whether the table is transactional or how it is stored",
+                hint="Add TBLPROPERTIES ('transactional' = 'true'), or EXTERNAL and STORED AS.",
+                **_place(unsaid),
+            )
         scope.storage.make_directory(table.location)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)

@@ -48,6 +48,13 @@ def with_defaults(statement: CreateTable, settings: Settings) -> CreateTable:
     return replace(statement, stored_as=stored_as, properties=properties)
 
 
+def says_neither_kind_nor_format(statement: CreateTable) -> bool:
+    """Whether kind and format are left to `with_defaults`."""
+    given = {key.lower() for key, _ in statement.properties}
+    says_kind = statement.external or statement.managed or TRANSACTIONAL in given
+    return not (says_kind or statement.delimited or statement.stored_as is not None)
+
+
 def default_format(settings: Settings, *, external: bool) -> FileFormat:
     """The format of a table whose statement names none."""
     managed = settings.default_managed_format

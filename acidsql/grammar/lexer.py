@@ -238,10 +238,12 @@ class Source:
         line, column = self.place(offset)
         raise SqlSyntaxError(message, hint=hint, line=line, column=column)
 
-    def analysis_error(self, message: str, offset: int, *, hint: str | None = None) -> NoReturn:
+    def analysis_error(
+        self, message: str, offset: int, *, detail: str | None = None, hint: str | None = None
+    ) -> NoReturn:
         """Raise AnalysisError with the line and column of an offset."""
         line, column = self.place(offset)
-        raise AnalysisError(message, hint=hint, line=line, column=column)
+        raise AnalysisError(message, detail=detail, hint=hint, line=line, column=column)
 
     def refuse(
         self, message: str, offset: int, *, hint: str | None = None, code: int | None = None

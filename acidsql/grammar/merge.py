@@ -10,10 +10,18 @@ from sqlglot import exp
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, query, starts_query, table_fragment
 from acidsql.grammar.insert import column_of, refuse_duplicates
-from acidsql.grammar.lexer import Token
+from acidsql.grammar.lexer import Source, Token
 from acidsql.grammar.update import parse_assignments
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
+
+_NONDETERMINISTIC = {
+    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
+    *("monotonically_increasing_id", "spark_partition_id"),
+    *("input_file_name", "input_file_block_start", "input_file_block_length"),
+    *("java_method", "reflect", "try_reflect"),
+}
+"""Functions that Spark calls nondeterministic: each call may give another value."""
 
 
 def parse_merge(cursor: Cursor) -> Merge:
@@ -39,7 +47,9 @@ def parse_merge(cursor: Cursor) -> Merge:
         )
     cursor.expect("ON")
     tables = (target, *(source.tables if isinstance(source.tree, exp.Table) else ()))
+    on_at = cursor.offset
     on = expression(cursor.until("WHEN"), tables)
+    _refuse_nondeterministic(cursor.source, on, on_at)
     clauses: list[MergeClause] = []
     while cursor.sees("WHEN"):
         token = cursor.peek()
@@ -53,6 +63,23 @@ def parse_merge(cursor: Cursor) -> Merge:
             hint="Add WHEN MATCHED THEN … or WHEN NOT MATCHED THEN INSERT ….",
         )
     return Merge(target, source, alias, on, tuple(clauses))
+
+
+def _refuse_nondeterministic(source: Source, on: Fragment, at: int) -> None:
+    """AnalysisError for a nondeterministic function: Spark may evaluate ON several times.
+
+    The condition begins at the offset ``at``.
+    """
+    for function in on.tree.find_all(exp.Func):
+        start, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
+        name = on.text[start:end]
+        if name.lower() in _NONDETERMINISTIC:
+            source.analysis_error(
+                f'the ON condition of a MERGE cannot use "{name}"',
+                at + start,
+                detail="The condition may be evaluated several times and must give one answer.",
+                hint="Make the value a column of the source: USING (SELECT *, rand() AS r FROM …).",
+            )
 
 
 def _source(cursor: Cursor) -> tuple[Fragment, str]:

@@ -31,7 +31,6 @@ SETTABLE = frozenset({
     "hive.txn.xlock.iow", "hive.txn.write.xlock", "hive.txn.strict.locking.mode",
     "hive.compactor.delta.num.threshold", "hive.compactor.delta.pct.threshold",
     "hive.compactor.abortedtxn.threshold", "hive.compactor.aborted.txn.time.threshold",
-    "hive.compactor.initiator.failed.compacts.threshold",
     "hive.compactor.initiator.failed.retry.time",
     "hive.exec.drop.ignorenonexistent", "hive.create.as.acid", "hive.create.as.insert.only",
     "hive.default.fileformat", "hive.default.fileformat.managed",
@@ -160,7 +159,7 @@ class Configuration:
             reason = self._engine.configure(key, value)
             note = reason and f"{key} has no effect here. {reason}"
         elif key.startswith(_OF_OTHERS):
-            note = f"{key} has no meaning here: only {_value_of(key)} gives the value back."
+            note = f"{key} has no meaning here."
         elif self._given.strict_set:
             raise ConfigError(
                 f'unknown property "{key}"',
@@ -168,9 +167,8 @@ class Configuration:
                 hint=f"For a variable write SET hivevar:{key} = value.",
             )
         else:
-            note = (
-                f"{key} is no property of acidsql or Hive: {_value_of(key)} gives the value back."
-            )
+            variable = f"${{hiveconf:{key}}}"
+            note = f"{key} is no property of acidsql or Hive. In scripts it is {variable}."
         self._set[key] = value
         return note
 
@@ -226,10 +224,6 @@ class Configuration:
         if key in self._set:
             return self._set[key]
         return self.settings.text_of(key) if key in KNOWN else self._given.spark.get(key)
-
-
-def _value_of(key: str) -> str:
-    return f"${{hiveconf:{key}}}"
 
 
 def _line(key: str, value: str) -> str:

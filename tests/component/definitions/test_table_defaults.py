@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from acidsql.errors import AnalysisError, ConfigError
+from acidsql.errors import AnalysisError, ConfigError, UnsupportedStatementError
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 
@@ -137,3 +139,23 @@ def test_a_format_that_is_none(session: Session) -> None:
     for text in ("SequenceFile", "none", ""):
         with pytest.raises(ConfigError, match=r"^1:5: hive\.default\.fileformat: "):
             session.execute(f"SET hive.default.fileformat={text}")
+
+
+def test_files_of_which_nobody_says_what_they_are(session: Session, tmp_path: Path) -> None:
+    """They are no table by default: they may be of any format, and DROP would remove them."""
+    place = tmp_path / "logs"
+    session.execute(f"CREATE TABLE t (line string) LOCATION '{place}'")
+    session.execute("DROP TABLE t")
+    place.mkdir()
+    file = place / "000000_0"
+    file.write_text("a\n")
+    create = f"CREATE TABLE t (line string) LOCATION '{place}'"
+    with pytest.raises(
+        UnsupportedStatementError, match=r"^1:14: the directory .* is not empty, and"
+    ):
+        session.execute(create)
+    assert session.execute("SHOW TABLES").fetchall() == []
+    session.execute(create.replace("TABLE", "EXTERNAL TABLE"))
+    session.execute(create.replace("TABLE", "TABLE IF NOT EXISTS"))
+    session.execute("DROP TABLE t")
+    assert file.exists()

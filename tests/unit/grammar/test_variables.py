@@ -83,6 +83,10 @@ def test_errors_are_at_the_place_that_was_written() -> None:
     query = parse(replaced("SELECT ${a} FROM\n ${b}, u", a="1 + 2", b="t"), 5, 3)
     assert isinstance(query, Query)
     assert [(r.table, r.line, r.column) for r in query.source.tables] == [("t", 6, 2), ("u", 6, 8)]
+    merge = "MERGE INTO t USING u ON ${c} AND rand() > 0 WHEN MATCHED THEN DELETE"
+    with pytest.raises(SqlError, match="cannot use") as nondeterministic:
+        parse(replaced(merge, c="t.a\n=\nu.a"), 5, 3)
+    assert (nondeterministic.value.line, nondeterministic.value.column) == (5, 36)
     text = replaced("SELECT ${a} FROM ${b}.t", a="12345678", b="d")
     assert place_of_name(text, ["d", "t"], 5, 3) == (5, 20)
 
