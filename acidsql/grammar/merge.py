@@ -8,7 +8,7 @@ from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression
 from acidsql.grammar.insert import column_of, refuse_duplicates
 from acidsql.grammar.lexer import Token
-from acidsql.grammar.source import parse_source
+from acidsql.grammar.source import parse_source, refuse_nondeterministic
 from acidsql.grammar.update import parse_assignments
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
@@ -30,7 +30,9 @@ def parse_merge(cursor: Cursor) -> Merge:
     source = parse_source(cursor, target, "MERGE", "ON")
     cursor.expect("ON")
     tables = (target, *source.tables)
+    start_of_on = cursor.offset
     on = expression(cursor.until("WHEN"), tables)
+    refuse_nondeterministic(cursor.source, on, start_of_on, "the ON condition of a MERGE")
     clauses: list[MergeClause] = []
     while cursor.sees("WHEN"):
         token = cursor.peek()

@@ -9,7 +9,16 @@ from sqlglot import exp
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import query, starts_query, table_fragment
 from acidsql.grammar.insert import refuse_duplicates
+from acidsql.grammar.lexer import Source as Text
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
+
+_NONDETERMINISTIC = {
+    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
+    *("monotonically_increasing_id", "spark_partition_id"),
+    *("input_file_name", "input_file_block_start", "input_file_block_length"),
+    *("java_method", "reflect", "try_reflect"),
+}
+"""Functions that Spark calls nondeterministic: each call may give another value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,23 @@ def parse_source(cursor: Cursor, target: TableRef, statement: str, follows: str)
             hint="Give each its own alias.",
         )
     return source
+
+
+def refuse_nondeterministic(text: Text, on: Fragment, start: int, what: str) -> None:
+    """AnalysisError for a nondeterministic function in the condition that joins.
+
+    Spark may evaluate the condition several times. It begins at the offset ``start``.
+    """
+    for function in on.tree.find_all(exp.Func):
+        first, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
+        name = on.text[first:end]
+        if name.lower() in _NONDETERMINISTIC:
+            text.analysis_error(
+                f'{what} cannot use "{name}"',
+                start + first,
+                detail="The condition may be evaluated several times and must give one answer.",
+                hint="Make the value a column of the source: (SELECT *, rand() AS r FROM …) AS s.",
+            )
 
 
 def _named(cursor: Cursor, statement: str) -> tuple[Fragment, str]:

@@ -8,7 +8,7 @@ from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression
 from acidsql.grammar.insert import column_of
-from acidsql.grammar.source import Source, parse_source
+from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
 from acidsql.statements.fragment import Fragment, TableRef
 from acidsql.statements.merge import Merge, MergeUpdate
 from acidsql.statements.update import Assignment, Update
@@ -45,7 +45,9 @@ def parse_join(cursor: Cursor, target: TableRef, statement: str) -> tuple[Source
     source = parse_source(cursor, target, statement, "WHERE")
     cursor.expect("WHERE")
     rest = Cursor(cursor.source, cursor.at, cursor.end)
+    start = cursor.offset
     on = clause_expression(rest, (target, *source.tables), statement)
+    refuse_nondeterministic(cursor.source, on, start, f"the WHERE that joins the {statement}")
     cursor.at = cursor.end
     return source, on
 

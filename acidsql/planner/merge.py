@@ -28,15 +28,6 @@ Legs of one kind, which Hive does not have, follow one another as in the text.
 """
 
 
-_NONDETERMINISTIC = {
-    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
-    *("monotonically_increasing_id", "spark_partition_id"),
-    *("input_file_name", "input_file_block_start", "input_file_block_length"),
-    *("java_method", "reflect", "try_reflect"),
-}
-"""Functions that Spark calls nondeterministic: each call may give another value."""
-
-
 def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePlan:
     """The plan of a MERGE. Each leg writes under a statement id of its own.
 
@@ -51,7 +42,6 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             line=statement.target.line,
             column=statement.target.column,
         )
-    _refuse_nondeterministic(statement.on)
     row_id = any(f.mentions_row_id for f in _fragments(statement))
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
@@ -181,23 +171,6 @@ class _MergePlanner:
     def _from_source(self, column: Column) -> SetColumn:
         name = f"{quote_identifier(self.source_alias)}.{quote_identifier(column.name)}"
         return SetColumn(column=column.name, value=SqlText.of(name))
-
-
-def _refuse_nondeterministic(on: Fragment) -> None:
-    """AnalysisError for a nondeterministic function: Spark may evaluate ON several times."""
-    for function in on.tree.find_all(exp.Func):
-        start, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
-        name = on.text[start:end]
-        if name.lower() not in _NONDETERMINISTIC:
-            continue
-        before = on.text[:start].split("\n")
-        raise AnalysisError(
-            f'the ON condition of a MERGE cannot use "{name}"',
-            detail="The condition may be evaluated several times and must give one answer.",
-            hint="Make the value a column of the source: USING (SELECT *, rand() AS r FROM …).",
-            line=on.line + len(before) - 1,
-            column=len(before[-1]) + (on.column if len(before) == 1 else 1),
-        )
 
 
 def _statement_ids(clauses: Sequence[MergeClause]) -> list[StatementId]:

@@ -270,6 +270,14 @@ class Engine(Protocol):
         """Whether the engine itself has a temporary view of this name. May start Spark."""
         ...
 
+    def configure(self, key: str, value: str | None) -> str | None:
+        """Give a setting of the engine another value, or with None the one from before.
+
+        Returns why that has no effect, None if it has. ConfigError for a setting on which right
+        answers rely, and for a value that does not fit.
+        """
+        ...
+
     def beside(self, spark: Any) -> Engine:
         """An engine over the same storage, with a Spark and registered names of its own."""
         ...

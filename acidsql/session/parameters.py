@@ -7,12 +7,13 @@ from typing import Any
 
 from acidsql.errors import AnalysisError, ConfigError
 from acidsql.grammar.lexer import Source
+from acidsql.grammar.replaced import Replaced
 
 Args = Mapping[str, Any] | Sequence[Any] | None
 """Values for parameters: a mapping for ``:name``, a sequence for each ``?`` in order."""
 
 
-def named_arguments(args: Args, sql: str) -> dict[str, Any]:
+def named_arguments(args: Args, sql: str | Replaced) -> dict[str, Any]:
     """The values of the parameters by name; the n-th ``?`` is called ``_n``.
 
     Raises AnalysisError for anything but a mapping of names, a sequence or an array; for a string

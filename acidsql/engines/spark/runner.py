@@ -279,6 +279,10 @@ class SparkEngine:
         return self._spark.started and is_temporary_view(self._spark.get(), name)
 
     @only_ours()
+    def configure(self, key: str, value: str | None) -> str | None:
+        return self._spark.configure(key, value)
+
+    @only_ours()
     def close(self) -> None:
         self._frames.clear()
         self._filters.clear()
