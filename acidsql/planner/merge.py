@@ -43,6 +43,14 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             column=statement.target.column,
         )
     row_id = any(f.mentions_row_id for f in _fragments(statement))
+    if row_id and statement.names and isinstance(statement.source.tree, exp.Table):
+        raise AnalysisError(
+            f'row__id cannot be used beside the column names of "{statement.alias}"',
+            detail="The source has row__id as a further column then.",
+            hint="Write (SELECT …) AS s, and name the columns there.",
+            line=statement.names[0].line,
+            column=statement.names[0].column,
+        )
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
         table, (alias, statement.alias), keys, Lowering(names, arguments, row_id)
@@ -93,7 +101,7 @@ class _MergePlanner:
         """The leg of a WHEN MATCHED or WHEN NOT MATCHED BY SOURCE clause."""
         if clause.by_source:
             values = [] if isinstance(clause, MergeDelete) else clause.assignments or ()
-            self._refuse(
+            self._refuse_columns(
                 self.source_alias, "the source", [clause.condition, *(a.value for a in values)]
             )
         condition = self._condition(clause.condition)
@@ -110,7 +118,7 @@ class _MergePlanner:
 
     def not_matched(self, clause: MergeInsert, statement_id: StatementId) -> InsertLeg:
         """The leg of a WHEN NOT MATCHED clause: a value for every column of the table."""
-        self._refuse(self.alias, "the target", [clause.condition, *(clause.values or ())])
+        self._refuse_columns(self.alias, "the target", [clause.condition, *(clause.values or ())])
         condition = self._condition(clause.condition)
         if clause.values is None:
             values = tuple(self._from_source(c) for c in self.table.all_columns)
@@ -129,7 +137,7 @@ class _MergePlanner:
             )
         return InsertLeg(statement_id=statement_id, condition=condition, values=values)
 
-    def _refuse(self, alias: str, side: str, fragments: Iterable[Fragment | None]) -> None:
+    def _refuse_columns(self, alias: str, side: str, fragments: Iterable[Fragment | None]) -> None:
         """AnalysisError for a column of the side that a row without a match does not have."""
         is_target = alias == self.alias
         when = "WHEN NOT MATCHED" if is_target else "WHEN NOT MATCHED BY SOURCE"

@@ -123,6 +123,7 @@ def test_rows_without_a_match_by_any_condition(session):
         " WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.limit, 1)"
         " WHEN NOT MATCHED BY SOURCE THEN DELETE"
     )
+    assert (result.rows_updated, result.rows_deleted, result.rows_inserted) == (0, 1, 1)
     assert rows(session) == [(5, 1)]
 
 

@@ -9,63 +9,41 @@ the row's new values, come from one evaluation: a clause's condition stands once
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
-from acidsql.engines.matches import KEY, SOURCE_ROW, Ambiguous, Matches
+from acidsql.engines.matches import SOURCE_ROW, Ambiguous, Matches
 from acidsql.engines.output import OutputFile, Target
-from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.changed_rows import Changes, Written
 from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
-from acidsql.engines.spark.fields import in_order, with_named_fields
+from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job, collect_source, parallelism
 from acidsql.engines.spark.local_frame import local_frame
+from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
-from acidsql.engines.spark.values import kept, stored
+from acidsql.engines.spark.source_keys import key_predicates
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
-from acidsql.model.table import Column, Table
-from acidsql.model.types import INTEGER_BITS, DecimalType, PrimitiveType
-from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
-from acidsql.plans.sql_text import InputSource, SqlText
+from acidsql.model.table import Table
+from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.sql_text import SqlText
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType
 
-_TARGET = InputSource(name="target")
-_SOURCE = InputSource(name="source")
-_JOINED = InputSource(name="joined")
 _CARRIED = "__acidsql_carried"
 _THERE = "__acidsql_there"
-"""A column of the source that is never null: null behind an outer join, it says there is no row."""
-
-_NEW = "__acidsql_new"
-_PAIR_LEG = "__acidsql_pair"
-_ALONE = -2
-"""The number that stands for a leg in a row of the target without a match."""
-
-_JOINS = {
-    (False, False): "INNER",
-    (False, True): "RIGHT OUTER",
-    (True, False): "LEFT OUTER",
-    (True, True): "FULL OUTER",
-}
-"""By whether there are legs for rows of the target alone, and for rows of the source alone."""
-
-
-_LISTED = 64
-"""Up to so many different keys are listed for the scan, which then yields few rows but matches."""
+"""A column that a large source gets, and that is never null."""
 
 _FEW_MATCHES = 100_000
 """Source rows with keys that, by all likelihood, match no more than the driver can hold."""
@@ -117,6 +95,7 @@ class _Merge:
         self.job = job
         self.target = target
         self.table: Table = job.context.tables[plan.table].table
+        self.pairs = Pairs(plan, job)
         self.legs = [
             ChangeLeg(leg.statement_id, is_update=True, kept=self._kept(leg))
             if isinstance(leg, UpdateLeg)
@@ -124,30 +103,35 @@ class _Merge:
             for leg in plan.changing
         ]
 
+    def _kept(self, leg: UpdateLeg) -> frozenset[str]:
+        return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
+
     # -- a source the driver can hold --------------------------------------------------------------
 
     def with_collected(self, source: DataFrame, rows: pa.Table) -> list[OutputFile]:
         """One scan of the target, pruned by the source's keys and joined with its rows."""
         numbered = rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows)))
         by_source = bool(self.plan.by_source)
-        predicates = () if by_source else tuple(_key_predicates(self.plan, self.table, rows))
+        predicates = () if by_source else tuple(key_predicates(self.plan.keys, self.table, rows))
         scan = self._scan(predicates)
+        source_frame = _small(self._local(source, numbered), predicates)
+        extra = {SOURCE_ROW: f"{self.pairs.source}.{SOURCE_ROW}"}
+        joined = self.pairs.joined(scan.frame, source_frame, extra, SOURCE_ROW)
         files: list[OutputFile] = []
         matched = np.zeros(rows.num_rows, bool)
         if scan.selection.inserts and (rows.num_rows or by_source):
-            frame = self._local(source, numbered)
-            self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: _small(frame, predicates)}
-            joined = self._joined({SOURCE_ROW: f"{self._source}.{SOURCE_ROW}"}, SOURCE_ROW)
             # A match tells, too, which source rows are not to be inserted.
             matches = f" OR {SOURCE_ROW} IS NOT NULL" if self.plan.not_matched else ""
             changes = joined.where(f"{LEG} >= 0{matches}")
             few = bool(self.plan.keys) and rows.num_rows <= _FEW_MATCHES and not by_source
             written = self._checked(self._matched(scan).write(changes, few=few))
             files, matched[written.hits] = written.files, True
-        if not self.plan.not_matched or matched.all():
-            return files
         left = self._local(source, numbered.filter(pa.array(~matched)))
-        return files + self._inserted(left, are_few=True)
+        if not matched.all():
+            return files + self._inserted(left, are_few=True)
+        for leg in self.plan.not_matched:  # a mistake in a clause is one whatever rows there are
+            self._placed(leg, leg.condition, left)
+        return files
 
     def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
@@ -171,9 +155,10 @@ class _Merge:
         scan = self._scan(())
         inserts = bool(self.plan.not_matched)
         carried = [f"{_CARRIED}{i}" for i in range(len(source.columns))] if inserts else []
-        self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: _carrying(source, carried)}
         changes = self._matched(scan)
-        joined = self._joined({name: self._left_alone(name) for name in carried}, _THERE)
+        extra = {name: self._left_alone(name) for name in carried}
+        there = _carrying(source, carried)
+        joined = self.pairs.joined(scan.frame, there, extra, _THERE, keeps_source=inserts)
         if not inserts:
             return self._checked(changes.write(joined.where(f"{LEG} >= 0"), few=False)).files
         wanted = joined.where(f"{LEG} >= 0 OR {PARTITION} IS NULL")
@@ -185,7 +170,7 @@ class _Merge:
 
     def _left_alone(self, name: str) -> str:
         """A column of source rows without a match, null in others: these have been joined."""
-        return f"CASE WHEN {self._is_unmatched} THEN {self._source}.{name} END"
+        return f"CASE WHEN {self.pairs.is_unmatched} THEN {self.pairs.source}.{name} END"
 
     def _matched(self, scan: Scan) -> Changes:
         keys = [key.target for key in self.plan.keys]
@@ -197,147 +182,27 @@ class _Merge:
             raise _ambiguous(written.ambiguous, self.plan)
         return written
 
-    # -- texts -------------------------------------------------------------------------------------
-
-    @property
-    def _source(self) -> str:
-        return quote(self.plan.source_alias)
-
     def _scan(self, predicates: tuple[Predicate, ...]) -> Scan:
         request = ScanRequest(
             row_id=self.plan.row_id, key=True, predicates=self.plan.predicates + predicates
         )
         return self.job.scan(self.plan.table, request)
 
-    @property
-    def _alias(self) -> str:
-        return quote(self.plan.alias)
-
-    @property
-    def _is_unmatched(self) -> str:
-        """True of a source row without a match."""
-        return f"{self._alias}.{PARTITION} IS NULL"
-
-    def _joined(self, extra: Mapping[str, str], there: str) -> DataFrame:
-        """The joined rows: row ids, `LEG`, ``extra`` by name, new values, and keys for an error.
-
-        LEG is -1 where no leg acts. The column ``there`` of the source is never null.
-        """
-        keys = [
-            f"{self._alias}.{quote(k.target)} AS {KEY}{i}" for i, k in enumerate(self.plan.keys)
-        ]
-        named = [f"{value} AS {name}" for name, value in extra.items()]
-        both = SqlText.of(_TARGET, f" AS {self._alias} CROSS JOIN ", _SOURCE, f" AS {self._source}")
-        setting = self._setting(self.plan.matched, 0, both)
-        if not self.plan.by_source:
-            values = {c.name: self._new(c, setting, LEG, self._old(c)) for c in self._written}
-            return self.job.sql(self._pairs(LEG, [*named, *keys], values, there))
-        # The clauses for rows without a match know the columns of the target alone. So they stand
-        # in a query around that of the pairs, under the alias of the target.
-        values = {
-            f"{_NEW}{index}": self._new(column, setting, _PAIR_LEG, self._old(column))
-            for index, column in enumerate(self._written)
-        }
-        columns = [f"{self._alias}.{quote(c.name)}" for c in self.table.all_columns]
-        columns += [f"{self._alias}.row__id"] if self.plan.row_id else []
-        pairs = self._pairs(_PAIR_LEG, [*named, *columns], values, there)
-        self.job.inputs[_JOINED.name] = self.job.sql(pairs)
-        return self.job.sql(self._around_pairs([*extra, *keys]))
-
-    def _pairs(
-        self, leg: str, extra: Sequence[str], values: Mapping[str, SqlText], there: str
-    ) -> SqlText:
-        """The query of the pairs of rows, and of the rows without a match.
-
-        The conditions of clauses stand in ``leg`` alone, and are evaluated there. New values, which
-        depend on them, ask for ``leg`` by Spark's lateral column aliases.
-        """
-        whens = [SqlText.of(f" WHEN {self._is_unmatched} THEN -1")]
-        if self.plan.by_source:
-            whens.append(SqlText.of(f" WHEN {self._source}.{there} IS NULL THEN {_ALONE}"))
-        whens += [_when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
-        columns = [SqlText.of(f"{self._alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)]
-        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {leg}"), *map(SqlText.of, extra)]
-        columns += [SqlText.of(value, f" AS {quote(name)}") for name, value in values.items()]
-        # Collected rows that match nothing are known without the join.
-        inserts = bool(self.plan.not_matched) and there == _THERE
-        return SqlText.of(
-            "SELECT ", SqlText.join(", ", columns), " FROM ", _TARGET,
-            f" AS {self._alias} {_JOINS[bool(self.plan.by_source), inserts]} JOIN ", _SOURCE,
-            f" AS {self._source} ON (", self.plan.on, "\n)",
-        )  # fmt: skip
-
-    def _around_pairs(self, extra: Sequence[str]) -> SqlText:
-        """The query that lets the legs for rows without a match act."""
-        first = len(self.plan.matched)
-        legs = enumerate(self.plan.by_source, first)
-        whens = [SqlText.of(f" WHEN {_PAIR_LEG} <> {_ALONE} THEN {_PAIR_LEG}")]
-        whens += [_when(leg.condition, number) for number, leg in legs]
-        setting = self._setting(
-            self.plan.by_source, first, SqlText.of(_TARGET, f" AS {self._alias}")
-        )
-        columns = [SqlText.of(name) for name in (PARTITION, *CHANGED_ROW_ID)]
-        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {LEG}"), *map(SqlText.of, extra)]
-        columns += [
-            SqlText.of(self._new(c, setting, LEG, SqlText.of(f"{_NEW}{i}")), f" AS {quote(c.name)}")
-            for i, c in enumerate(self._written)
-        ]
-        return SqlText.of(
-            "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self._alias}"
-        )
-
-    @property
-    def _written(self) -> Sequence[Column]:
-        """The columns of new versions of rows: all of them, if a leg updates."""
-        return self.table.columns if any(leg.is_update for leg in self.legs) else ()
-
-    def _setting(
-        self, legs: Sequence[UpdateLeg | DeleteLeg], first: int, source: SqlText
-    ) -> list[tuple[int, dict[str, SqlText]]]:
-        """The numbers of the legs that update, and the values that each sets, by column.
-
-        The legs are counted from ``first``. ``source`` is the FROM clause for their values.
-        """
-        found = []
-        for number, leg in enumerate(legs, first):
-            if isinstance(leg, UpdateLeg):
-                values = {a.column: a.value for a in leg.assignments}
-                found.append((number, with_named_fields(self.job, values, self.table, source)))
-        return found
-
-    def _kept(self, leg: UpdateLeg) -> frozenset[str]:
-        return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
-
-    def _old(self, column: Column) -> SqlText:
-        return kept(self.plan.alias, column)
-
-    def _new(
-        self,
-        column: Column,
-        setting: Sequence[tuple[int, Mapping[str, SqlText]]],
-        leg: str,
-        old: SqlText,
-    ) -> SqlText:
-        """The column's value after the leg whose number stands in ``leg``."""
-        # Evaluated only where the leg acts: elsewhere the value might not even fit.
-        whens = [
-            SqlText.of(f" WHEN {leg} = {number} THEN ", stored(values[column.name], column))
-            for number, values in setting
-            if column.name in values
-        ]
-        return SqlText.of("CASE", *whens, " ELSE ", old, " END") if whens else old
+    # -- rows to insert ----------------------------------------------------------------------------
 
     def _inserted(self, left: DataFrame, *, are_few: bool) -> list[OutputFile]:
         """The files of source rows without a match."""
         legs = self.plan.not_matched
+        if not legs:
+            return []
         if len(legs) == 1:
             return self._insert(legs[0], legs[0].condition, left, are_few=are_few)
-        self.job.inputs[_SOURCE.name] = left
-        whens = [_when(leg.condition, number) for number, leg in enumerate(legs)]
+        self.job.inputs[SOURCE.name] = left
+        whens = [when(leg.condition, number) for number, leg in enumerate(legs)]
         numbered = self.job.sql(
             SqlText.of(
-                "SELECT *, CASE", *whens, f" ELSE -1 END AS {LEG} FROM ", _SOURCE,
-                f" AS {self._source}",
+                "SELECT *, CASE", *whens, f" ELSE -1 END AS {LEG} FROM ", SOURCE,
+                f" AS {self.pairs.source}",
             )
         )  # fmt: skip
         files = []
@@ -358,7 +223,7 @@ class _Merge:
 
     def _placed(self, leg: InsertLeg, condition: SqlText | None, left: DataFrame) -> DataFrame:
         """The rows to insert. Without a match, their values come from the source alone."""
-        self.job.inputs[_SOURCE.name] = left
+        self.job.inputs[SOURCE.name] = left
         where = SqlText.of(" WHERE ", condition) if condition else SqlText.of("")
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
         kinds = {c.name: c.type for c in self.table.all_columns}
@@ -367,8 +232,8 @@ class _Merge:
                 "SELECT ",
                 SqlText.join(", ", columns),
                 " FROM ",
-                _SOURCE,
-                f" AS {self._source}",
+                SOURCE,
+                f" AS {self.pairs.source}",
                 where,
             )
         )
@@ -392,39 +257,6 @@ def _carrying(source: DataFrame, names: Sequence[str]) -> DataFrame:
     return source.select("*", F.lit(True).alias(_THERE))
 
 
-def _when(condition: SqlText | None, number: int) -> SqlText:
-    """The branch for a leg. AND makes a bare NULL a boolean, which holds for no row."""
-    holds = (
-        SqlText.of("true") if condition is None else SqlText.of("((", condition, "\n) AND true)")
-    )
-    return SqlText.of(" WHEN ", holds, f" THEN {number}")
-
-
-def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[Predicate]:
-    """Predicates on the target: only rows with a source key can match.
-
-    Many keys are told by the least and the greatest one.
-    """
-    names = {name.lower(): name for name in rows.column_names}
-    for key in plan.keys:
-        column, name = table.column(key.target), names.get(key.source.lower())
-        if column is None or name is None or not _bounded(column, rows.column(name).type):
-            continue
-        keys = pc.unique(rows.column(name).drop_null())
-        bounds = pc.min_max(keys)
-        try:
-            few = keys.to_pylist() if len(keys) <= _LISTED else []
-            low, high = bounds["min"].as_py(), bounds["max"].as_py()
-        except (OverflowError, ValueError):
-            continue  # a date beyond Python's years
-        text = str if not isinstance(column.type, DecimalType) else (lambda v: f"{v:f}")
-        if few:
-            yield Predicate(column=column.name, operator="in", values=tuple(map(text, few)))
-        elif low is not None:
-            yield Predicate(column=column.name, operator=">=", values=(text(low),))
-            yield Predicate(column=column.name, operator="<=", values=(text(high),))
-
-
 def _small(source: DataFrame, predicates: Sequence[Predicate]) -> DataFrame:
     """The source as a join is to take it: sent to every task, or compared with each row there.
 
@@ -436,20 +268,6 @@ def _small(source: DataFrame, predicates: Sequence[Predicate]) -> DataFrame:
     if any(p.operator == "in" for p in predicates):
         return source.coalesce(1).hint("shuffle_replicate_nl")
     return F.broadcast(source)
-
-
-def _bounded(column: Column, kind: pa.DataType) -> bool:
-    """Whether target and source compare as the same kind of value, without a conversion."""
-    match column.type:
-        case PrimitiveType(name) if name in INTEGER_BITS:
-            return bool(pa.types.is_integer(kind))
-        case PrimitiveType("date"):
-            return bool(pa.types.is_date32(kind))
-        case PrimitiveType("string"):
-            return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-        case DecimalType():
-            return bool(pa.types.is_decimal(kind))
-    return False
 
 
 def _ambiguous(rows: Ambiguous, plan: MergePlan) -> CardinalityError:

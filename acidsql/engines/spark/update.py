@@ -61,8 +61,6 @@ def _run(
         plan.table,
         ScanRequest(row_id=plan.row_id, key=True, predicates=plan.predicates),
     )
-    if not scan.selection.inserts:
-        return []
     job.inputs[_TARGET.name] = scan.frame
     ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]
     where = SqlText.of(" WHERE ", plan.where) if plan.where else SqlText.of("")
@@ -77,5 +75,8 @@ def _run(
             where,
         )
         changes = job.sql(text)
+    # Asked only now, so that a mistake in the statement is one whatever rows there are.
+    if not scan.selection.inserts:
+        return []
     few = names_rows(plan.predicates, job.context.tables[plan.table].table)
     return Changes(scan, target, [leg]).write(changes, few=few).files

@@ -1,0 +1,190 @@
+"""The joined rows of a MERGE: which leg acts on each, and the row's new values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from acidsql.engines.changes import LEG, PARTITION
+from acidsql.engines.matches import KEY
+from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.fields import with_named_fields
+from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.values import kept, stored
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.table import Column, Table
+from acidsql.plans.merge import DeleteLeg, MergePlan, UpdateLeg
+from acidsql.plans.sql_text import InputSource, SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+TARGET = InputSource(name="target")
+SOURCE = InputSource(name="source")
+_JOINED = InputSource(name="joined")
+
+_NEW = "__acidsql_new"
+_PAIR_LEG = "__acidsql_pair"
+_ALONE = -2
+"""The number that stands for a leg in a row of the target without a match."""
+
+_JOINS = {
+    (False, False): "INNER",
+    (False, True): "RIGHT OUTER",
+    (True, False): "LEFT OUTER",
+    (True, True): "FULL OUTER",
+}
+"""By whether rows of the target alone and rows of the source alone are kept."""
+
+Setting = Sequence[tuple[int, Mapping[str, SqlText]]]
+"""The numbers of legs that update, and the values that each sets, by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Makes the query of a MERGE's joined rows."""
+
+    plan: MergePlan
+    job: Job
+
+    @property
+    def table(self) -> Table:
+        """The target."""
+        return self.job.context.tables[self.plan.table].table
+
+    @property
+    def source(self) -> str:
+        """The alias of the source, in quotes."""
+        return quote(self.plan.source_alias)
+
+    @property
+    def is_unmatched(self) -> str:
+        """True of a source row without a match. SQL."""
+        return f"{self._alias}.{PARTITION} IS NULL"
+
+    @property
+    def _alias(self) -> str:
+        return quote(self.plan.alias)
+
+    def joined(
+        self,
+        target: DataFrame,
+        source: DataFrame,
+        extra: Mapping[str, str],
+        there: str,
+        *,
+        keeps_source: bool = False,
+    ) -> DataFrame:
+        """The joined rows: row ids, `LEG`, ``extra`` by name, new values, and keys for an error.
+
+        LEG is -1 where no leg acts. The column ``there`` of the source is never null; behind an
+        outer join, null says that there is no row. ``keeps_source`` keeps the rows of the source
+        without a match. Those of the target are kept if there are legs for them.
+        """
+        self.job.inputs |= {TARGET.name: target, SOURCE.name: source}
+        keys = [
+            f"{self._alias}.{quote(k.target)} AS {KEY}{i}" for i, k in enumerate(self.plan.keys)
+        ]
+        named = [f"{value} AS {name}" for name, value in extra.items()]
+        both = SqlText.of(TARGET, f" AS {self._alias} CROSS JOIN ", SOURCE, f" AS {self.source}")
+        setting = self._setting(self.plan.matched, 0, both)
+        join = _JOINS[bool(self.plan.by_source), keeps_source]
+        if not self.plan.by_source:
+            values = {c.name: self._new(c, setting, LEG, self._old(c)) for c in self._written}
+            return self.job.sql(self._query(join, LEG, [*named, *keys], values, there))
+        # The clauses for rows without a match know the columns of the target alone. So they stand
+        # in a query around that of the pairs, under the alias of the target.
+        values = {
+            f"{_NEW}{index}": self._new(column, setting, _PAIR_LEG, self._old(column))
+            for index, column in enumerate(self._written)
+        }
+        columns = [f"{self._alias}.{quote(c.name)}" for c in self.table.all_columns]
+        columns += [f"{self._alias}.row__id"] if self.plan.row_id else []
+        pairs = self._query(join, _PAIR_LEG, [*named, *columns], values, there)
+        self.job.inputs[_JOINED.name] = self.job.sql(pairs)
+        return self.job.sql(self._around_pairs([*extra, *keys]))
+
+    def _query(
+        self, join: str, leg: str, extra: Sequence[str], values: Mapping[str, SqlText], there: str
+    ) -> SqlText:
+        """The query of the pairs of rows, and of the rows without a match.
+
+        The conditions of clauses stand in ``leg`` alone, and are evaluated there. New values, which
+        depend on them, ask for ``leg`` by Spark's lateral column aliases.
+        """
+        whens = [SqlText.of(f" WHEN {self.is_unmatched} THEN -1")]
+        if self.plan.by_source:
+            whens.append(SqlText.of(f" WHEN {self.source}.{there} IS NULL THEN {_ALONE}"))
+        whens += [when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
+        columns = [SqlText.of(f"{self._alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)]
+        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {leg}"), *map(SqlText.of, extra)]
+        columns += [SqlText.of(value, f" AS {quote(name)}") for name, value in values.items()]
+        return SqlText.of(
+            "SELECT ", SqlText.join(", ", columns), " FROM ", TARGET,
+            f" AS {self._alias} {join} JOIN ", SOURCE,
+            f" AS {self.source} ON (", self.plan.on, "\n)",
+        )  # fmt: skip
+
+    def _around_pairs(self, extra: Sequence[str]) -> SqlText:
+        """The query that lets the legs for rows without a match act."""
+        first = len(self.plan.matched)
+        legs = enumerate(self.plan.by_source, first)
+        whens = [SqlText.of(f" WHEN {_PAIR_LEG} <> {_ALONE} THEN {_PAIR_LEG}")]
+        whens += [when(leg.condition, number) for number, leg in legs]
+        setting = self._setting(
+            self.plan.by_source, first, SqlText.of(TARGET, f" AS {self._alias}")
+        )
+        columns = [SqlText.of(name) for name in (PARTITION, *CHANGED_ROW_ID)]
+        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {LEG}"), *map(SqlText.of, extra)]
+        columns += [
+            SqlText.of(self._new(c, setting, LEG, SqlText.of(f"{_NEW}{i}")), f" AS {quote(c.name)}")
+            for i, c in enumerate(self._written)
+        ]
+        return SqlText.of(
+            "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self._alias}"
+        )
+
+    @property
+    def _written(self) -> Sequence[Column]:
+        """The columns of new versions of rows: all of them, if a leg updates."""
+        updates = any(isinstance(leg, UpdateLeg) for leg in self.plan.changing)
+        return self.table.columns if updates else ()
+
+    def _setting(
+        self, legs: Sequence[UpdateLeg | DeleteLeg], first: int, source: SqlText
+    ) -> Setting:
+        """What the legs set, counted from ``first``. ``source`` is the FROM clause of values."""
+        found = []
+        for number, leg in enumerate(legs, first):
+            if isinstance(leg, UpdateLeg):
+                values = {a.column: a.value for a in leg.assignments}
+                found.append((number, with_named_fields(self.job, values, self.table, source)))
+        return found
+
+    def _old(self, column: Column) -> SqlText:
+        return kept(self.plan.alias, column)
+
+    def _new(
+        self,
+        column: Column,
+        setting: Setting,
+        leg: str,
+        old: SqlText,
+    ) -> SqlText:
+        """The column's value after the leg whose number stands in ``leg``."""
+        # Evaluated only where the leg acts: elsewhere the value might not even fit.
+        whens = [
+            SqlText.of(f" WHEN {leg} = {number} THEN ", stored(values[column.name], column))
+            for number, values in setting
+            if column.name in values
+        ]
+        return SqlText.of("CASE", *whens, " ELSE ", old, " END") if whens else old
+
+
+def when(condition: SqlText | None, number: int) -> SqlText:
+    """The branch for a leg. AND makes a bare NULL a boolean, which holds for no row."""
+    holds = (
+        SqlText.of("true") if condition is None else SqlText.of("((", condition, "\n) AND true)")
+    )
+    return SqlText.of(" WHEN ", holds, f" THEN {number}")
