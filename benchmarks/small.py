@@ -183,6 +183,16 @@ def dynamic_partitions(session: Session, spark: SparkSession, runs: int) -> Iter
     yield clock.ratio(name, sorted_by_spark, 1.2)
 
 
+OF_PARTITIONS = {
+    "INSERT into all": (
+        "INSERT INTO {table} SELECT id, concat('v', id), int(id % {count}) FROM range(100000)"
+    ),
+    "SELECT of one": "SELECT count(*) FROM {table} WHERE p = 7",
+    "UPDATE of one": "UPDATE {table} SET v = 'new' WHERE p = 7 AND k = 7",
+    "CHECK TABLE": "CHECK TABLE {table}",
+}
+
+
 def many_partitions(session: Session) -> Iterator[Ratio]:
     """The same statements on 2,000 and on 8,000 partitions: linear is 4."""
     few, many = 2000, 8000
@@ -190,19 +200,13 @@ def many_partitions(session: Session) -> Iterator[Ratio]:
     for count in (few, many):
         name = f"wide{count}"
         session.execute(f"CREATE TABLE {name} (k bigint, v string) PARTITIONED BY (p int) {ACID}")
-        rows = f"SELECT id, concat('v', id), int(id % {count}) FROM range(100000)"
-        work = {
-            "INSERT into all": f"INSERT INTO {name} {rows}",
-            "SELECT of one": f"SELECT count(*) FROM {name} WHERE p = 7",
-            "UPDATE of one": f"UPDATE {name} SET v = 'new' WHERE p = 7 AND k = 7",
-            "CHECK TABLE": f"CHECK TABLE {name}",
-        }
-        for what, sql in work.items():
+        for what, statement in OF_PARTITIONS.items():
+            sql = statement.format(table=name, count=count)
             for _ in range(3 if what.startswith("SELECT") else 1):
                 clock.time(
                     f"{what}, {count:,} partitions", lambda sql=sql: session.execute(sql).fetchall()
                 )
-    for what in work:
+    for what in OF_PARTITIONS:
         yield clock.ratio(f"{what}, {many:,} partitions", f"{what}, {few:,} partitions", 5)
 
 

@@ -107,7 +107,7 @@ legs_by_source = st.sampled_from(
         (),
         (),
         ("WHEN NOT MATCHED BY SOURCE AND t.k < 3 THEN DELETE",),
-        ("WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = coalesce(t.v, 0) / 2",),
+        ("WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = coalesce(t.v, 0) + 1",),
         (
             "WHEN NOT MATCHED BY SOURCE AND t.k % 2 = 0 THEN UPDATE SET v = t.k",
             "WHEN NOT MATCHED BY SOURCE AND t.s = 'a' THEN DELETE",
