@@ -51,7 +51,7 @@ class TxnManager(Protocol):
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:
-        """Open several transactions with consecutive ids. Safe to retry.
+        """Open several transactions with consecutive ids, the lowest first. Safe to retry.
 
         They are at most hive.txn.max.open.batch. TxnError if ``count`` is less than 1,
         TooManyOpenTxnsError if they would exceed hive.max.open.txns.

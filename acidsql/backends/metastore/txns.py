@@ -102,7 +102,8 @@ class MetastoreTxns:
         except MetaError:
             self._require_room()
             raise
-        opened = [TxnId(i) for i in given(answer.txn_ids or None, "the transactions opened")]
+        # Hive 4 selects the rows it has just written, in whatever order its database has them.
+        opened = sorted(map(TxnId, given(answer.txn_ids or None, "the transactions opened")))
         self._opened.update(opened)
         return opened
 

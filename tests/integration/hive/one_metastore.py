@@ -71,7 +71,7 @@ class Turns(OneMetastore):
 
     def _work(self) -> None:
         if self.hive.version == 3:  # whose metastore has no verbs for workers elsewhere
-            self.hive.run("!worker")
+            self.hive.work()
         else:
             self.session.run_worker()
 
@@ -106,7 +106,7 @@ def compacting(hive: Hive) -> Iterator[None]:
         try:
             while not done.wait(0.5):
                 if any(c.state is CompactionState.INITIATED for c in store.show_compactions()):
-                    hive.run("!worker")
+                    hive.work()
         except Exception as error:
             failed.append(error)
 

@@ -112,7 +112,7 @@ class Shared:
             for statement in sql.split(";"):
                 rows = self.hive.run(statement.strip())
             if " COMPACT " in sql:
-                self.hive.run("!worker")
+                self.hive.work()
         for table in self.tables():
             self._tell_acidsql(table)
             self._check(table, after_hive=True)

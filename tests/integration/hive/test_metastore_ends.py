@@ -92,7 +92,7 @@ def test_the_cleaner_waits_for_a_reader(live: Turns, kind: str) -> None:
     result = live.session.execute("SELECT id FROM t ORDER BY id")
     reader = result.df
     live.hive.run(f"ALTER TABLE {live.database}.t COMPACT 'major'")
-    live.hive.run("!worker")
+    live.hive.work()
     live.hive.run(f"INSERT INTO {live.database}.t VALUES (9, 'later')")
     time.sleep(1.2)
     live.hive.run("!cleaner")

@@ -146,13 +146,13 @@ def test_hive_compacts_around_an_open_batch(both: OneMetastore) -> None:
         stream(connection, "4,d", commits=False)
         rows = same(both, 3)
         both.theirs("ALTER TABLE t COMPACT 'major'")
-        both.hive.run("!worker")
+        both.hive.work()
         both.hive.run("!cleaner")
         assert same(both, 3) == rows
         stream(connection, "5,e")
     rows = same(both, 4)
     both.theirs("ALTER TABLE t COMPACT 'major'")
-    both.hive.run("!worker")
+    both.hive.work()
     assert same(both, 4) == rows
 
 

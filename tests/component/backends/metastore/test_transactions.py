@@ -330,6 +330,20 @@ def test_an_outdated_transaction_is_aborted_and_forgotten(
     assert old.txn_id not in store._held
 
 
+def test_transactions_opened_at_once_come_in_the_order_of_their_ids(metastore: Open) -> None:
+    def allocate(request: Any) -> Any:
+        # Hive sorts the transactions before it gives them write ids.
+        pairs = zip(sorted(request.txnIds), range(2, 6), strict=True)
+        return hms.AllocateTableWriteIdsResponse([hms.TxnToWriteId(t, w) for t, w in pairs])
+
+    _, store = metastore(
+        open_txns=lambda _: hms.OpenTxnsResponse([10, 11, 12, 9]), allocate_table_write_ids=allocate
+    )
+    txn_ids = store.open_txns(4, "ann", "here")
+    assert txn_ids == [9, 10, 11, 12]
+    assert store.allocate_write_ids(txn_ids, TABLE) == [2, 3, 4, 5]
+
+
 def test_what_is_refused_its_locks_is_not_left_open(metastore: Open) -> None:
     refused = hms.LockResponse(7, hms.LockState.NOT_ACQUIRED, "Unable to acquire read lock")
     server, store = metastore(**first_calls(lambda _: refused, abort_txn=lambda _: None))
