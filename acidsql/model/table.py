@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from acidsql.model.constraint import Constraint
 from acidsql.model.names import TableName
 from acidsql.model.types import ColumnType
 
@@ -87,6 +88,7 @@ class Table:
     format: FileFormat = FileFormat.ORC
     field_delimiter: str = FIELD_DELIMITER
     read_only: str | None = None
+    constraints: tuple[Constraint, ...] = ()
 
     @property
     def external(self) -> bool:
