@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 
 from sqlglot import exp
@@ -39,9 +40,33 @@ _Row = list[tuple[int, Fragment]]
 """The values of one row, each with its place in the statement."""
 
 
+InsertHead = Callable[..., Insert]
+"""An INSERT that still lacks its ``source`` and its ``rows``."""
+
+
 def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     """Parse an INSERT from the cursor. ``with_at`` is the index of a WITH before it, if any."""
-    header = cursor.offset
+    start = cursor.offset
+    head = parse_insert_head(cursor)
+    if with_at is not None:
+        hole = (start, cursor.offset, "")
+        if not starts_query(cursor) or cursor.sees("WITH"):
+            cursor.unexpected("expected SELECT, FROM or TABLE")
+        whole = Cursor(cursor.source, with_at, cursor.end)
+        cursor.at = cursor.end
+        return head(source=stitched_query(whole, [hole]), rows=None)
+    rows = _values(Cursor(cursor.source, cursor.at, cursor.end))
+    if rows is None:
+        source, values = query(cursor), None
+    else:
+        source = _values_source(cursor, rows)
+        values = tuple(tuple(value for _, value in row) for row in rows)
+    cursor.at = cursor.end
+    return head(source=source, rows=values)
+
+
+def parse_insert_head(cursor: Cursor) -> InsertHead:
+    """Step over ``INSERT INTO | OVERWRITE [TABLE] t [PARTITION (…)] [(column, …)]``."""
     cursor.expect("INSERT")
     overwrite = cursor.accept("OVERWRITE")
     if overwrite:
@@ -62,21 +87,7 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
             hint="List the columns after the table: INSERT INTO t (a, b) SELECT a, b ….",
         )
     columns = _columns(cursor, target)
-    if with_at is not None:
-        hole = (header, cursor.offset)
-        if not starts_query(cursor) or cursor.sees("WITH"):
-            cursor.unexpected("expected SELECT, FROM or TABLE")
-        whole = Cursor(cursor.source, with_at, cursor.end)
-        cursor.at = cursor.end
-        return Insert(target, partition, columns, stitched_query(whole, hole), None, overwrite)
-    rows = _values(Cursor(cursor.source, cursor.at, cursor.end))
-    if rows is None:
-        source, values = query(cursor), None
-    else:
-        source = _values_source(cursor, rows)
-        values = tuple(tuple(value for _, value in row) for row in rows)
-    cursor.at = cursor.end
-    return Insert(target, partition, columns, source, values, overwrite)
+    return partial(Insert, target=target, partition=partition, columns=columns, overwrite=overwrite)
 
 
 def _refuse_directory(cursor: Cursor) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
 from acidsql.planner.literals import NotLiteral, cell_text
@@ -10,12 +12,20 @@ from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, wrong_count
-from acidsql.plans.sql_text import SqlText
+from acidsql.plans.sql_text import InputSource, SqlText
 from acidsql.statements.insert import GivenSource, Insert
 
 
-def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
-    """The plan of an INSERT: of rows that the caller gives, of literals, else of a query."""
+def plan_insert(
+    statement: Insert,
+    names: Names,
+    arguments: Arguments,
+    stand_ins: Mapping[int, InputSource] | None = None,
+) -> InsertPlan:
+    """The plan of an INSERT: of rows that the caller gives, of literals, else of a query.
+
+    ``stand_ins`` are those of `Lowering`.
+    """
     table = find_target(statement.target, names)
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
@@ -23,7 +33,7 @@ def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> Insert
         table=table.name,
         columns=tuple(c.name for c in columns),
         static_partition=static,
-        rows=_rows(statement, columns, names, arguments),
+        rows=_rows(statement, columns, names, arguments, stand_ins or {}),
         overwrite=statement.overwrite,
         target=table.kind,
     )
@@ -73,7 +83,11 @@ def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> 
 
 
 def _rows(
-    statement: Insert, columns: tuple[Column, ...], names: Names, arguments: Arguments
+    statement: Insert,
+    columns: tuple[Column, ...],
+    names: Names,
+    arguments: Arguments,
+    stand_ins: Mapping[int, InputSource],
 ) -> LiteralRows | GivenRows | SqlText:
     if isinstance(statement.source, GivenSource):
         return GivenRows(parameter=statement.source.parameter)
@@ -95,4 +109,5 @@ def _rows(
             )
         except NotLiteral:
             pass
-    return Lowering(names, arguments, statement.source.mentions_row_id).text(statement.source)
+    source = statement.source
+    return Lowering(names, arguments, source.mentions_row_id, stand_ins).text(source)

@@ -11,6 +11,7 @@ from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Column, Table
 from acidsql.planner.names import Names, find_acid_target, find_column
+from acidsql.planner.nondeterministic import refuse_nondeterministic
 from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
 from acidsql.planner.text import Lowering
 from acidsql.planner.update import plan_assignments
@@ -23,15 +24,6 @@ from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInser
 
 _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
 """The order of the legs' statement ids. It is Hive 3's, whose multi-insert sorts sinks by name."""
-
-
-_NONDETERMINISTIC = {
-    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
-    *("monotonically_increasing_id", "spark_partition_id"),
-    *("input_file_name", "input_file_block_start", "input_file_block_length"),
-    *("java_method", "reflect", "try_reflect"),
-}
-"""Functions that Spark calls nondeterministic: each call may give another value."""
 
 
 def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePlan:
@@ -48,7 +40,12 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             line=statement.target.line,
             column=statement.target.column,
         )
-    _refuse_nondeterministic(statement.on)
+    refuse_nondeterministic(
+        statement.on,
+        [statement.on.tree],
+        "the ON condition of a MERGE",
+        "Make the value a column of the source: USING (SELECT *, rand() AS r FROM …).",
+    )
     row_id = any(f.mentions_row_id for f in _fragments(statement))
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
@@ -165,23 +162,6 @@ class _MergePlanner:
     def _from_source(self, column: Column) -> SetColumn:
         name = f"{quote_identifier(self.source_alias)}.{quote_identifier(column.name)}"
         return SetColumn(column=column.name, value=SqlText.of(name))
-
-
-def _refuse_nondeterministic(on: Fragment) -> None:
-    """AnalysisError for a nondeterministic function: Spark may evaluate ON several times."""
-    for function in on.tree.find_all(exp.Func):
-        start, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
-        name = on.text[start:end]
-        if name.lower() not in _NONDETERMINISTIC:
-            continue
-        before = on.text[:start].split("\n")
-        raise AnalysisError(
-            f'the ON condition of a MERGE cannot use "{name}"',
-            detail="The condition may be evaluated several times and must give one answer.",
-            hint="Make the value a column of the source: USING (SELECT *, rand() AS r FROM …).",
-            line=on.line + len(before) - 1,
-            column=len(before[-1]) + (on.column if len(before) == 1 else 1),
-        )
 
 
 def _statement_ids(clauses: Sequence[MergeClause]) -> dict[type, StatementId]:

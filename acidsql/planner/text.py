@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -22,11 +23,15 @@ Source = TableSource | FrameSource | InputSource
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars."""
+    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars.
+
+    ``stand_ins`` maps offsets of table names to inputs of the job that stand for the tables.
+    """
 
     names: Names
     arguments: Arguments
     row_id: bool
+    stand_ins: Mapping[int, InputSource] = field(default_factory=dict)
 
     def text(self, fragment: Fragment) -> SqlText:
         """The fragment's own text with its tables as open sources."""
@@ -51,6 +56,8 @@ class Lowering:
         return SqlText.of(*(p for p in parts if p != ""))
 
     def _resolve(self, fragment: Fragment, ref: TableRef) -> Source | None:
+        if ref.start in self.stand_ins:
+            return self.stand_ins[ref.start]
         if ref.database is None and self.names.is_frame(ref.table):
             return FrameSource(name=ref.table.lower())
         table = self.names.find_table(table_name(ref, self.names))

@@ -14,7 +14,7 @@ from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
 from acidsql.plans.explain import explain as plan_text
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.plan import WritePlan, targets
 from acidsql.plans.query import QueryPlan
 from acidsql.statements import Compact, CreateTableAs, Definition, Explain
 from acidsql.statements.explain import Planned
@@ -47,9 +47,8 @@ def _unplanned_locks(
 def _accesses(plan: WritePlan | QueryPlan, seen: SeenNames, scope: Scope) -> Sequence[Access]:
     if isinstance(plan, QueryPlan):
         return query_accesses(plan)
-    target = seen.find_table(plan.table)
-    assert target is not None
-    return write_accesses(plan, target, changed_partition(scope.store, plan, target))
+    written = seen.require(targets(plan))
+    return write_accesses(plan, written, changed_partition(scope.store, plan, written))
 
 
 def _lock_rows(locks: Sequence[LockComponent]) -> Result:

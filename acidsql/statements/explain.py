@@ -11,11 +11,12 @@ from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
 from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
+from acidsql.statements.multi_insert import MultiInsert
 from acidsql.statements.query import Query
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 
-Planned = Insert | Update | Delete | Merge | Truncate | Load | Query
+Planned = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load | Query
 
 
 @dataclass(frozen=True, slots=True)

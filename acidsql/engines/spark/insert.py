@@ -46,14 +46,19 @@ def run_insert(
 ) -> list[OutputFile]:
     """Write the query's rows. Their files, not yet published."""
     table = job.context.tables[plan.table].table
+    return write_inserted_rows(rows_to_insert(plan, rows, job), table, target, statement_id)
+
+
+def rows_to_insert(plan: InsertPlan, rows: SqlText, job: Job) -> DataFrame:
+    """The query's rows as their files will hold them. The files to read are chosen now."""
+    table = job.context.tables[plan.table].table
     with ansi(job.spark):
         frame = job.sql(rows)
         if len(frame.columns) != len(plan.columns):
             raise wrong_count(len(frame.columns), plan.columns)
         numbered = frame.toDF(*(f"__c{i}" for i in range(len(plan.columns))))
         values = {name: SqlText.of(f"__c{i}") for i, name in enumerate(plan.columns)}
-        placed = placed_rows(job, table, numbered, values, dict(plan.static_partition))
-    return write_inserted_rows(placed, table, target, statement_id)
+        return placed_rows(job, table, numbered, values, dict(plan.static_partition))
 
 
 def placed_rows(
