@@ -15,7 +15,7 @@ from acidsql.plans.insert import InsertPlan
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
 from acidsql.plans.multi_insert import overlap
-from acidsql.plans.plan import TableWrite, WritePlan, replaces, statement_count
+from acidsql.plans.plan import TableWrite, WritePlan, fixed_partition, replaces, statement_count
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 from acidsql.ports.engine import JobResult, PartitionLocation, Touched, WriteContext
@@ -33,6 +33,14 @@ class PlacedWrite:
     @property
     def table(self) -> Table:
         return self.context.read.tables[self.plan.table].table
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something is to be written: not by an IF NOT EXISTS whose partition is there."""
+        if not isinstance(self.plan, InsertPlan) or not self.plan.unless_exists:
+            return True
+        known = self.context.read.tables[self.plan.table].partitions
+        return fixed_partition(self.plan, self.table) not in [place.name for place in known]
 
     @property
     def statement_ids(self) -> range:

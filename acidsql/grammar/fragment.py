@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
 
 from sqlglot import exp
 
@@ -12,7 +11,7 @@ from acidsql.grammar.cursor import Cursor, unquote
 from acidsql.grammar.dialect import PlacedParseError, parse_expression_tree, parse_query_tree
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.walk import TreeWalk
-from acidsql.statements.fragment import Fragment, TableRef
+from acidsql.statements.fragment import Default, Fragment, TableRef, Value
 
 ROW_ID = "row__id"
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
@@ -65,8 +64,8 @@ def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     """The rest of the cursor as one expression. ``outer`` are the tables it may name."""
     if cursor.done:
         cursor.unexpected("expected an expression")
-    if cursor.end - cursor.at == 1 and cursor.sees("DEFAULT"):
-        refuse_default(cursor)
+    if _is_default(cursor):
+        cursor.unexpected("expected an expression", hint="DEFAULT stands for a column's value.")
     fragment = _fragment(cursor, is_query=False, outer=outer)
     tree = fragment.tree
     if isinstance(tree, (exp.Star, exp.Tuple)) or (
@@ -76,13 +75,17 @@ def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     return fragment
 
 
-def refuse_default(cursor: Cursor) -> NoReturn:
-    """Raise UnsupportedStatementError for the word DEFAULT as a value."""
-    cursor.source.refuse(
-        "DEFAULT as a value is not supported yet",
-        cursor.offset,
-        hint="Write the value itself, or NULL.",
-    )
+def value(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Value:
+    """The rest of the cursor as the value of a column: an `expression`, or DEFAULT."""
+    if not _is_default(cursor):
+        return expression(cursor, outer)
+    line, column = cursor.source.place(cursor.offset)
+    cursor.step()
+    return Default(line, column)
+
+
+def _is_default(cursor: Cursor) -> bool:
+    return cursor.end - cursor.at == 1 and cursor.sees("DEFAULT")
 
 
 def stitched_query(cursor: Cursor, edits: Sequence[Edit]) -> Fragment:

@@ -8,7 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.fragment import expression, query, starts_query, table_fragment
+from acidsql.grammar.fragment import expression, query, starts_query, table_fragment, value
 from acidsql.grammar.insert import column_of, refuse_duplicates
 from acidsql.grammar.lexer import Token
 from acidsql.grammar.update import parse_assignments
@@ -137,7 +137,7 @@ def _insert(
         columns = tuple(names)
     cursor.expect("VALUES")
     start = cursor.offset
-    values = tuple(expression(item, tables) for item in cursor.parenthesised().items())
+    values = tuple(value(item, tables) for item in cursor.parenthesised().items())
     if columns is not None and len(columns) != len(values):
         cursor.source.analysis_error(
             f"INSERT names {len(columns)} columns but has {len(values)} values", start

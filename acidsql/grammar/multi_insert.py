@@ -93,7 +93,7 @@ def _leg(whole: Cursor, at: int, edits: Sequence[Edit]) -> Insert:
         cursor.unexpected("expected SELECT")
     refuse_inner_insert(Cursor(source, cursor.at, cursor.end))
     clause = (source.tokens[at].start, cursor.offset, "")
-    return head(source=stitched_query(whole, [*edits, clause]), rows=None)
+    return head(source=stitched_query(whole, [*edits, clause]))
 
 
 def _places(clause: Cursor, with_: WithClause | None) -> Iterator[_Place]:

@@ -19,7 +19,7 @@ from acidsql.plans.insert import wrong_count
 from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
-from acidsql.statements.fragment import Fragment
+from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
 
 _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
@@ -114,7 +114,8 @@ class _MergePlanner:
                 names = [c.name for c in columns]
                 raise wrong_count(len(clause.values), names, clause.line, clause.column)
             given = {
-                c.name: self.lowering.text(v) for c, v in zip(columns, clause.values, strict=True)
+                c.name: self.lowering.value(v, c)
+                for c, v in zip(columns, clause.values, strict=True)
             }
             null = SqlText.of("NULL")
             values = tuple(
@@ -125,7 +126,7 @@ class _MergePlanner:
 
     def _refuse_target(self, clause: MergeInsert) -> None:
         """AnalysisError if the clause uses a target column: a row without a match has no target."""
-        for fragment in (*([clause.condition] if clause.condition else []), *(clause.values or ())):
+        for fragment in _fragments_of(clause):
             for column in fragment.tree.find_all(exp.Column):
                 if column.table.lower() == self.alias.lower():
                     raise AnalysisError(
@@ -198,9 +199,13 @@ def _qualified(node: exp.Expr, alias: str) -> bool:
 def _fragments(statement: Merge) -> Iterator[Fragment]:
     yield from (statement.source, statement.on)
     for clause in statement.clauses:
-        if clause.condition is not None:
-            yield clause.condition
-        if isinstance(clause, MergeUpdate):
-            yield from (a.value for a in clause.assignments or ())
-        elif isinstance(clause, MergeInsert):
-            yield from clause.values or ()
+        yield from _fragments_of(clause)
+
+
+def _fragments_of(clause: MergeClause) -> Iterator[Fragment]:
+    values: list[Value] = [] if clause.condition is None else [clause.condition]
+    if isinstance(clause, MergeUpdate):
+        values += [a.value for a in clause.assignments or ()]
+    elif isinstance(clause, MergeInsert):
+        values += clause.values or ()
+    return (value for value in values if isinstance(value, Fragment))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from acidsql.model.names import quote_identifier
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import Column, Table, TableKind
 from acidsql.planner.names import Names, table_name, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
-from acidsql.statements.fragment import Fragment, Star, TableRef
+from acidsql.statements.fragment import Default, Fragment, Star, TableRef, Value
 
 _SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
@@ -33,8 +33,14 @@ class Lowering:
     row_id: bool
     stand_ins: Mapping[int, InputSource] = field(default_factory=dict)
 
+    def value(self, value: Value, column: Column) -> SqlText:
+        """The text of what a column is set to. Of a column without a default, DEFAULT is NULL."""
+        return SqlText.of("NULL") if isinstance(value, Default) else self.text(value)
+
     def text(self, fragment: Fragment) -> SqlText:
         """The fragment's own text with its tables as open sources."""
+        if fragment.is_plain:
+            return SqlText.of(fragment.text)
         # The mark of a source's place must be a character that the text does not contain.
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
         sources: list[Source] = []

@@ -109,8 +109,10 @@ def _insert_lines(plan: InsertPlan, statement_id: int) -> list[str]:
         rows = "rows: those that the caller gives, in this process"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
-    written = _written(plan, statement_id)
-    return [rows, *_fixed(plan.static_partition), f"{written}: {', '.join(plan.columns)}"]
+    unless = ["only if the partition is not there"] if plan.unless_exists else []
+    columns = ", ".join(plan.columns) + (", by name" if plan.by_name else "")
+    written = f"{_written(plan, statement_id)}: {columns}"
+    return [rows, *_fixed(plan.static_partition), *unless, written]
 
 
 def _load_lines(plan: LoadPlan) -> list[str]:

@@ -11,6 +11,7 @@ from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.insert import rows_to_insert, write_inserted_rows
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.settings import ansi
+from acidsql.plans.insert import InsertPlan
 from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.sql_text import SqlText
 
@@ -18,7 +19,7 @@ from acidsql.plans.sql_text import SqlText
 def run_multi_insert(
     plan: MultiInsertPlan, job: Job, writes: Sequence[PlacedWrite]
 ) -> list[list[OutputFile]]:
-    """Write the rows of each leg to its place. Their files, not yet published.
+    """Write the rows of some legs to their places. Their files, not yet published.
 
     The files to read are chosen for all legs before the first one writes: a base that a leg has
     begun would hide the files below it.
@@ -31,8 +32,9 @@ def run_multi_insert(
                     kept.enter_context(evaluated(frame)) if source.once else frame
                 )
         frames = []
-        for leg in plan.legs:
-            assert isinstance(leg.rows, SqlText), "a leg is a query"
+        for leg in (write.plan for write in writes):
+            assert isinstance(leg, InsertPlan), "a leg is an INSERT"
+            assert isinstance(leg.rows, SqlText), "of a query"
             frames.append(rows_to_insert(leg, leg.rows, job))
         return [
             write_inserted_rows(frame, write.table, write.target, write.context.statement_id)

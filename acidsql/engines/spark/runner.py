@@ -184,15 +184,14 @@ class SparkEngine:
     def _files(
         self, plan: WritePlan, context: WriteContext, writes: Sequence[PlacedWrite]
     ) -> list[list[OutputFile]]:
-        """The files of each write, not yet published."""
-        if isinstance(plan, MultiInsertPlan):
-            found = self._multi_insert(plan, context, writes)
+        """The files of each write, not yet published. A write that is not due has none."""
+        due = [write for write in writes if write.is_due]
+        if isinstance(plan, MultiInsertPlan) and due:
+            files = self._multi_insert(plan, context, due)
         else:
-            found = [self._run(w.plan, w.context, w.target) for w in writes]
-        return [
-            own + empty_bases(w.plan, w.table, own, w.target)
-            for w, own in zip(writes, found, strict=True)
-        ]
+            files = [self._run(write.plan, write.context, write.target) for write in due]
+        whole = iter([own + empty_bases(w, own) for w, own in zip(due, files, strict=True)])
+        return [next(whole) if write.is_due else [] for write in writes]
 
     def _multi_insert(
         self, plan: MultiInsertPlan, context: WriteContext, writes: Sequence[PlacedWrite]
