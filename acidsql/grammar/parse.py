@@ -16,6 +16,7 @@ from acidsql.grammar.database import (
     parse_use,
 )
 from acidsql.grammar.delete import parse_delete
+from acidsql.grammar.explain import parse_explain_words
 from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.lexer import Source
@@ -37,13 +38,10 @@ from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
 from acidsql.grammar.vacuum import parse_vacuum
 from acidsql.grammar.with_clause import parse_with
-from acidsql.statements import Compact, CreateTableAs, Definition, Statement, WriteStatement
+from acidsql.statements import Statement
 from acidsql.statements.explain import Explain
-from acidsql.statements.query import Query
 
 _DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
-_EXPLAINED_WORDS = ("WITH", "TRUNCATE", "LOAD", *_DML_WORDS)
-_LOCKING_WORDS = (*_EXPLAINED_WORDS, "CREATE", "DROP", "ALTER", "MSCK", "REPAIR")
 _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
@@ -130,22 +128,14 @@ def _creates_other(cursor: Cursor) -> bool:
 
 
 def _explain(cursor: Cursor) -> Explain:
-    cursor.expect("EXPLAIN")
-    locks = cursor.accept("LOCKS")
-    words = _LOCKING_WORDS if locks else _EXPLAINED_WORDS
-    if not cursor.sees_any(*words) and not starts_query(cursor):
-        word = cursor.peek().text.upper()
-        if not word:
-            cursor.unexpected("expected a statement")
-        cursor.source.refuse(
-            f"EXPLAIN {'LOCKS ' if locks else ''}{word} is not supported",
-            cursor.offset,
-            hint="EXPLAIN takes a query or a statement that writes rows; EXPLAIN LOCKS takes"
-            " definitions, too.",
-        )
+    locks, ignored = parse_explain_words(cursor)
+    if cursor.done:
+        cursor.unexpected("expected a statement")
+    if cursor.sees("EXPLAIN"):
+        cursor.unexpected("expected a statement to explain")
     statement = _statement(cursor)
-    assert isinstance(statement, WriteStatement | Query | Definition | CreateTableAs | Compact)
-    return Explain(statement, locks)
+    assert not isinstance(statement, Explain)
+    return Explain(statement, locks, ignored)
 
 
 def _with(cursor: Cursor) -> Statement:

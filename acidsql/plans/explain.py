@@ -26,12 +26,12 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
     """The plan as a tree: a head, and a branch for everything that is read or written."""
     match plan:
         case QueryPlan():
-            return _tree("query", _query_lines(plan))
+            return tree("query", _query_lines(plan))
         case CompactPlan():
             head = f"{plan.type} compaction of {plan.table}{_partition(plan)}"
-            return _tree(head, _compact_lines(plan))
+            return tree(head, _compact_lines(plan))
         case CheckPlan():
-            return _tree(f"check {plan.table}{_partition(plan)}", [])
+            return tree(f"check {plan.table}{_partition(plan)}", [])
         case _:
             return _write(plan)
 
@@ -41,19 +41,19 @@ def _write(plan: WritePlan) -> str:
         case InsertPlan():
             return _insert(plan, 0)
         case UpdatePlan():
-            return _tree(f"update {plan.table}", _update_lines(plan))
+            return tree(f"update {plan.table}", _update_lines(plan))
         case DeletePlan():
-            return _tree(f"delete {plan.table}", _delete_lines(plan))
+            return tree(f"delete {plan.table}", _delete_lines(plan))
         case MergePlan():
-            return _tree(f"merge into {plan.table}", _merge_lines(plan))
+            return tree(f"merge into {plan.table}", _merge_lines(plan))
         case MultiInsertPlan():
-            return _tree("multi-insert", _multi_insert_lines(plan))
+            return tree("multi-insert", _multi_insert_lines(plan))
         case TruncatePlan():
             written = "file" if plan.target is TableKind.PLAIN else "base"
             place = _fixed(plan.static_partition)
-            return _tree(f"truncate {plan.table}", [*place, f"{written}: no rows"])
+            return tree(f"truncate {plan.table}", [*place, f"{written}: no rows"])
         case LoadPlan():
-            return _tree(f"load data into {plan.table}", _load_lines(plan))
+            return tree(f"load data into {plan.table}", _load_lines(plan))
         case _:
             assert_never(plan)
 
@@ -69,7 +69,8 @@ def _partition(plan: CompactPlan | CheckPlan) -> str:
     return f" partition {plan.partition}" if plan.partition else ""
 
 
-def _tree(head: str, branches: Sequence[str]) -> str:
+def tree(head: str, branches: Sequence[str]) -> str:
+    """A head with its branches below it. A branch of several lines is a tree itself."""
     last = len(branches) - 1
     lines = [head]
     for number, branch in enumerate(branches):
@@ -99,7 +100,7 @@ def _multi_insert_lines(plan: MultiInsertPlan) -> list[str]:
 
 def _insert(plan: InsertPlan, statement_id: int) -> str:
     verb = "overwrite" if plan.overwrite else "into"
-    return _tree(f"insert {verb} {plan.table}", _insert_lines(plan, statement_id))
+    return tree(f"insert {verb} {plan.table}", _insert_lines(plan, statement_id))
 
 
 def _insert_lines(plan: InsertPlan, statement_id: int) -> list[str]:
