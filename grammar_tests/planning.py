@@ -36,6 +36,7 @@ from acidsql.statements import (
     Insert,
     Load,
     Merge,
+    MultiInsert,
     Query,
     Truncate,
     Update,
@@ -122,6 +123,8 @@ def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | Compa
             return plan_check(statement, names, names.arguments)
         case Compact():
             return plan_compact(statement, names, names.arguments).plan
-        case Insert() | Update() | Delete() | Merge() | Truncate() | Load() | Query():
+        case (
+            Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load() | Query()
+        ):
             return make_plan(statement, names, names.arguments)
     raise AssertionError(f"{type(statement).__name__} has no plan")

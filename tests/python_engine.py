@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, writing_order
-from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target
+from acidsql.engines.output import TABLE_ITSELF, Output, OutputFile, Target, partition_text
+from acidsql.engines.placed_write import PlacedWrite
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import MissingFileError
@@ -20,8 +21,10 @@ from acidsql.execution.result import RowsFrame
 from acidsql.model.ids import BucketId
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.plans.delete import DeletePlan
+from acidsql.plans.insert import InsertPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan, tables_read
+from acidsql.plans.multi_insert import MultiInsertPlan
+from acidsql.plans.plan import TableWrite, fixed_partition, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.update import UpdatePlan
 from acidsql.ports.engine import ReadContext, TableSnapshot, WriteContext
@@ -30,7 +33,8 @@ from tests.checks import Contents, contents, visible_rows
 
 class PythonEngine(SparkEngine):
     """An UPDATE gives the rows of ``key`` the value ``change`` makes of the old one, a DELETE
-    removes them; a MERGE does the same with them and inserts ``merged``. A query yields all rows.
+    removes them; a MERGE does the same with them and inserts ``merged``. A leg of a multi-insert
+    inserts its two constants. A query yields all rows.
     """
 
     key: int = 0
@@ -47,7 +51,24 @@ class PythonEngine(SparkEngine):
         ]
         return RowsFrame([c.name for c in snapshot.table.all_columns], rows)
 
-    def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
+    def _multi_insert(
+        self, plan: MultiInsertPlan, context: WriteContext, writes: Sequence[PlacedWrite]
+    ) -> list[list[OutputFile]]:
+        return [self._inserted(write) for write in writes]
+
+    def _inserted(self, write: PlacedWrite) -> list[OutputFile]:
+        """The row of a leg: its constants k, v and perhaps d, a dynamic partition."""
+        assert isinstance(write.plan, InsertPlan)
+        snapshot = write.context.read.tables[write.plan.table]
+        k, v, *d = str(write.plan.rows).rpartition("SELECT ")[2].split(", ")
+        [row] = _table(snapshot, [(0, 0, 0, 0, 0, int(k), int(v))]).to_batches()
+        place = f"d={d[0]}" if d else partition_text(fixed_partition(write.plan, snapshot.table))
+        with Output(write.target) as output:
+            rows, statement_id = row.select(_columns(snapshot)), write.context.statement_id
+            output.insert(rows, place, BucketId(0), statement_id)
+        return output.files
+
+    def _run(self, plan: TableWrite, context: WriteContext, target: Target) -> list[OutputFile]:
         snapshot = context.read.tables[plan.table]
         match plan:
             case UpdatePlan() | DeletePlan():

@@ -210,7 +210,7 @@ def _write(
         # The store cannot record an aborted write, because there is no table yet. The file keeps
         # other sessions from adopting the rows.
         scope.storage.write_file(str(unfinished), b"")
-        job = engine.write(insert, WriteContext(target, write_id))
+        [job] = engine.write(insert, WriteContext(target, {table.name: write_id}))
         txn.check()
         wrote = Uncommitted()
         wrote.add(table.name, write_id, job, known=())

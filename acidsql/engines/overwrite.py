@@ -5,26 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.engines.output import Output, OutputFile, Target, partition_text
+from acidsql.engines.placed_write import PlacedWrite
 from acidsql.errors import PartitionNotFoundError
 from acidsql.model.names import PartitionName
-from acidsql.model.table import Table
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.plan import fixed_partition
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.ports.engine import TableSnapshot
 
 
-def empty_bases(
-    plan: InsertPlan, table: Table, files: Sequence[OutputFile], target: Target
-) -> list[OutputFile]:
-    """An empty base for the partition or table that an overwrite names, if no row went there."""
+def empty_bases(write: PlacedWrite, files: Sequence[OutputFile]) -> list[OutputFile]:
+    """An empty base for the partition or table that an INSERT OVERWRITE names, if it got no row."""
+    plan, table = write.plan, write.table
+    if not isinstance(plan, InsertPlan) or not plan.overwrite:
+        return []
     fixed = fixed_partition(plan, table)
-    if not plan.overwrite or (table.partition_columns and fixed is None):
+    if table.partition_columns and fixed is None:
         return []
     place = partition_text(fixed)
     if any(file.partition == place for file in files):
         return []
-    return write_empty([place], target)
+    return write_empty([place], write.target)
 
 
 def truncate(plan: TruncatePlan, snapshot: TableSnapshot, target: Target) -> list[OutputFile]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from acidsql.execution.result import Result
+from acidsql.execution.result import InsertedLeg, Result
 from acidsql.model.access import Operation
 from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import TableKind
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.multi_insert import MultiInsertPlan
+from acidsql.plans.plan import TableWrite, WritePlan, table_writes
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.ports.catalog import Partition
 from acidsql.ports.engine import (
@@ -85,45 +86,49 @@ def write(
     uncommitted: Uncommitted,
     *,
     is_last: bool,
-) -> JobResult:
-    """Run a statement's job and record which partitions it reached.
+) -> list[JobResult]:
+    """Run a statement's job and record which partitions it reached: a result for each write.
 
     If the statement ``is_last``, they are recorded with the commit, which comes next.
     """
-    job = engine.write(plan, context)
-    snapshot = context.read.tables[plan.table]
+    jobs = engine.write(plan, context)
+    written = list(zip(table_writes(plan), jobs, strict=True))
+    tables = context.read.tables
     try:
         txn.check()
-        if snapshot.table.kind is TableKind.PLAIN:
-            # A plain table's rows have already changed.
-            _forget_statistics({plan.table: _partitions_of(job)}, store)
-        elif snapshot.table.partition_columns:
-            reached = _reached(plan, context, job)
-            if is_last:
-                uncommitted.reached.extend(reached)
-            else:
-                _record(reached, txn, store)
+        for one, job in written:
+            if tables[one.table].table.kind is TableKind.PLAIN:
+                # A plain table's rows have already changed.
+                _forget_statistics({one.table: _partitions_of(job)}, store)
+            elif tables[one.table].table.partition_columns:
+                reached = _reached(one, context, job)
+                if is_last:
+                    uncommitted.reached.extend(reached)
+                else:
+                    _record(reached, txn, store)
     except BaseException:
         if txn.owns_files():
-            engine.discard(job.paths)
+            engine.discard([path for job in jobs for path in job.paths])
         raise
-    uncommitted.add(plan.table, context.write_id, job, snapshot.partitions)
-    return job
+    for one, job in written:
+        uncommitted.add(one.table, context.write_ids[one.table], job, tables[one.table].partitions)
+    return jobs
 
 
-def _reached(plan: WritePlan, context: WriteContext, job: JobResult) -> list[Reached]:
+def _reached(plan: TableWrite, context: WriteContext, job: JobResult) -> list[Reached]:
     """The partitions that the job reached, for the write set.
 
     A job that reached none is reported, too: it clears what the lock has recorded for partitions
     yet unknown.
     """
     reached: dict[Operation, set[str]] = {}
+    write_id = context.write_ids[plan.table]
     if not job.touched:
         reached[Operation.INSERT] = set()
     for touched in job.touched:
         reached.setdefault(touched.operation, set()).add(str(touched.partition))
     return [
-        Reached(context.write_id, plan.table, sorted(partitions), write_operation(operation))
+        Reached(write_id, plan.table, sorted(partitions), write_operation(operation))
         for operation, partitions in reached.items()
     ]
 
@@ -215,15 +220,30 @@ def roll_back(txn: OpenTxn, error: BaseException, uncommitted: Uncommitted, engi
     txn.abort_after(error)
 
 
-def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -> Result:
+def write_result(
+    plan: WritePlan, jobs: Sequence[JobResult], txn: OpenTxn, write_ids: Mapping[TableName, WriteId]
+) -> Result:
     """The counts and ids of a write. TRUNCATE has no counts: it reads no rows."""
-    counted = not isinstance(plan, TruncatePlan)
+
+    def total(counts: Iterable[int]) -> int | None:
+        return None if isinstance(plan, TruncatePlan) else sum(counts)
+
     return Result(
         plan.kind,
-        rows_inserted=job.rows_inserted if counted else None,
-        rows_updated=job.rows_updated if counted else None,
-        rows_deleted=job.rows_deleted if counted else None,
-        metrics=job.metrics,
+        rows_inserted=total(job.rows_inserted for job in jobs),
+        rows_updated=total(job.rows_updated for job in jobs),
+        rows_deleted=total(job.rows_deleted for job in jobs),
+        metrics=jobs[0].metrics,
+        legs=_legs(plan, jobs),
         txn_id=txn.txn_id,
-        write_ids={str(plan.table): write_id} if write_id != NO_WRITE_ID else {},
+        write_ids={str(t): number for t, number in write_ids.items() if number != NO_WRITE_ID},
+    )
+
+
+def _legs(plan: WritePlan, jobs: Sequence[JobResult]) -> tuple[InsertedLeg, ...]:
+    if not isinstance(plan, MultiInsertPlan):
+        return ()
+    return tuple(
+        InsertedLeg(str(leg.table), job.rows_inserted)
+        for leg, job in zip(plan.legs, jobs, strict=True)
     )

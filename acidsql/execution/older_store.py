@@ -22,7 +22,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
-from acidsql.plans.plan import WritePlan, fixed_partition, partition_predicates
+from acidsql.plans.plan import TableWrite, fixed_partition, partition_predicates
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS, in_threads
 from acidsql.txn.manager import TxnManager
@@ -40,7 +40,7 @@ class UnknownIds:
     txn_id: TxnId
 
 
-def refuse_older_store(plan: WritePlan, target: Table, scope: Scope) -> None:
+def refuse_older_store(plan: TableWrite, target: Table, scope: Scope) -> None:
     """StorageError if the store is older than the directories that the write may reach.
 
     Asked before the write gets its write id, which would be one of theirs. A session looks once at
@@ -101,7 +101,7 @@ def unknown_ids(
     return UnknownIds(path, write_id, txn_id)
 
 
-def _named(plan: WritePlan, target: Table) -> Iterable[PartitionName]:
+def _named(plan: TableWrite, target: Table) -> Iterable[PartitionName]:
     """The partitions that the plan names, which the catalog may not know."""
     columns = [c.name for c in target.partition_columns]
     if not isinstance(plan, InsertPlan) or not columns:

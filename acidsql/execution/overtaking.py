@@ -15,7 +15,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import Range
 from acidsql.model.table import TableKind
-from acidsql.plans.plan import WritePlan, replaces
+from acidsql.plans.plan import TableWrite, replaces
 from acidsql.ports.engine import WriteContext
 from acidsql.ports.storage import Storage
 from acidsql.txn.manager import TxnManager
@@ -30,7 +30,7 @@ class Overtaker:
 
 
 def overtaker(
-    plan: WritePlan, context: WriteContext, txns: TxnManager, storage: Storage
+    plan: TableWrite, context: WriteContext, txns: TxnManager, storage: Storage
 ) -> Overtaker | None:
     """The later write that forces a retry of the statement, which has its locks, or None.
 
@@ -38,7 +38,7 @@ def overtaker(
     would hide that, or stand below it. Other writes must be retried if a base has a higher write
     id. The statement's own snapshot does not tell, since it never sees a later transaction.
     """
-    snapshot, own = context.read.tables[plan.table], context.write_id
+    snapshot, own = context.read.tables[plan.table], context.write_ids[plan.table]
     if snapshot.table.kind is TableKind.PLAIN:
         return None
     now = txns.valid_write_ids([plan.table], txns.valid_txns())[plan.table]

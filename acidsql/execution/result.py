@@ -74,6 +74,14 @@ class RowsFrame:
         return self.arrow().to_pandas()
 
 
+@dataclass(frozen=True, slots=True)
+class InsertedLeg:
+    """How many rows one leg of a multi-insert has inserted into a table."""
+
+    table: str
+    rows: int
+
+
 NO_ROWS = RowsFrame([], [])
 
 HTML_ROWS = 100
@@ -102,6 +110,7 @@ class Result:
         rows_updated: int | None = None,
         rows_deleted: int | None = None,
         metrics: Mapping[str, int] | None = None,
+        legs: Sequence[InsertedLeg] = (),
         txn_id: int | None = None,
         write_ids: Mapping[str, int] | None = None,
         release: Callable[[], object] | None = None,
@@ -112,6 +121,8 @@ class Result:
         self.rows_updated = rows_updated
         self.rows_deleted = rows_deleted
         self.metrics: dict[str, int] = dict(metrics or {})
+        self.legs = list(legs)
+        """Of a multi-insert: what each INSERT did, in the order of the text. Else empty."""
         self.txn_id = txn_id
         self.write_ids: dict[str, int] = dict(write_ids or {})
         self.statement = ""
@@ -284,6 +295,9 @@ def summary(result: Result) -> str:
     """One line about what a statement did: its message, its counts and ids, or OK."""
     if result.message is not None:
         return result.message
+    if result.legs:
+        told = [f"{count_text(leg.rows, 'row')} inserted into {leg.table}" for leg in result.legs]
+        return ", ".join(told) + _ids(result)
     counts = [
         (count, verb)
         for count, verb in (
@@ -295,8 +309,8 @@ def summary(result: Result) -> str:
     ]
     if not counts:
         return "OK"
-    told = [pair for pair in counts if pair[0]] or counts
-    return ", ".join(f"{count_text(n, 'row')} {verb}" for n, verb in told) + _ids(result)
+    shown = [pair for pair in counts if pair[0]] or counts
+    return ", ".join(f"{count_text(n, 'row')} {verb}" for n, verb in shown) + _ids(result)
 
 
 def _ids(result: Result) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acidsql.execution.commit import Uncommitted
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName
+from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.predicate import Predicate, membership
 from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table
@@ -57,7 +57,10 @@ def table_directories(
 
 
 def changed_partition(
-    catalog: Catalog, plan: WritePlan, target: Table, uncommitted: Uncommitted | None = None
+    catalog: Catalog,
+    plan: WritePlan,
+    targets: Mapping[TableName, Table],
+    uncommitted: Uncommitted | None = None,
 ) -> PartitionName | None:
     """The one partition whose rows an UPDATE, DELETE or MERGE can change.
 
@@ -67,6 +70,7 @@ def changed_partition(
     """
     if not isinstance(plan, ChangePlan):
         return None
+    target = targets[plan.table]
     fixed = {p.column for p in plan.predicates if p.operator in ("=", "in") and len(p.values) == 1}
     if not target.partition_columns or not fixed.issuperset(
         c.name for c in target.partition_columns

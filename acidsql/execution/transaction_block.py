@@ -16,7 +16,7 @@ from acidsql.model.names import TableName
 from acidsql.model.row_id import STATEMENT_ID_MAX
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.names import refuse_read_only
-from acidsql.plans.plan import WritePlan, replaces, statement_count
+from acidsql.plans.plan import TableWrite, WritePlan, replaces, statement_count
 from acidsql.ports.engine import Engine
 from acidsql.ports.store import Store
 from acidsql.txn.transaction import OpenTxn, error_line
@@ -52,7 +52,7 @@ class TransactionBlock:
             hint="ROLLBACK ends it; then start again.",
         )
 
-    def admit(self, plan: WritePlan, target: Table) -> None:
+    def admit(self, plan: TableWrite, target: Table) -> None:
         """Refuse a write that the transaction could not roll back, or not show to its own reads."""
         if self.read_only:
             raise TxnError(
@@ -89,8 +89,8 @@ class TransactionBlock:
         self._next_statement_id = first + statement_count(plan)
         return StatementId(first)
 
-    def wrote(self, plan: WritePlan, write_id: WriteId) -> None:
-        """Note what a statement has done to its target."""
+    def wrote(self, plan: TableWrite, write_id: WriteId) -> None:
+        """Note what a statement has done to a target."""
         self.write_ids[plan.table] = write_id
         if replaces(plan):
             self._replaced.add(plan.table)

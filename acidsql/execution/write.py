@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -17,14 +17,14 @@ from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import changed_partition, read_context
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
-from acidsql.model.names import PartitionName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table, TableKind
 from acidsql.planner.accesses import write_accesses
 from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
 from acidsql.plans.load import LoadPlan
-from acidsql.plans.plan import ChangePlan, WritePlan, tables_read
+from acidsql.plans.plan import ChangePlan, WritePlan, table_writes, tables_read, targets
 from acidsql.plans.query import QueryPlan
 from acidsql.ports.engine import Engine, JobResult, ReadContext, WriteContext
 from acidsql.statements import WriteStatement
@@ -57,7 +57,7 @@ class _Planned:
     """A write as it was planned before it had its locks."""
 
     plan: WritePlan
-    target: Table
+    targets: Mapping[TableName, Table]
     seen: SeenNames
     changed: PartitionName | None
     """The one partition of the target in which rows may change, and which is locked; or None."""
@@ -78,8 +78,8 @@ class Written:
     """A write that is done but not committed."""
 
     plan: WritePlan
-    job: JobResult
-    write_id: WriteId
+    jobs: Sequence[JobResult]
+    write_ids: Mapping[TableName, WriteId]
 
 
 def run_write(
@@ -104,7 +104,7 @@ def run_write(
             written = _attempt(planned, own, scope, engine, renews=renews)
             if block is None:
                 own.commit(scope.store, engine)
-            return write_result(written.plan, written.job, own.txn, written.write_id)
+            return write_result(written.plan, written.jobs, own.txn, written.write_ids)
         except OutdatedError as cause:
             if attempt == SNAPSHOT_RETRIES or (block is not None and cause.lost):
                 own.lose(cause.error, engine)
@@ -124,15 +124,15 @@ def _plan(
     seen = SeenNames(scope.names)
     plan = make_plan(statement, seen, scope.arguments)
     assert not isinstance(plan, QueryPlan)
-    target = seen.tables[plan.table]
-    assert target is not None
+    written = seen.require(targets(plan))
     if isinstance(plan, LoadPlan):
         refuse_source(plan.path, scope, local=plan.local)
-    refuse_older_store(plan, target, scope)
+    for part in table_writes(plan):
+        refuse_older_store(part, written[part.table], scope)
     uncommitted = block.uncommitted if block is not None else None
-    changed = changed_partition(scope.store, plan, target, uncommitted)
-    locks = lock_components(write_accesses(plan, target, changed), policy)
-    return _Planned(plan, target, seen, changed, locks)
+    changed = changed_partition(scope.store, plan, written, uncommitted)
+    locks = lock_components(write_accesses(plan, written, changed), policy)
+    return _Planned(plan, written, seen, changed, locks)
 
 
 @contextmanager
@@ -149,7 +149,7 @@ def _ending(outdated: _Outdated | None) -> Iterator[None]:
 def _open(
     planned: _Planned, outdated: _Outdated | None, open_txn: TxnOpener, scope: Scope
 ) -> TransactionBlock:
-    """A transaction of the statement alone: its write id and locks are asked for as it opens.
+    """A transaction of the statement alone: its write ids and locks are asked for as it opens.
 
     If an earlier transaction of the statement asked for the same locks, they are handed on, or its
     place in the queue is. Otherwise those behind it would come first and outdate the new one too.
@@ -158,8 +158,7 @@ def _open(
     heir_of = outdated.txn if outdated is not None and outdated.locks == planned.locks else None
     if outdated is not None and heir_of is None:
         outdated.txn.abort(outdated.reason)
-    written = planned.target
-    tables = () if written.kind is TableKind.PLAIN else (written.name,)
+    tables = [t.name for t in planned.targets.values() if t.kind is not TableKind.PLAIN]
     txn = open_txn(tables=tables, components=planned.locks, heir_of=heir_of)
     return TransactionBlock(txn, explicit=False)
 
@@ -175,15 +174,20 @@ def _attempt(
 
     On any other error the statement's files are gone, or the whole block is lost.
     """
-    plan, target, txn = planned.plan, planned.target, block.txn
-    block.admit(plan, target)
-    write_id = NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(target.name)
-    if block.explicit and _release(planned, scope):
-        block.let_go(target.name)
+    plan, txn = planned.plan, block.txn
+    for part in table_writes(plan):
+        block.admit(part, planned.targets[part.table])
+    write_ids = {
+        name: NO_WRITE_ID if target.kind is TableKind.PLAIN else txn.write_id(name)
+        for name, target in planned.targets.items()
+    }
+    released = _release(planned, scope) if block.explicit else ()
+    for name in released:
+        block.let_go(name)
     if not txn.lock(planned.locks, until_woken=renews):
         raise OutdatedError("others held its locks", altered(), lost=False)
-    _require_current(planned, write_id, block, scope)
-    tables = [scope.store.table(n) for n in dict.fromkeys((plan.table, *tables_read(plan)))]
+    _require_current(planned, write_ids, block, scope)
+    tables = [scope.store.table(n) for n in dict.fromkeys((*write_ids, *tables_read(plan)))]
     read = read_context(
         scope.store,
         txn,
@@ -194,43 +198,50 @@ def _attempt(
         scope.names.database,
     )
     _require_locked(planned, read)
-    context = WriteContext(read, write_id, block.take_statement_ids(plan))
+    context = WriteContext(read, write_ids, block.take_statement_ids(plan))
     if not txn.granted_on_open:
         _require_ahead(plan, context, txn.txn_id, scope)
-    job = _write(plan, context, block, scope, engine)
-    block.wrote(plan, write_id)
-    return Written(plan, job, write_id)
+    jobs = _write(plan, context, block, scope, engine)
+    for part in table_writes(plan):
+        block.wrote(part, write_ids[part.table])
+    return Written(plan, jobs, write_ids)
 
 
-def _release(planned: _Planned, scope: Scope) -> bool:
-    """Release our own lazy frames of the target if a lock excludes readers; whether that was due.
+def _release(planned: _Planned, scope: Scope) -> list[TableName]:
+    """Release our own lazy frames of the targets whose locks exclude readers. These targets.
 
     The statement would wait for them in vain. They stay readable until the cleaner comes, so that
     one of them may even be what the table is overwritten with.
     """
-    is_due = any(c.type is LockType.EXCLUSIVE for c in planned.locks)
-    if is_due:
-        scope.release(lambda held: held == planned.target.name)
-    return is_due
+    excluded = {(c.database, c.table) for c in planned.locks if c.type is LockType.EXCLUSIVE}
+    due = [name for name in planned.targets if (name.database, name.table) in excluded]
+    if due:
+        scope.release(lambda held: held in due)
+    return due
 
 
 def _require_current(
-    planned: _Planned, write_id: WriteId, block: TransactionBlock, scope: Scope
+    planned: _Planned,
+    write_ids: Mapping[TableName, WriteId],
+    block: TransactionBlock,
+    scope: Scope,
 ) -> None:
     """OutdatedError if something changed while the statement waited for its locks.
 
     Then its snapshot could never commit, or its plan is one for other columns.
     """
-    txn, table = block.txn, planned.plan.table
+    txn = block.txn
     is_new = txn.granted_on_open
     if not is_new:
         # First, because most statements that waited have lost to such a transaction.
         winner = scope.store.latest_txn_in_conflict(txn.txn_id)
         if winner is not None:
             reason = "snapshot was outdated when locks were acquired"
-            raise OutdatedError(reason, winner.error(txn.txn_id, table), lost=True)
-    if not is_new and write_id != NO_WRITE_ID and not txn.still_has(table, write_id):
-        raise OutdatedError("the table was dropped and made again", altered(), lost=True)
+            error = winner.error(txn.txn_id, next(iter(write_ids)))
+            raise OutdatedError(reason, error, lost=True)
+    for table, write_id in write_ids.items():
+        if not is_new and write_id != NO_WRITE_ID and not txn.still_has(table, write_id):
+            raise OutdatedError("the table was dropped and made again", altered(), lost=True)
     if not planned.seen.still_hold():
         raise OutdatedError("a table was altered", altered(), lost=False)
 
@@ -240,22 +251,24 @@ def _require_locked(planned: _Planned, read: ReadContext) -> None:
     plan, changed = planned.plan, planned.changed
     if changed is None or not isinstance(plan, ChangePlan):
         return
-    places = prune_partitions(planned.target, read.tables[plan.table].partitions, plan.predicates)
+    target, known = planned.targets[plan.table], read.tables[plan.table].partitions
+    places = prune_partitions(target, known, plan.predicates)
     if any(place.name != changed for place in places):
         raise OutdatedError("a partition came that is not locked", altered(), lost=False)
 
 
 def _require_ahead(plan: WritePlan, context: WriteContext, txn_id: TxnId, scope: Scope) -> None:
     """OutdatedError if a later write has overtaken this one: a base hides lower write ids."""
-    by = overtaker(plan, context, scope.store, scope.storage)
-    if by is not None:
-        reason = "a later write id was committed before locks were acquired"
-        raise OutdatedError(reason, overtaken(plan.table, txn_id, by, scope.store), lost=True)
+    for part in table_writes(plan):
+        by = overtaker(part, context, scope.store, scope.storage)
+        if by is not None:
+            reason = "a later write id was committed before locks were acquired"
+            raise OutdatedError(reason, overtaken(part.table, txn_id, by, scope.store), lost=True)
 
 
 def _write(
     plan: WritePlan, context: WriteContext, block: TransactionBlock, scope: Scope, engine: Engine
-) -> JobResult:
+) -> list[JobResult]:
     try:
         return write(
             plan,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
 
 from sqlglot import exp
 
@@ -12,10 +11,17 @@ from acidsql.grammar.cursor import Cursor, unquote
 from acidsql.grammar.dialect import PlacedParseError, parse_expression_tree, parse_query_tree
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.walk import TreeWalk
-from acidsql.statements.fragment import Fragment, TableRef
+from acidsql.statements.fragment import Default, Fragment, TableRef, Value
 
 ROW_ID = "row__id"
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
+_INSERT_WORDS = ("INTO", "OVERWRITE")
+
+Edit = tuple[int, int, str]
+"""A stretch ``start:end`` of the statement's text, and what is to stand in its place.
+
+It is no longer than the stretch, and filled up with spaces.
+"""
 
 
 def starts_query(cursor: Cursor) -> bool:
@@ -36,31 +42,30 @@ def query(cursor: Cursor) -> Fragment:
             cursor.step()
             cursor.unexpected("expected the rest of a query")
         cursor.unexpected("expected SELECT, WITH, VALUES, FROM or TABLE")
-    for ahead in range(cursor.end - cursor.at):
-        token = cursor.peek(ahead)
-        if token.word in ("INSERT", "OVERWRITE") and cursor.peek(ahead + 1).word in (
-            "INTO",
-            "OVERWRITE",
-            "TABLE",
-            "DIRECTORY",
-        ):
-            cursor.source.refuse(
-                "an INSERT inside a query (multi-insert) is not supported",
-                token.start,
-                hint="Write one INSERT INTO … SELECT per target.",
-            )
+    refuse_inner_insert(cursor)
     fragment = _fragment(cursor, is_query=True)
     if not isinstance(fragment.tree, (exp.Query, exp.Values)):
         cursor.source.syntax_error("expected a query", cursor.offset)
     return fragment
 
 
+def refuse_inner_insert(cursor: Cursor) -> None:
+    """Raise UnsupportedStatementError for an INSERT in what is left of a query."""
+    for ahead in range(cursor.end - cursor.at):
+        if cursor.peek(ahead).word == "INSERT" and cursor.peek(ahead + 1).word in _INSERT_WORDS:
+            cursor.source.refuse(
+                "an INSERT inside a query is not supported",
+                cursor.peek(ahead).start,
+                hint="Write INSERT INTO … SELECT …, or FROM … INSERT INTO … SELECT ….",
+            )
+
+
 def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     """The rest of the cursor as one expression. ``outer`` are the tables it may name."""
     if cursor.done:
         cursor.unexpected("expected an expression")
-    if cursor.end - cursor.at == 1 and cursor.sees("DEFAULT"):
-        refuse_default(cursor)
+    if _is_default(cursor):
+        cursor.unexpected("expected an expression", hint="DEFAULT stands for a column's value.")
     fragment = _fragment(cursor, is_query=False, outer=outer)
     tree = fragment.tree
     if isinstance(tree, (exp.Star, exp.Tuple)) or (
@@ -70,18 +75,22 @@ def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     return fragment
 
 
-def refuse_default(cursor: Cursor) -> NoReturn:
-    """Raise UnsupportedStatementError for the word DEFAULT as a value."""
-    cursor.source.refuse(
-        "DEFAULT as a value is not supported yet",
-        cursor.offset,
-        hint="Write the value itself, or NULL.",
-    )
+def value(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Value:
+    """The rest of the cursor as the value of a column: an `expression`, or DEFAULT."""
+    if not _is_default(cursor):
+        return expression(cursor, outer)
+    line, column = cursor.source.place(cursor.offset)
+    cursor.step()
+    return Default(line, column)
 
 
-def stitched_query(cursor: Cursor, hole: tuple[int, int]) -> Fragment:
-    """The query of the cursor without the ``hole``: its offsets ``start:end`` become spaces."""
-    return _fragment(cursor, is_query=True, hole=hole)
+def _is_default(cursor: Cursor) -> bool:
+    return cursor.end - cursor.at == 1 and cursor.sees("DEFAULT")
+
+
+def stitched_query(cursor: Cursor, edits: Sequence[Edit]) -> Fragment:
+    """The query of the cursor with some stretches replaced, so that all places stay the same."""
+    return _fragment(cursor, is_query=True, edits=edits)
 
 
 def table_fragment(source: Source, ref: TableRef) -> Fragment:
@@ -101,18 +110,19 @@ def _fragment(
     cursor: Cursor,
     *,
     is_query: bool,
-    hole: tuple[int, int] | None = None,
+    edits: Sequence[Edit] = (),
     outer: Sequence[TableRef] = (),
 ) -> Fragment:
     source = cursor.source
     tokens = source.tokens[cursor.at : cursor.end]
     start, end = tokens[0].start, tokens[-1].end
     text, code = source.text[start:end], source.code[start:end]
-    if hole is not None:
-        low, high = hole[0] - start, hole[1] - start
-        blank = "".join(c if c == "\n" else " " for c in text[low:high])
-        text, code = text[:low] + blank + text[high:], code[:low] + blank + code[high:]
-        tokens = [t for t in tokens if not hole[0] <= t.start < hole[1]]
+    for low, high, new in edits:
+        blank = "".join(c if c == "\n" else " " for c in text[low - start : high - start])
+        filled = new + blank[len(new) :]
+        text = text[: low - start] + filled + text[high - start :]
+        code = code[: low - start] + filled + code[high - start :]
+        tokens = [t for t in tokens if not low <= t.start < high]
     _check_symbols(source, Cursor(source, cursor.at, cursor.end))
     try:
         tree = parse_query_tree(code) if is_query else parse_expression_tree(code)

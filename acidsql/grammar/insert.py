@@ -1,25 +1,22 @@
-"""INSERT INTO and INSERT OVERWRITE. A VALUES list is read row by row."""
+"""INSERT INTO and INSERT OVERWRITE."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-from functools import cache
-from itertools import chain
+from collections.abc import Sequence
+from functools import partial
 
 from sqlglot import exp
 
 from acidsql.errors import AnalysisError
-from acidsql.grammar.cursor import Cursor, string_value
-from acidsql.grammar.dialect import parse_expression_tree
+from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import (
     expression,
     query,
     starts_query,
     stitched_query,
 )
-from acidsql.grammar.lexer import Kind
-from acidsql.statements.fragment import Fragment, Identifier, Parameter, Star, TableRef
+from acidsql.grammar.value_list import parse_value_list
+from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.insert import Insert, PartitionValue
 
 _CONSTANT_NODES = (
@@ -31,17 +28,31 @@ _CONSTANT_NODES = (
     exp.DataType,
     exp.Placeholder,
 )
-_PLAIN_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
-
-_LITERAL_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
-
-_Row = list[tuple[int, Fragment]]
-"""The values of one row, each with its place in the statement."""
+InsertHead = partial[Insert]
+"""An INSERT that still lacks its ``source``."""
 
 
 def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     """Parse an INSERT from the cursor. ``with_at`` is the index of a WITH before it, if any."""
-    header = cursor.offset
+    start = cursor.offset
+    head = parse_insert_head(cursor)
+    if with_at is not None:
+        hole = (start, cursor.offset, "")
+        if not starts_query(cursor) or cursor.sees("WITH"):
+            cursor.unexpected("expected SELECT, FROM or TABLE")
+        whole = Cursor(cursor.source, with_at, cursor.end)
+        cursor.at = cursor.end
+        return head(source=stitched_query(whole, [hole]))
+    # The columns of a VALUES list that are taken by name are col1, col2 and so on.
+    by_name = head.keywords["by_name"]
+    values = None if by_name else parse_value_list(Cursor(cursor.source, cursor.at, cursor.end))
+    source = query(cursor) if values is None else values
+    cursor.at = cursor.end
+    return head(source=source)
+
+
+def parse_insert_head(cursor: Cursor) -> InsertHead:
+    """Step over ``INSERT INTO | OVERWRITE [TABLE] t [PARTITION (…)] [(column, …) | BY NAME]``."""
     cursor.expect("INSERT")
     overwrite = cursor.accept("OVERWRITE")
     if overwrite:
@@ -51,32 +62,37 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     cursor.accept("TABLE")
     target = cursor.table()
     partition = parse_partition(cursor) if cursor.sees("PARTITION") else ()
-    if cursor.sees("IF"):
+    unless_exists = _accept_unless_exists(cursor, partition, overwrite=overwrite)
+    by_name = cursor.accept("BY", "NAME")
+    columns = None if by_name else _columns(cursor, target)
+    return partial(
+        Insert,
+        target=target,
+        partition=partition,
+        columns=columns,
+        overwrite=overwrite,
+        by_name=by_name,
+        unless_exists=unless_exists,
+    )
+
+
+def _accept_unless_exists(
+    cursor: Cursor, partition: Sequence[PartitionValue], *, overwrite: bool
+) -> bool:
+    """Step over ``IF NOT EXISTS`` behind the PARTITION of an INSERT OVERWRITE."""
+    at = cursor.offset
+    if not cursor.accept("IF"):
+        return False
+    cursor.expect("NOT", "EXISTS")
+    if not overwrite:
         cursor.source.refuse(
-            "IF NOT EXISTS is not supported in INSERT", cursor.offset, hint="Use MERGE."
+            "IF NOT EXISTS is not supported in INSERT INTO",
+            at,
+            hint="Write INSERT OVERWRITE TABLE t PARTITION (…) IF NOT EXISTS, or MERGE.",
         )
-    if cursor.sees("BY", "NAME"):
-        cursor.source.refuse(
-            "INSERT BY NAME is not supported yet",
-            cursor.offset,
-            hint="List the columns after the table: INSERT INTO t (a, b) SELECT a, b ….",
-        )
-    columns = _columns(cursor, target)
-    if with_at is not None:
-        hole = (header, cursor.offset)
-        if not starts_query(cursor) or cursor.sees("WITH"):
-            cursor.unexpected("expected SELECT, FROM or TABLE")
-        whole = Cursor(cursor.source, with_at, cursor.end)
-        cursor.at = cursor.end
-        return Insert(target, partition, columns, stitched_query(whole, hole), None, overwrite)
-    rows = _values(Cursor(cursor.source, cursor.at, cursor.end))
-    if rows is None:
-        source, values = query(cursor), None
-    else:
-        source = _values_source(cursor, rows)
-        values = tuple(tuple(value for _, value in row) for row in rows)
-    cursor.at = cursor.end
-    return Insert(target, partition, columns, source, values, overwrite)
+    if not partition or any(item.value is None for item in partition):
+        cursor.source.syntax_error("IF NOT EXISTS needs a value for each partition column", at)
+    return True
 
 
 def _refuse_directory(cursor: Cursor) -> None:
@@ -89,7 +105,7 @@ def _refuse_directory(cursor: Cursor) -> None:
 
 
 def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
-    """Parse ``PARTITION (a = 1, b)``. Values are constants or parameters."""
+    """Parse ``PARTITION (a = 1, b)``, or Hive's ``a == 1``. Values are constants or parameters."""
     cursor.expect("PARTITION")
     items = cursor.parenthesised().listed(_partition_value)
     refuse_duplicates([item.column for item in items], "PARTITION")
@@ -98,7 +114,8 @@ def parse_partition(cursor: Cursor) -> tuple[PartitionValue, ...]:
 
 def _partition_value(inside: Cursor) -> PartitionValue:
     column = inside.name("a partition column")
-    value = constant(inside.until(",")) if inside.accept("=") else None
+    is_fixed = inside.accept("=", "=") or inside.accept("=")
+    value = constant(inside.until(",")) if is_fixed else None
     return PartitionValue(column, value)
 
 
@@ -176,122 +193,3 @@ def _columns(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...] | None:
     if not cursor.sees("(") or starts_query(cursor):
         return None
     return column_list(cursor, target)
-
-
-def _values(cursor: Cursor) -> list[_Row] | None:
-    """The rows of a bare VALUES list, each in parentheses; None for any other query."""
-    if not cursor.accept("VALUES"):
-        return None
-    rows: list[_Row] = []
-    while not rows or cursor.accept(","):
-        start = cursor.offset
-        row = _row(cursor) if cursor.sees("(") else None
-        if row is None:
-            return None
-        if rows and len(row) != len(rows[0]):
-            cursor.source.analysis_error(
-                f"row {len(rows) + 1} of VALUES has {len(row)} values, row 1 has {len(rows[0])}",
-                start,
-            )
-        rows.append(row)
-    return rows if cursor.done else None
-
-
-def _row(cursor: Cursor) -> _Row | None:
-    """Parse ``(value, …)``. None if a value is itself a row: Spark may take such a row apart."""
-    inside = cursor.parenthesised()
-    values: _Row = []
-    while not values or inside.accept(","):
-        start = inside.offset
-        constant = _constant(inside)
-        if constant is None:
-            part = inside.until(",")
-            if part.sees("(") and _is_row(part):
-                return None
-            constant = expression(part)
-        values.append((start, constant))
-    if not inside.done:
-        inside.unexpected('expected "," or ")"')
-    return values
-
-
-def _is_row(part: Cursor) -> bool:
-    inside = Cursor(part.source, part.at, part.end).parenthesised()
-    return len(inside.items()) > 1
-
-
-def _constant(cursor: Cursor) -> Fragment | None:
-    """A plain constant as a fragment, made without sqlglot because VALUES lists are long.
-
-    None for anything else.
-    """
-    first = cursor.peek()
-    prefix = first.word in _LITERAL_TYPES or (first.kind is Kind.SYMBOL and first.text == "-")
-    token = cursor.peek(1) if prefix else first
-    if cursor.peek(2 if prefix else 1).text not in (",", ""):
-        return None
-    tree: exp.Expr
-    if token.kind is Kind.NUMBER and _PLAIN_NUMBER.fullmatch(token.text):
-        tree = exp.Literal(this=token.text, is_string=False)
-    elif token.kind is Kind.STRING:
-        tree = exp.Literal(this=string_value(token.text), is_string=True)
-    elif token.word == "NULL":
-        tree = exp.Null()
-    elif token.word in ("TRUE", "FALSE"):
-        tree = exp.Boolean(this=token.word == "TRUE")
-    else:
-        return None
-    if first.text == "-" and token.kind is Kind.NUMBER:
-        tree = exp.Neg(this=tree)
-    elif prefix and first.word and token.kind is Kind.STRING:
-        tree = exp.Cast(this=tree, to=_literal_type(first.word))
-    elif prefix:
-        return None
-    cursor.at += 1 + prefix
-    line, column = cursor.source.place(first.start)
-    return Fragment(cursor.source.text[first.start : token.end], tree, line, column)
-
-
-def _literal_type(word: str) -> exp.Expr:
-    """The node of sqlglot for the type of a literal like ``DATE '…'``."""
-    return _literal_cast(word).to.copy()
-
-
-@cache
-def _literal_cast(word: str) -> exp.Cast:
-    tree = parse_expression_tree(f"{word} ''")
-    assert isinstance(tree, exp.Cast)
-    return tree
-
-
-def _values_source(cursor: Cursor, rows: list[_Row]) -> Fragment:
-    """The VALUES list as one query fragment, put together from the fragments of its values."""
-    start, end = cursor.offset, cursor.source.tokens[cursor.end - 1].end
-    line, column = cursor.source.place(start)
-    tuples = [exp.Tuple(expressions=[value.tree for _, value in row]) for row in rows]
-    tables: list[TableRef] = []
-    parameters: list[Parameter] = []
-    stars: list[Star] = []
-    for at, value in chain.from_iterable(rows):
-        by, before = at - start, len(tables)
-        tables += [replace(t, start=t.start + by, end=t.end + by) for t in value.tables]
-        parameters += [replace(p, start=p.start + by, end=p.end + by) for p in value.parameters]
-        stars += [
-            replace(
-                star,
-                start=star.start + by,
-                end=star.end + by,
-                sources=tuple(index + before for index in star.sources),
-            )
-            for star in value.stars
-        ]
-    return Fragment(
-        text=cursor.source.text[start:end],
-        tree=exp.Values(expressions=tuples),
-        line=line,
-        column=column,
-        tables=tuple(tables),
-        parameters=tuple(parameters),
-        stars=tuple(stars),
-        mentions_row_id=any(value.mentions_row_id for _, value in chain.from_iterable(rows)),
-    )

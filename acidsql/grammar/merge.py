@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.fragment import expression
+from acidsql.grammar.fragment import expression, value
 from acidsql.grammar.insert import column_of, refuse_duplicates
 from acidsql.grammar.lexer import Token
 from acidsql.grammar.source import parse_source, refuse_nondeterministic
@@ -94,7 +94,7 @@ def _insert(
         columns = tuple(names)
     cursor.expect("VALUES")
     start = cursor.offset
-    values = tuple(expression(item, tables) for item in cursor.parenthesised().items())
+    values = tuple(value(item, tables) for item in cursor.parenthesised().items())
     if columns is not None and len(columns) != len(values):
         cursor.source.analysis_error(
             f"INSERT names {len(columns)} columns but has {len(values)} values", start

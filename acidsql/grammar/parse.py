@@ -17,11 +17,13 @@ from acidsql.grammar.database import (
     parse_use,
 )
 from acidsql.grammar.delete import parse_delete
+from acidsql.grammar.explain import parse_explain_words
 from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.lexer import Source
 from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
+from acidsql.grammar.multi_insert import parse_multi_insert, sees_multi_insert
 from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
@@ -36,13 +38,11 @@ from acidsql.grammar.transaction import (
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
 from acidsql.grammar.vacuum import parse_vacuum
-from acidsql.statements import Compact, CreateTableAs, Definition, Statement, WriteStatement
+from acidsql.grammar.with_clause import parse_with
+from acidsql.statements import Statement
 from acidsql.statements.explain import Explain
-from acidsql.statements.query import Query
 
 _DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
-_EXPLAINED_WORDS = ("WITH", "TRUNCATE", "LOAD", *_DML_WORDS)
-_LOCKING_WORDS = (*_EXPLAINED_WORDS, "CREATE", "DROP", "ALTER", "MSCK", "REPAIR")
 _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
@@ -113,7 +113,7 @@ def _statement(cursor: Cursor) -> Statement:
     if word == "WITH":
         return _with(cursor)
     if starts_query(cursor) or word in ("SELECT", "VALUES", "FROM", "TABLE"):
-        return parse_query(cursor)
+        return parse_multi_insert(cursor) if sees_multi_insert(cursor) else parse_query(cursor)
     if word == "CREATE" and second in DATABASE_WORDS:
         return parse_create_database(cursor)
     if word == "CREATE" and second in _CREATE_TABLE_WORDS and not _creates_other(cursor):
@@ -134,39 +134,24 @@ def _creates_other(cursor: Cursor) -> bool:
 
 
 def _explain(cursor: Cursor) -> Explain:
-    cursor.expect("EXPLAIN")
-    locks = cursor.accept("LOCKS")
-    words = _LOCKING_WORDS if locks else _EXPLAINED_WORDS
-    if not cursor.sees_any(*words) and not starts_query(cursor):
-        word = cursor.peek().text.upper()
-        if not word:
-            cursor.unexpected("expected a statement")
-        cursor.source.refuse(
-            f"EXPLAIN {'LOCKS ' if locks else ''}{word} is not supported",
-            cursor.offset,
-            hint="EXPLAIN takes a query or a statement that writes rows; EXPLAIN LOCKS takes"
-            " definitions, too.",
-        )
+    locks, ignored = parse_explain_words(cursor)
+    if cursor.done:
+        cursor.unexpected("expected a statement")
+    if cursor.sees("EXPLAIN"):
+        cursor.unexpected("expected a statement to explain")
     statement = _statement(cursor)
-    assert isinstance(statement, WriteStatement | Query | Definition | CreateTableAs | Compact)
-    return Explain(statement, locks)
+    assert not isinstance(statement, Explain)
+    return Explain(statement, locks, ignored)
 
 
 def _with(cursor: Cursor) -> Statement:
-    """Parse ``WITH … SELECT …`` or ``WITH … INSERT INTO … SELECT …``."""
-    at = cursor.at
-    ahead = Cursor(cursor.source, at, cursor.end)
-    ahead.expect("WITH")
-    ahead.accept("RECURSIVE")
-    first = True
-    while first or ahead.accept(","):
-        first = False
-        ahead.name("the name of a common table expression")
-        if ahead.sees("("):
-            ahead.parenthesised()
-        ahead.accept("AS")
-        ahead.parenthesised()
+    """Parse a query after WITH, ``WITH … INSERT …`` or ``WITH … FROM … INSERT …``."""
+    ahead = Cursor(cursor.source, cursor.at, cursor.end)
+    with_ = parse_with(ahead)
     word = ahead.peek().word
+    if sees_multi_insert(ahead):
+        cursor.at = ahead.at
+        return parse_multi_insert(cursor, with_)
     if word not in _DML_WORDS:
         return parse_query(cursor)
     if word != "INSERT":
@@ -176,4 +161,4 @@ def _with(cursor: Cursor) -> Statement:
             hint=f"Write the {word} first, with the WITH inside its subqueries.",
         )
     cursor.at = ahead.at
-    return parse_insert(cursor, with_at=at)
+    return parse_insert(cursor, with_at=with_.at)

@@ -11,14 +11,7 @@ from acidsql.grammar.fragment import query, starts_query, table_fragment
 from acidsql.grammar.insert import refuse_duplicates
 from acidsql.grammar.lexer import Source as Text
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
-
-_NONDETERMINISTIC = {
-    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
-    *("monotonically_increasing_id", "spark_partition_id"),
-    *("input_file_name", "input_file_block_start", "input_file_block_length"),
-    *("java_method", "reflect", "try_reflect"),
-}
-"""Functions that Spark calls nondeterministic: each call may give another value."""
+from acidsql.statements.nondeterministic import first_nondeterministic
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +57,15 @@ def refuse_nondeterministic(text: Text, on: Fragment, start: int, what: str) -> 
 
     Spark may evaluate the condition several times. It begins at the offset ``start``.
     """
-    for function in on.tree.find_all(exp.Func):
-        first, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
-        name = on.text[first:end]
-        if name.lower() in _NONDETERMINISTIC:
-            text.analysis_error(
-                f'{what} cannot use "{name}"',
-                start + first,
-                detail="The condition may be evaluated several times and must give one answer.",
-                hint="Make the value a column of the source: (SELECT *, rand() AS r FROM …) AS s.",
-            )
+    found = first_nondeterministic(on, [on.tree])
+    if found is not None:
+        name, first = found
+        text.analysis_error(
+            f'{what} cannot use "{name}"',
+            start + first,
+            detail="The condition may be evaluated several times and must give one answer.",
+            hint="Make the value a column of the source: (SELECT *, rand() AS r FROM …) AS s.",
+        )
 
 
 def _named(cursor: Cursor, statement: str) -> tuple[Fragment, str]:

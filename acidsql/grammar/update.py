@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.fragment import expression
+from acidsql.grammar.fragment import expression, value
 from acidsql.grammar.insert import column_of
 from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
-from acidsql.statements.fragment import Fragment, TableRef
+from acidsql.statements.fragment import Fragment, TableRef, Value
 from acidsql.statements.merge import Merge, MergeUpdate
 from acidsql.statements.update import Assignment, Update
 
@@ -68,10 +69,15 @@ def parse_assignments(
             cursor.source.refuse(
                 f'column "{column.name}" is set twice', start, hint="Set each column once."
             )
-        found.append(Assignment(column, clause_expression(cursor.until(","), tables, statement)))
+        found.append(Assignment(column, _value(cursor.until(","), tables, statement)))
     if not cursor.done:
         cursor.unexpected('expected ","')
     return tuple(found)
+
+
+def _value(cursor: Cursor, tables: Sequence[TableRef], statement: str) -> Value:
+    with _clauses_refused(cursor, statement):
+        return value(Cursor(cursor.source, cursor.at, cursor.end), tables)
 
 
 def parse_where(cursor: Cursor, target: TableRef, statement: str) -> Fragment | None:
@@ -89,8 +95,15 @@ def clause_expression(cursor: Cursor, tables: Sequence[TableRef], statement: str
 
     If it does not parse because of a clause like LIMIT, that clause is refused by name.
     """
-    try:
+    with _clauses_refused(cursor, statement):
         return expression(Cursor(cursor.source, cursor.at, cursor.end), tables)
+
+
+@contextmanager
+def _clauses_refused(cursor: Cursor, statement: str) -> Iterator[None]:
+    """A block that parses the rest of the cursor, and fails if a clause like LIMIT is in it."""
+    try:
+        yield
     except SqlSyntaxError:
         rest = Cursor(cursor.source, cursor.at, cursor.end)
         rest.until(*_CLAUSES)

@@ -2,31 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from typing_extensions import assert_never
 
 from acidsql.model.access import Access, Operation
-from acidsql.model.names import PartitionName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan, fixed_partition, replaces, tables_read
+from acidsql.plans.plan import (
+    TableWrite,
+    WritePlan,
+    fixed_partition,
+    replaces,
+    table_writes,
+    tables_read,
+)
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 
 
 def write_accesses(
-    plan: WritePlan, target: Table, changed: PartitionName | None = None
+    plan: WritePlan, targets: Mapping[TableName, Table], changed: PartitionName | None = None
 ) -> list[Access]:
-    """The accesses of a write: those to its target, and SELECT on every table that it reads.
+    """The accesses of a write: those to its targets, and SELECT on every table that it reads.
 
     ``changed`` is the one partition whose rows an UPDATE, DELETE or MERGE can change, or None if
     there may be several.
     """
-    reads = [Access.of(name, Operation.SELECT) for name in tables_read(plan)]
-    return [*_target_accesses(plan, target, changed), *reads]
+    changes = [
+        access
+        for write in table_writes(plan)
+        for access in _target_accesses(write, targets[write.table], changed)
+    ]
+    return [*changes, *(Access.of(name, Operation.SELECT) for name in tables_read(plan))]
 
 
 def query_accesses(plan: QueryPlan) -> list[Access]:
@@ -34,7 +47,9 @@ def query_accesses(plan: QueryPlan) -> list[Access]:
     return [Access.of(name, Operation.SELECT) for name in tables_read(plan)]
 
 
-def _target_accesses(plan: WritePlan, target: Table, changed: PartitionName | None) -> list[Access]:
+def _target_accesses(
+    plan: TableWrite, target: Table, changed: PartitionName | None
+) -> list[Access]:
     partitioned = bool(target.partition_columns)
 
     def access(operation: Operation, partition: PartitionName | None, *, dynamic: bool) -> Access:

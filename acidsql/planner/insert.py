@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
 from acidsql.planner.literals import NotLiteral, cell_text
@@ -10,12 +12,21 @@ from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, wrong_count
-from acidsql.plans.sql_text import SqlText
-from acidsql.statements.insert import GivenSource, Insert
+from acidsql.plans.sql_text import InputSource, SqlText
+from acidsql.statements.fragment import Default, Fragment
+from acidsql.statements.insert import GivenSource, Insert, ValueList
 
 
-def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
-    """The plan of an INSERT: of rows that the caller gives, of literals, else of a query."""
+def plan_insert(
+    statement: Insert,
+    names: Names,
+    arguments: Arguments,
+    stand_ins: Mapping[int, InputSource] | None = None,
+) -> InsertPlan:
+    """The plan of an INSERT: of rows that the caller gives, of literals, else of a query.
+
+    ``stand_ins`` are those of `Lowering`.
+    """
     table = find_target(statement.target, names)
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
@@ -23,8 +34,10 @@ def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> Insert
         table=table.name,
         columns=tuple(c.name for c in columns),
         static_partition=static,
-        rows=_rows(statement, columns, names, arguments),
+        rows=_rows(statement, columns, names, arguments, stand_ins or {}),
         overwrite=statement.overwrite,
+        by_name=statement.by_name,
+        unless_exists=statement.unless_exists,
         target=table.kind,
     )
 
@@ -35,8 +48,9 @@ def _static_partition(
     named = {item.column.name.lower() for item in statement.partition}
     static = fixed_values(statement.partition, table, arguments)
     missing = [c.name for c in table.partition_columns if c.name not in named]
-    # The columns of given rows are known by name, so they may fill the rest.
-    if named and missing and not isinstance(statement.source, GivenSource):
+    # Columns that are known by name may fill the rest.
+    by_name = statement.by_name or isinstance(statement.source, GivenSource)
+    if named and missing and not by_name:
         raise AnalysisError(
             f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
             code=10125,
@@ -73,26 +87,47 @@ def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> 
 
 
 def _rows(
-    statement: Insert, columns: tuple[Column, ...], names: Names, arguments: Arguments
+    statement: Insert,
+    columns: tuple[Column, ...],
+    names: Names,
+    arguments: Arguments,
+    stand_ins: Mapping[int, InputSource],
 ) -> LiteralRows | GivenRows | SqlText:
-    if isinstance(statement.source, GivenSource):
-        return GivenRows(parameter=statement.source.parameter)
-    for row in statement.rows or ():
+    source = statement.source
+    if isinstance(source, GivenSource):
+        return GivenRows(parameter=source.parameter)
+    if isinstance(source, ValueList):
+        return _values(source, columns, names, arguments)
+    return Lowering(names, arguments, source.mentions_row_id, stand_ins).text(source)
+
+
+def _values(
+    values: ValueList, columns: tuple[Column, ...], names: Names, arguments: Arguments
+) -> LiteralRows | SqlText:
+    for row in values.rows:
         if len(row) != len(columns):
-            place = row[0] if row else statement.target
             filled = [c.name for c in columns]
-            raise wrong_count(len(row), filled, place.line, place.column)
-    if statement.rows is not None:
-        try:
-            return LiteralRows(
-                rows=tuple(
-                    tuple(
-                        cell_text(cell, column.type, arguments, column.name)
-                        for cell, column in zip(row, columns, strict=True)
-                    )
-                    for row in statement.rows
+            raise wrong_count(len(row), filled, row[0].line, row[0].column)
+    try:
+        return LiteralRows(
+            rows=tuple(
+                tuple(
+                    None
+                    if isinstance(cell, Default)
+                    else cell_text(cell, column.type, arguments, column.name)
+                    for cell, column in zip(row, columns, strict=True)
                 )
+                for row in values.rows
             )
-        except NotLiteral:
-            pass
-    return Lowering(names, arguments, statement.source.mentions_row_id).text(statement.source)
+        )
+    except NotLiteral:
+        pass
+    cells = [cell for row in values.rows for cell in row if isinstance(cell, Fragment)]
+    lowering = Lowering(names, arguments, any(cell.mentions_row_id for cell in cells))
+    parts: list[str | SqlText] = []
+    for number, row in enumerate(values.rows):
+        parts.append(", " if number else "VALUES ")
+        for at, (cell, column) in enumerate(zip(row, columns, strict=True)):
+            parts += [", " if at else "(", lowering.value(cell, column)]
+        parts.append(")")
+    return SqlText.of(*parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -18,7 +18,7 @@ from acidsql.plans.insert import wrong_count
 from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
-from acidsql.statements.fragment import Fragment
+from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
 
 _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
@@ -100,10 +100,7 @@ class _MergePlanner:
     ) -> UpdateLeg | DeleteLeg:
         """The leg of a WHEN MATCHED or WHEN NOT MATCHED BY SOURCE clause."""
         if clause.by_source:
-            values = [] if isinstance(clause, MergeDelete) else clause.assignments or ()
-            self._refuse_columns(
-                self.source_alias, "the source", [clause.condition, *(a.value for a in values)]
-            )
+            self._refuse_columns(self.source_alias, "the source", clause)
         condition = self._condition(clause.condition)
         if isinstance(clause, MergeDelete):
             return DeleteLeg(statement_id=statement_id, condition=condition)
@@ -118,7 +115,7 @@ class _MergePlanner:
 
     def not_matched(self, clause: MergeInsert, statement_id: StatementId) -> InsertLeg:
         """The leg of a WHEN NOT MATCHED clause: a value for every column of the table."""
-        self._refuse_columns(self.alias, "the target", [clause.condition, *(clause.values or ())])
+        self._refuse_columns(self.alias, "the target", clause)
         condition = self._condition(clause.condition)
         if clause.values is None:
             values = tuple(self._from_source(c) for c in self.table.all_columns)
@@ -128,7 +125,8 @@ class _MergePlanner:
                 names = [c.name for c in columns]
                 raise wrong_count(len(clause.values), names, clause.line, clause.column)
             given = {
-                c.name: self.lowering.text(v) for c, v in zip(columns, clause.values, strict=True)
+                c.name: self.lowering.value(v, c)
+                for c, v in zip(columns, clause.values, strict=True)
             }
             null = SqlText.of("NULL")
             values = tuple(
@@ -137,19 +135,19 @@ class _MergePlanner:
             )
         return InsertLeg(statement_id=statement_id, condition=condition, values=values)
 
-    def _refuse_columns(self, alias: str, side: str, fragments: Iterable[Fragment | None]) -> None:
+    def _refuse_columns(self, alias: str, side: str, clause: MergeClause) -> None:
         """AnalysisError for a column of the side that a row without a match does not have."""
         is_target = alias == self.alias
         when = "WHEN NOT MATCHED" if is_target else "WHEN NOT MATCHED BY SOURCE"
         there = self.source_alias if is_target else self.alias
-        for fragment in fragments:
-            for column in fragment.tree.find_all(exp.Column) if fragment else ():
+        for fragment in _fragments_of(clause):
+            for column in fragment.tree.find_all(exp.Column):
                 if column.parts[0].name.lower() == alias.lower() and len(column.parts) > 1:
                     raise AnalysisError(
                         f'{when} cannot use "{column.sql()}" of {side}',
                         hint=f'Only columns of "{there}" have a value there.',
-                        line=fragment.line if fragment else None,
-                        column=fragment.column if fragment else None,
+                        line=fragment.line,
+                        column=fragment.column,
                     )
 
     def _condition(self, fragment: Fragment | None) -> SqlText | None:
@@ -221,9 +219,13 @@ def _qualified(node: exp.Expr, alias: str) -> bool:
 def _fragments(statement: Merge) -> Iterator[Fragment]:
     yield from (statement.source, statement.on)
     for clause in statement.clauses:
-        if clause.condition is not None:
-            yield clause.condition
-        if isinstance(clause, MergeUpdate):
-            yield from (a.value for a in clause.assignments or ())
-        elif isinstance(clause, MergeInsert):
-            yield from clause.values or ()
+        yield from _fragments_of(clause)
+
+
+def _fragments_of(clause: MergeClause) -> Iterator[Fragment]:
+    values: list[Value] = [] if clause.condition is None else [clause.condition]
+    if isinstance(clause, MergeUpdate):
+        values += [a.value for a in clause.assignments or ()]
+    elif isinstance(clause, MergeInsert):
+        values += clause.values or ()
+    return (value for value in values if isinstance(value, Fragment))

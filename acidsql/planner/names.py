@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Protocol
@@ -57,6 +58,11 @@ class SeenNames:
         if name not in self.tables:
             self.tables[name] = self.names.find_table(name)
         return self.tables[name]
+
+    def require(self, names: Iterable[TableName]) -> dict[TableName, Table]:
+        """The tables of these names, which the plan has found before."""
+        found = {name: self.find_table(name) for name in names}
+        return {name: table for name, table in found.items() if table is not None}
 
     def is_frame(self, name: str) -> bool:
         return self.names.is_frame(name)

@@ -8,6 +8,7 @@ from acidsql.planner.delete import plan_delete
 from acidsql.planner.insert import plan_insert
 from acidsql.planner.load import plan_load
 from acidsql.planner.merge import plan_merge
+from acidsql.planner.multi_insert import plan_multi_insert
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.query import plan_query
@@ -15,7 +16,17 @@ from acidsql.planner.truncate import plan_truncate
 from acidsql.planner.update import plan_update
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Delete, Insert, Load, Merge, Query, Truncate, Update, WriteStatement
+from acidsql.statements import (
+    Delete,
+    Insert,
+    Load,
+    Merge,
+    MultiInsert,
+    Query,
+    Truncate,
+    Update,
+    WriteStatement,
+)
 
 
 def make_plan(
@@ -28,6 +39,8 @@ def make_plan(
     match statement:
         case Insert():
             return plan_insert(statement, names, arguments)
+        case MultiInsert():
+            return plan_multi_insert(statement, names, arguments)
         case Update():
             return plan_update(statement, names, arguments)
         case Delete():

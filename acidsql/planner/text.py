@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from acidsql.model.names import quote_identifier
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import Column, Table, TableKind
 from acidsql.planner.names import Names, table_name, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
-from acidsql.statements.fragment import Fragment, Star, TableRef
+from acidsql.statements.fragment import Default, Fragment, Star, TableRef, Value
 
 _SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
@@ -22,14 +23,24 @@ Source = TableSource | FrameSource | InputSource
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars."""
+    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars.
+
+    ``stand_ins`` maps offsets of table names to inputs of the job that stand for the tables.
+    """
 
     names: Names
     arguments: Arguments
     row_id: bool
+    stand_ins: Mapping[int, InputSource] = field(default_factory=dict)
+
+    def value(self, value: Value, column: Column) -> SqlText:
+        """The text of what a column is set to. Of a column without a default, DEFAULT is NULL."""
+        return SqlText.of("NULL") if isinstance(value, Default) else self.text(value)
 
     def text(self, fragment: Fragment) -> SqlText:
         """The fragment's own text with its tables as open sources."""
+        if fragment.is_plain:
+            return SqlText.of(fragment.text)
         # The mark of a source's place must be a character that the text does not contain.
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
         sources: list[Source] = []
@@ -51,6 +62,8 @@ class Lowering:
         return SqlText.of(*(p for p in parts if p != ""))
 
     def _resolve(self, fragment: Fragment, ref: TableRef) -> Source | None:
+        if ref.start in self.stand_ins:
+            return self.stand_ins[ref.start]
         if ref.database is None and self.names.is_frame(ref.table):
             return FrameSource(name=ref.table.lower())
         table = self.names.find_table(table_name(ref, self.names))

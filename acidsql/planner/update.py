@@ -12,7 +12,7 @@ from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
 from acidsql.planner.text import Lowering
 from acidsql.plans.update import SetColumn, UpdatePlan
-from acidsql.statements.fragment import Fragment
+from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.update import Assignment, Update
 
 
@@ -21,7 +21,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments) -> Update
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
     fragments = [a.value for a in statement.assignments] + _some(statement.where)
-    row_id = any(f.mentions_row_id for f in fragments)
+    row_id = any(isinstance(f, Fragment) and f.mentions_row_id for f in fragments)
     lowering = Lowering(names, arguments, row_id)
     return UpdatePlan(
         table=table.name,
@@ -41,7 +41,7 @@ def plan_assignments(
     for assignment in assignments:
         column = find_column(table, assignment.column)
         _refuse_placing_column(column.name, table, assignment)
-        found.append(SetColumn(column=column.name, value=lowering.text(assignment.value)))
+        found.append(SetColumn(column=column.name, value=lowering.value(assignment.value, column)))
     return tuple(found)
 
 
@@ -72,5 +72,5 @@ def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> N
         )
 
 
-def _some(fragment: Fragment | None) -> list[Fragment]:
+def _some(fragment: Fragment | None) -> list[Value]:
     return [] if fragment is None else [fragment]

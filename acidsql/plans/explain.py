@@ -14,6 +14,7 @@ from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.sql_text import SqlText, TableSource
@@ -25,27 +26,34 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
     """The plan as a tree: a head, and a branch for everything that is read or written."""
     match plan:
         case QueryPlan():
-            return _tree("query", _query_lines(plan))
+            return tree("query", _query_lines(plan))
+        case CompactPlan():
+            head = f"{plan.type} compaction of {plan.table}{_partition(plan)}"
+            return tree(head, _compact_lines(plan))
+        case CheckPlan():
+            return tree(f"check {plan.table}{_partition(plan)}", [])
+        case _:
+            return _write(plan)
+
+
+def _write(plan: WritePlan) -> str:
+    match plan:
         case InsertPlan():
-            verb = "overwrite" if plan.overwrite else "into"
-            return _tree(f"insert {verb} {plan.table}", _insert_lines(plan))
+            return _insert(plan, 0)
         case UpdatePlan():
-            return _tree(f"update {plan.table}", _update_lines(plan))
+            return tree(f"update {plan.table}", _update_lines(plan))
         case DeletePlan():
-            return _tree(f"delete {plan.table}", _delete_lines(plan))
+            return tree(f"delete {plan.table}", _delete_lines(plan))
         case MergePlan():
-            return _tree(f"merge into {plan.table}", _merge_lines(plan))
+            return tree(f"merge into {plan.table}", _merge_lines(plan))
+        case MultiInsertPlan():
+            return tree("multi-insert", _multi_insert_lines(plan))
         case TruncatePlan():
             written = "file" if plan.target is TableKind.PLAIN else "base"
             place = _fixed(plan.static_partition)
-            return _tree(f"truncate {plan.table}", [*place, f"{written}: no rows"])
+            return tree(f"truncate {plan.table}", [*place, f"{written}: no rows"])
         case LoadPlan():
-            return _tree(f"load data into {plan.table}", _load_lines(plan))
-        case CompactPlan():
-            head = f"{plan.type} compaction of {plan.table}{_partition(plan)}"
-            return _tree(head, _compact_lines(plan))
-        case CheckPlan():
-            return _tree(f"check {plan.table}{_partition(plan)}", [])
+            return tree(f"load data into {plan.table}", _load_lines(plan))
         case _:
             assert_never(plan)
 
@@ -61,11 +69,15 @@ def _partition(plan: CompactPlan | CheckPlan) -> str:
     return f" partition {plan.partition}" if plan.partition else ""
 
 
-def _tree(head: str, branches: Sequence[str]) -> str:
+def tree(head: str, branches: Sequence[str]) -> str:
+    """A head with its branches below it. A branch of several lines is a tree itself."""
     last = len(branches) - 1
-    return "\n".join(
-        [head, *(f" {'└' if i == last else '├'}── {line}" for i, line in enumerate(branches))]
-    )
+    lines = [head]
+    for number, branch in enumerate(branches):
+        first, *more = branch.split("\n")
+        lines.append(f" {'└' if number == last else '├'}── {first}")
+        lines += [f" {' ' if number == last else '│'}  {line}" for line in more]
+    return "\n".join(lines)
 
 
 def _query_lines(plan: QueryPlan) -> list[str]:
@@ -78,15 +90,30 @@ def _scan(source: TableSource) -> str:
     return f"{source.table}{', with row ids' if source.row_id else ''}{pruned}"
 
 
-def _insert_lines(plan: InsertPlan) -> list[str]:
+def _multi_insert_lines(plan: MultiInsertPlan) -> list[str]:
+    sources = [
+        f"{source.name}{', computed once' if source.once else ''}: {_one_line(source.rows)}"
+        for source in plan.sources
+    ]
+    return [*sources, *(_insert(leg, number) for number, leg in enumerate(plan.legs))]
+
+
+def _insert(plan: InsertPlan, statement_id: int) -> str:
+    verb = "overwrite" if plan.overwrite else "into"
+    return tree(f"insert {verb} {plan.table}", _insert_lines(plan, statement_id))
+
+
+def _insert_lines(plan: InsertPlan, statement_id: int) -> list[str]:
     if isinstance(plan.rows, LiteralRows):
         rows = f"values: {len(plan.rows.rows)} rows, in this process"
     elif isinstance(plan.rows, GivenRows):
         rows = "rows: those that the caller gives, in this process"
     else:
         rows = f"rows: {_one_line(plan.rows)}"
-    written = _written(plan)
-    return [rows, *_fixed(plan.static_partition), f"{written}: {', '.join(plan.columns)}"]
+    unless = ["only if the partition is not there"] if plan.unless_exists else []
+    columns = ", ".join(plan.columns) + (", by name" if plan.by_name else "")
+    written = f"{_written(plan, statement_id)}: {columns}"
+    return [rows, *_fixed(plan.static_partition), *unless, written]
 
 
 def _load_lines(plan: LoadPlan) -> list[str]:
@@ -99,10 +126,10 @@ def _load_lines(plan: LoadPlan) -> list[str]:
     ]
 
 
-def _written(plan: InsertPlan | LoadPlan) -> str:
+def _written(plan: InsertPlan | LoadPlan, statement_id: int = 0) -> str:
     if plan.target is TableKind.PLAIN:
         return "files"
-    return "base" if plan.overwrite else "delta 0000"
+    return "base" if plan.overwrite else f"delta {statement_id:04d}"
 
 
 def _fixed(static_partition: Sequence[tuple[str, str | None]]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from acidsql.errors import AnalysisError
+from acidsql.errors import AnalysisError, ColumnNotFoundError
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.node import Node
@@ -43,6 +43,9 @@ class InsertPlan(Node):
     ``columns`` are the target columns that the rows fill, in the order of the rows' columns, with
     dynamic partition columns among them. Other columns are null. ``static_partition`` gives the
     value texts of the partition columns that the statement fixes.
+
+    With ``by_name``, ``columns`` are those that may be filled, and `columns_by_name` tells which
+    are. With ``unless_exists``, nothing is written if the fixed partition is there.
     """
 
     kind: Literal["insert"] = "insert"
@@ -51,6 +54,8 @@ class InsertPlan(Node):
     static_partition: tuple[tuple[str, str | None], ...] = ()
     rows: LiteralRows | GivenRows | SqlText
     overwrite: bool = False
+    by_name: bool = False
+    unless_exists: bool = False
     target: TableKind = TableKind.FULL_ACID
 
 
@@ -65,6 +70,39 @@ def wrong_count(
         line=line,
         column=column,
     )
+
+
+def columns_by_name(
+    plan: InsertPlan, names: Sequence[str], partition_columns: Sequence[str]
+) -> list[str]:
+    """The target columns that a query's columns of these names fill, in the order of the query.
+
+    AnalysisError for a name that the table lacks or PARTITION fixes, for a name that comes twice,
+    and if a dynamic partition column is missing.
+    """
+    found = [name.lower() for name in names]
+    fixed = [name for name, _ in plan.static_partition]
+    for name in found:
+        error: AnalysisError | None = None
+        if found.count(name) > 1 or name in fixed:
+            error = AnalysisError(f'column "{name}" is given twice')
+        elif name not in plan.columns:
+            fillable = ", ".join(plan.columns)
+            error = ColumnNotFoundError(
+                f'table "{plan.table}" has no column "{name}"',
+                code=10002,
+                hint=f"INSERT BY NAME can fill {fillable}.",
+            )
+        if error is not None:
+            error.parts = (name,)
+            raise error
+    for name in partition_columns:
+        if name not in found and name not in fixed:
+            raise AnalysisError(
+                f'the query has no column for the partition column "{name}"',
+                hint="Select the column, or give its value in PARTITION (…).",
+            )
+    return found
 
 
 def literal_partitions(

@@ -16,17 +16,29 @@ from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.sql_text import SqlText, TableSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 
 ChangePlan = UpdatePlan | DeletePlan | MergePlan
-WritePlan = InsertPlan | ChangePlan | TruncatePlan | LoadPlan
+TableWrite = InsertPlan | ChangePlan | TruncatePlan | LoadPlan
+WritePlan = TableWrite | MultiInsertPlan
 Plan = Annotated[WritePlan | QueryPlan | CompactPlan | CheckPlan, Field(discriminator="kind")]
 
 PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan] = TypeAdapter(Plan)
 """Turns plans into JSON and back."""
+
+
+def table_writes(plan: WritePlan) -> tuple[TableWrite, ...]:
+    """The writes of which a plan consists: each writes to one table."""
+    return plan.legs if isinstance(plan, MultiInsertPlan) else (plan,)
+
+
+def targets(plan: WritePlan) -> tuple[TableName, ...]:
+    """The tables that the plan writes to, each once, in the order of the text."""
+    return tuple(dict.fromkeys(write.table for write in table_writes(plan)))
 
 
 def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
@@ -46,6 +58,9 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
             return
         case MergePlan():
             yield from _merge_texts(plan)
+        case MultiInsertPlan():
+            yield from (source.rows for source in plan.sources)
+            yield from (text for leg in plan.legs for text in texts(leg))
 
 
 def _merge_texts(plan: MergePlan) -> Iterator[SqlText]:
@@ -71,13 +86,14 @@ def partition_predicates(plan: WritePlan | QueryPlan, table: Table) -> tuple[Pre
     """
     sources = (source for text in texts(plan) for source in text.sources)
     uses = [s.predicates for s in sources if isinstance(s, TableSource) and s.table == table.name]
-    if not isinstance(plan, QueryPlan) and plan.table == table.name:
-        uses.append(_target_predicates(plan, table))
+    if not isinstance(plan, QueryPlan):
+        written = [w for w in table_writes(plan) if w.table == table.name]
+        uses += [_target_predicates(write, table) for write in written]
     first, *others = uses or [()]
     return tuple(p for p in first if all(p in predicates for predicates in others))
 
 
-def _target_predicates(plan: WritePlan, table: Table) -> tuple[Predicate, ...]:
+def _target_predicates(plan: TableWrite, table: Table) -> tuple[Predicate, ...]:
     match plan:
         case UpdatePlan() | DeletePlan():
             return plan.predicates
@@ -102,7 +118,7 @@ def fixed_partition(
     return PartitionName.of(static) if whole else None
 
 
-def replaces(plan: WritePlan) -> bool:
+def replaces(plan: TableWrite) -> bool:
     """Whether the plan's rows replace the rows that were there."""
     match plan:
         case InsertPlan() | LoadPlan():
@@ -114,8 +130,8 @@ def replaces(plan: WritePlan) -> bool:
 
 
 def statement_count(plan: WritePlan) -> int:
-    """How many statement ids the plan writes under. A MERGE needs one for each leg."""
-    return len(plan.legs) if isinstance(plan, MergePlan) else 1
+    """How many statement ids the plan writes under. A leg of a MERGE or multi-insert needs one."""
+    return len(plan.legs) if isinstance(plan, MergePlan) else len(table_writes(plan))
 
 
 def _some(text: SqlText | None) -> Iterator[SqlText]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from acidsql.model.access import Operation
@@ -13,7 +13,7 @@ from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Column, Table
 from acidsql.plans.compact import CompactPlan
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.plan import TableWrite, WritePlan, statement_count, table_writes
 from acidsql.plans.query import QueryPlan
 
 FIRST_STATEMENT = StatementId(0)
@@ -57,11 +57,22 @@ class ReadContext:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """The snapshot that a statement reads, and the ids under which it writes."""
+    """The snapshot that a statement reads, and the ids under which it writes.
+
+    ``write_ids`` has an id for each table that it writes to. ``statement_id`` is its first one.
+    """
 
     read: ReadContext
-    write_id: WriteId
+    write_ids: Mapping[TableName, WriteId]
     statement_id: StatementId = FIRST_STATEMENT
+
+    def of_writes(self, plan: WritePlan) -> list[tuple[TableWrite, WriteContext]]:
+        """The writes of the plan, each with its context: it has the statement id of that write."""
+        found, number = [], int(self.statement_id)
+        for write in table_writes(plan):
+            found.append((write, replace(self, statement_id=StatementId(number))))
+            number += statement_count(write)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +86,8 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job wrote: counts of rows, directories touched, and paths that an abort may remove.
+    """What one write of a job did: counts of rows, directories touched, and paths that an abort
+    may remove.
 
     ``metrics`` are counters by name. ``moved`` are files outside of the table, to be removed after
     the commit. ``own_deletes`` are the directories in which the job deleted rows of its own write
@@ -186,8 +198,11 @@ class Engine(Protocol):
         """All columns and rows of a table, lazily; ``row_id`` puts ``row__id`` first."""
         ...
 
-    def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
-        """Run a write. On any error its files are removed as far as possible."""
+    def write(self, plan: WritePlan, context: WriteContext) -> list[JobResult]:
+        """Run a write: a result for each of its `table_writes`.
+
+        On any error its files are removed as far as possible.
+        """
         ...
 
     def undo(self, plan: WritePlan, context: WriteContext) -> None:

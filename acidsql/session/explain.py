@@ -2,58 +2,99 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from acidsql.definitions.locks import definition_locks
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import changed_partition
-from acidsql.model.access import Access
+from acidsql.model.access import Access, Operation
 from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
-from acidsql.planner.names import SeenNames
+from acidsql.planner.names import SeenNames, table_name
 from acidsql.planner.planner import make_plan
+from acidsql.planner.query import plan_query
 from acidsql.plans.explain import explain as plan_text
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.explain import tree
+from acidsql.plans.plan import WritePlan, targets
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Compact, CreateTableAs, Definition, Explain
-from acidsql.statements.explain import Planned
+from acidsql.statements import Check, Compact, CreateTableAs, Definition, Explain
+from acidsql.statements.explain import Explained, Planned
+from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.policy import TxnPolicy
 
 
 def explain(statement: Explain, scope: Scope, policy: TxnPolicy) -> Result:
-    """The plan as a tree, or one row for each lock in Hive's form: ``db.t.p=1 -> SHARED_READ``."""
-    explained = statement.statement
-    if not isinstance(explained, Planned):
-        return _lock_rows(_unplanned_locks(explained, scope))
+    """The plan as a tree, or one row for each lock in Hive's form: ``db.t.p=1 -> SHARED_READ``.
+
+    Words that were ignored are named in the message of the Result.
+    """
+    lines = _locks(statement.statement, scope, policy) if statement.locks else None
+    if lines is None:
+        lines = _text(statement.statement, scope).splitlines()
+    column = "lock" if statement.locks else "plan"
+    result = text_rows("explain", [column], [(line,) for line in lines])
+    if statement.ignored:
+        words = " ".join(statement.ignored)
+        result.message = f"{words} was ignored: plans have one form"
+    return result
+
+
+def _text(statement: Explained, scope: Scope) -> str:
+    if isinstance(statement, Planned):
+        return plan_text(make_plan(statement, scope.names, scope.arguments))
+    if isinstance(statement, Compact):
+        return plan_text(plan_compact(statement, scope.names, scope.arguments).plan)
+    if isinstance(statement, Check):
+        return plan_text(plan_check(statement, scope.names, scope.arguments))
+    branches = [f"lock: {_line(lock)}" for lock in _unplanned_locks(statement, scope)]
+    if isinstance(statement, CreateTableAs):
+        branches.append(plan_text(plan_query(statement.query, scope.names, scope.arguments)))
+    return tree(_head(statement, scope), branches)
+
+
+def _head(statement: Explained, scope: Scope) -> str:
+    """The statement in words: its kind, and the table or database that it is about."""
+    words = re.sub(r"\B(?=[A-Z])", " ", type(statement).__name__).lower()
+    about = statement.table if isinstance(statement, CreateTableAs) else statement
+    match getattr(about, "target", None) or getattr(about, "name", None):
+        case TableRef() as target:
+            return f"{words} {table_name(target, scope.names)}"
+        case Identifier() as name:
+            return f"{words} {name.name.lower()}"
+        case _:
+            return words
+
+
+def _locks(statement: Explained, scope: Scope, policy: TxnPolicy) -> list[str]:
+    if not isinstance(statement, Planned):
+        return [_line(lock) for lock in _unplanned_locks(statement, scope)]
     seen = SeenNames(scope.names)
-    plan = make_plan(explained, seen, scope.arguments)
-    if not statement.locks:
-        return text_rows("explain", ["plan"], [(line,) for line in plan_text(plan).splitlines()])
-    return _lock_rows(lock_components(_accesses(plan, seen, scope), policy))
+    plan = make_plan(statement, seen, scope.arguments)
+    return [_line(lock) for lock in lock_components(_accesses(plan, seen, scope), policy)]
 
 
-def _unplanned_locks(
-    statement: Compact | Definition | CreateTableAs, scope: Scope
-) -> Sequence[LockComponent]:
+def _unplanned_locks(statement: Explained, scope: Scope) -> Sequence[LockComponent]:
     if isinstance(statement, Compact):
         plan_compact(statement, scope.names, scope.arguments)
         return []  # the worker that carries the compaction out asks for the locks
-    return definition_locks(statement, scope)
+    if isinstance(statement, Definition | CreateTableAs):
+        return definition_locks(statement, scope)
+    if isinstance(statement, Check):
+        plan = plan_check(statement, scope.names, scope.arguments)
+        return lock_components([Access.of(plan.table, Operation.SELECT)])
+    return []
 
 
 def _accesses(plan: WritePlan | QueryPlan, seen: SeenNames, scope: Scope) -> Sequence[Access]:
     if isinstance(plan, QueryPlan):
         return query_accesses(plan)
-    target = seen.find_table(plan.table)
-    assert target is not None
-    return write_accesses(plan, target, changed_partition(scope.store, plan, target))
-
-
-def _lock_rows(locks: Sequence[LockComponent]) -> Result:
-    return text_rows("explain", ["lock"], [(_line(component),) for component in locks])
+    written = seen.require(targets(plan))
+    return write_accesses(plan, written, changed_partition(scope.store, plan, written))
 
 
 def _line(component: LockComponent) -> str:

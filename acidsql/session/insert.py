@@ -33,7 +33,6 @@ def insert_of_rows(
         partition=tuple(values),
         columns=columns or None,
         source=GivenSource(_ROWS),
-        rows=None,
         overwrite=overwrite,
     )
     return statement, arguments

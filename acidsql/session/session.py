@@ -68,6 +68,7 @@ from acidsql.statements import (
     Insert,
     Load,
     Merge,
+    MultiInsert,
     OtherStatement,
     Query,
     Show,
@@ -455,7 +456,7 @@ class Session(BackgroundWork):
                     statement, block, self._open_txn, self._scope(arguments), self._engine,
                     self._leases,
                 )  # fmt: skip
-            case Insert() | Update() | Delete() | Merge() | Truncate() | Load():
+            case Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return run_write(
                     statement, block, self._open_txn, self._scope(arguments), self._engine
                 )

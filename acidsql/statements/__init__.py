@@ -36,6 +36,7 @@ from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
 from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
+from acidsql.statements.multi_insert import MultiInsert
 from acidsql.statements.partition import (
     AddPartitions,
     DropPartitions,
@@ -68,7 +69,7 @@ from acidsql.statements.update import Update
 from acidsql.statements.vacuum import Vacuum
 
 TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
-WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
+WriteStatement = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load
 OtherStatement = (
     WriteStatement
     | Query
@@ -112,6 +113,7 @@ __all__ = [
     "Insert",
     "Load",
     "Merge",
+    "MultiInsert",
     "OtherStatement",
     "Query",
     "RenamePartition",

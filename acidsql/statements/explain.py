@@ -4,23 +4,56 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acidsql.statements.compact import Compact
+from acidsql.statements.check import Check
+from acidsql.statements.compact import AbortCompactions, Compact
+from acidsql.statements.configuration import ConfigurationStatement
 from acidsql.statements.create_table import CreateTableAs
+from acidsql.statements.database import Use
 from acidsql.statements.definition import Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
 from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
+from acidsql.statements.multi_insert import MultiInsert
 from acidsql.statements.query import Query
+from acidsql.statements.show import Show
+from acidsql.statements.transaction import (
+    AbortTransactions,
+    Begin,
+    Commit,
+    Rollback,
+    SetAutocommit,
+    SetTransaction,
+)
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
+from acidsql.statements.vacuum import Vacuum
 
-Planned = Insert | Update | Delete | Merge | Truncate | Load | Query
+Planned = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load | Query
+Explained = (
+    Planned
+    | Definition
+    | CreateTableAs
+    | Compact
+    | Check
+    | Vacuum
+    | Use
+    | Show
+    | AbortTransactions
+    | AbortCompactions
+    | Begin
+    | Commit
+    | Rollback
+    | SetTransaction
+    | SetAutocommit
+    | ConfigurationStatement
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """EXPLAIN [LOCKS] ``statement``. Only writes and queries have a plan; the others need LOCKS."""
+    """EXPLAIN [LOCKS] ``statement``. Words such as EXTENDED are ``ignored``."""
 
-    statement: Planned | Definition | CreateTableAs | Compact
+    statement: Explained
     locks: bool = False
+    ignored: tuple[str, ...] = ()

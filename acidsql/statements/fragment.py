@@ -93,6 +93,11 @@ class Fragment:
     table in Spark belongs to no database.
     """
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the text is complete: there is no place to fill in."""
+        return not (self.tables or self.parameters or self.stars or self.qualifiers)
+
     @classmethod
     def of_parameter(cls, name: str) -> Fragment:
         """An expression that is nothing but a parameter, for a value that no text has."""
@@ -124,3 +129,15 @@ class Fragment:
             out += [other(self.text[at:start]), text]
             at = end
         return "".join([*out, other(self.text[at:])])
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """The word DEFAULT as a value: what the column has where no value is given."""
+
+    line: int
+    column: int
+
+
+Value = Fragment | Default
+"""What a column is set to."""

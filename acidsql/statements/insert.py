@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +26,28 @@ class GivenSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ValueList:
+    """A bare VALUES list. Its ``rows`` have the same number of values."""
+
+    rows: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Insert:
     """INSERT INTO ``target`` [PARTITION (…)] [(columns)] source, or INSERT ``overwrite``.
 
-    ``partition`` and ``columns`` name no column twice. ``source`` is the whole source as a query,
-    or rows that the caller gives, whose columns are ``columns``. If it is a bare VALUES list,
-    ``rows`` has its values, else None. In the source of ``WITH … INSERT INTO … SELECT …``, spaces
-    stand in the place of ``INSERT INTO …``.
+    ``partition`` and ``columns`` name no column twice. ``source`` is a VALUES list, or another
+    query, or rows that the caller gives, whose columns are ``columns``. In the source of ``WITH …
+    INSERT INTO … SELECT …``, spaces stand in the place of ``INSERT INTO …``.
+
+    ``by_name`` takes the columns of a query by their names. ``unless_exists`` leaves a partition
+    alone that is there.
     """
 
     target: TableRef
     partition: tuple[PartitionValue, ...]
     columns: tuple[Identifier, ...] | None
-    source: Fragment | GivenSource
-    rows: tuple[tuple[Fragment, ...], ...] | None
+    source: Fragment | ValueList | GivenSource
     overwrite: bool = False
+    by_name: bool = False
+    unless_exists: bool = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 from acidsql.statements.update import Assignment
 
 
@@ -43,7 +43,7 @@ class MergeInsert:
 
     condition: Fragment | None
     columns: tuple[Identifier, ...] | None
-    values: tuple[Fragment, ...] | None
+    values: tuple[Value, ...] | None
     line: int
     column: int
 

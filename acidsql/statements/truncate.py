@@ -10,7 +10,7 @@ from acidsql.statements.insert import PartitionValue
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """TRUNCATE [TABLE] ``target`` [PARTITION (…)]. Every ``partition`` item has a value."""
+    """TRUNCATE [TABLE] ``target`` [PARTITION (…)]. At least one ``partition`` item has a value."""
 
     target: TableRef
     partition: tuple[PartitionValue, ...]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``column`` = ``value``, where ``value`` is an expression over the old row."""
+    """``column`` = ``value``: an expression over the old row, or DEFAULT."""
 
     column: Identifier
-    value: Fragment
+    value: Value
 
 
 @dataclass(frozen=True, slots=True)

@@ -336,7 +336,7 @@ class StreamingConnection:
     def _overtaker(self, batch: TxnBatch, places: Sequence[PartitionLocation]) -> Any:
         """A later write whose base would hide the current transaction's rows, or None."""
         read = ReadContext(ValidTxnList(NO_TXN), {self.table: self._snapshot(places)})
-        context = WriteContext(read, batch.write_id)
+        context = WriteContext(read, {self.table: batch.write_id})
         return overtaker(self._plan, context, self._scope.store, self._scope.storage)
 
     def _gather(self) -> None:

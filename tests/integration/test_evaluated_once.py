@@ -124,6 +124,28 @@ def test_a_random_source_is_one_source(session: Session, spark: Any, registered:
     assert result.rows_inserted == len(inserted)
 
 
+@modes()  # the short form is tests/logic/multi_insert.slt
+def test_each_row_of_a_random_source_meets_the_legs_that_it_fits(
+    session: Session, spark: Any
+) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    session.execute(f"CREATE TABLE i (k int, x double) {BUCKETS.replace('u', 'k')} {ACID}")
+    session.register("f", spark.range(ROWS).withColumn("x", F.rand()))
+    query = "(SELECT k, row_number() OVER (ORDER BY v) / 300 AS n FROM t)"
+    result = session.execute(
+        f"FROM {query} s JOIN f ON f.id = s.k"
+        " INSERT INTO i SELECT k, x WHERE n <= 0.5 AND x < 0.3"
+        " INSERT INTO i SELECT k, x WHERE n <= 0.5 AND x >= 0.3"
+        " INSERT INTO i SELECT k, x WHERE n > 0.5"
+    )
+    found = session.execute("SELECT k, x FROM i").fetchall()
+    assert sorted(k for k, _ in found) == list(range(ROWS))
+    assert sum(leg.rows for leg in result.legs) == result.rows_inserted == ROWS
+    assert result.legs[2].rows == ROWS // 2
+    assert session.execute("CHECK TABLE i").fetchall() == []
+
+
 @modes("distributed")
 def test_clauses_may_hold_subqueries_of_every_kind(session: Session) -> None:
     session.execute(f"CREATE TABLE f (k int, x double) {ACID}")

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any
 
 from acidsql.errors import ConfigError, TableNotFoundError
+from acidsql.execution.result import InsertedLeg
 from acidsql.service.timetable import ServiceTimes
 
 
@@ -21,6 +22,7 @@ class FakeResult:
     rows_inserted: int | None = None
     rows_updated: int | None = None
     rows_deleted: int | None = None
+    legs: list[InsertedLeg] = field(default_factory=list)
     txn_id: int | None = None
     write_ids: dict[str, int] = field(default_factory=dict)
     message: str | None = None

@@ -12,6 +12,7 @@ from acidsql.engines.partition_codes import partition_codes, partition_column
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
+from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.job import (
     Job,
     collect_few,
@@ -29,7 +30,7 @@ from acidsql.model.names import string_literal as literal
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
 from acidsql.model.types import CharType, DecimalType, spark_type
-from acidsql.plans.insert import InsertPlan, wrong_count
+from acidsql.plans.insert import InsertPlan, columns_by_name, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:
@@ -46,14 +47,32 @@ def run_insert(
 ) -> list[OutputFile]:
     """Write the query's rows. Their files, not yet published."""
     table = job.context.tables[plan.table].table
+    return write_inserted_rows(rows_to_insert(plan, rows, job), table, target, statement_id)
+
+
+def rows_to_insert(plan: InsertPlan, rows: SqlText, job: Job) -> DataFrame:
+    """The query's rows as their files will hold them. The files to read are chosen now."""
+    table = job.context.tables[plan.table].table
     with ansi(job.spark):
         frame = job.sql(rows)
-        if len(frame.columns) != len(plan.columns):
-            raise wrong_count(len(frame.columns), plan.columns)
-        numbered = frame.toDF(*(f"__c{i}" for i in range(len(plan.columns))))
-        values = {name: SqlText.of(f"__c{i}") for i, name in enumerate(plan.columns)}
-        placed = placed_rows(job, table, numbered, values, dict(plan.static_partition))
-    return write_inserted_rows(placed, table, target, statement_id)
+        filled = _filled_columns(plan, frame, table)
+        numbered = frame.toDF(*(f"__c{i}" for i in range(len(filled))))
+        values = {name: SqlText.of(f"__c{i}") for i, name in enumerate(filled)}
+        if plan.by_name:
+            types = zip(filled, frame.schema.fields, strict=True)
+            kinds = {c.name: c.type for c in table.all_columns}
+            values |= {n: in_order(values[n], n, kinds[n], field.dataType) for n, field in types}
+        return placed_rows(job, table, numbered, values, dict(plan.static_partition))
+
+
+def _filled_columns(plan: InsertPlan, frame: DataFrame, table: Table) -> Sequence[str]:
+    """The target columns that the columns of the query fill."""
+    if plan.by_name:
+        partition = [c.name for c in table.partition_columns]
+        return columns_by_name(plan, frame.columns, partition)
+    if len(frame.columns) != len(plan.columns):
+        raise wrong_count(len(frame.columns), plan.columns)
+    return plan.columns
 
 
 def placed_rows(

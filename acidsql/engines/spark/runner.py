@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import assert_never
@@ -23,11 +21,15 @@ from acidsql.engines.output import (
     Target,
     discard,
     discard_moved,
-    partition_name,
-    publish,
     remove_attempts,
 )
 from acidsql.engines.overwrite import empty_bases, truncate
+from acidsql.engines.placed_write import (
+    PlacedWrite,
+    placed_writes,
+    publish_all,
+    refuse_overlaps,
+)
 from acidsql.engines.spark.compact import where_it_pays
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import only_ours
@@ -35,6 +37,7 @@ from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.merge import run_merge
+from acidsql.engines.spark.multi_insert import run_multi_insert
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.registered import registered_frame
@@ -42,8 +45,7 @@ from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.settings import for_statement
 from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AcidSqlError
-from acidsql.model.access import Operation
-from acidsql.model.ids import StatementId, TxnId, WriteId
+from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import quote_identifier
 from acidsql.model.own_path import OwnPath
 from acidsql.model.progress import UNWATCHED, Progress
@@ -53,18 +55,17 @@ from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
-from acidsql.plans.merge import MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan, replaces, statement_count
+from acidsql.plans.merge import MergePlan
+from acidsql.plans.multi_insert import MultiInsertPlan
+from acidsql.plans.plan import TableWrite, WritePlan, targets
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
 from acidsql.ports.engine import (
     JobResult,
-    PartitionLocation,
     ReadContext,
     RowSource,
     TableSnapshot,
-    Touched,
     WriteContext,
 )
 from acidsql.ports.storage import Storage
@@ -141,54 +142,68 @@ class SparkEngine:
     # -- writing -----------------------------------------------------------------------------------
 
     @only_ours()
-    def write(self, plan: WritePlan, context: WriteContext) -> JobResult:
-        if isinstance(plan, MergePlan):
-            plan = plan.starting_at(context.statement_id)
-        target = self._target(plan, context)
+    def write(self, plan: WritePlan, context: WriteContext) -> list[JobResult]:
+        writes = placed_writes(plan, context, self._storage)
         try:
-            files = self._run(plan, context, target)
+            files = self._files(plan, context, writes)
+            refuse_overlaps(writes, files)
             # A writer that overslept its time-out must not publish: its ids may be another's by
             # now.
             _require_open(plan, context)
-            published = publish(files, target)
+            results = publish_all(writes, files)
         except BaseException:
-            self._discard(plan, context, target)
+            self._discard(plan, context, writes)
             raise
-        if target.kind is TableKind.PLAIN:
-            remove_attempts(target)
-        result = _result(plan, files, published, target)
-        if isinstance(plan, LoadPlan) and not plan.local:
-            return replace(result, moved=tuple(f.source for f in files))
-        return result
+        for write in writes:
+            if write.target.kind is TableKind.PLAIN:
+                remove_attempts(write.target)
+        return results
 
-    def _discard(self, plan: WritePlan, context: WriteContext, target: Target) -> None:
-        """Remove what the write left. Never raises.
+    def _discard(
+        self, plan: WritePlan, context: WriteContext, writes: Sequence[PlacedWrite]
+    ) -> None:
+        """Remove what the writes left. Never raises.
 
-        If its transaction has ended, only hidden files: others may not be its own.
+        If their transaction has ended, only hidden files: others may not be its own.
         """
         try:
             _require_open(plan, context)
         except AcidSqlError:
-            remove_attempts(target)
+            for write in writes:
+                remove_attempts(write.target)
             return
-        discard_write(target, _statement_ids(plan, context), self._storage)
+        for write in writes:
+            discard_write(write.target, write.statement_ids, self._storage)
 
     @only_ours()
     def undo(self, plan: WritePlan, context: WriteContext) -> None:
         _require_open(plan, context)
-        target = self._target(plan, context)
-        undo_write(target, _statement_ids(plan, context), self._storage)
+        for write in placed_writes(plan, context, self._storage):
+            undo_write(write.target, write.statement_ids, self._storage)
 
-    def _target(self, plan: WritePlan, context: WriteContext) -> Target:
-        snapshot = context.read.tables[plan.table]
-        return Target.of(snapshot, context.write_id, self._storage, overwrite=replaces(plan))
+    def _files(
+        self, plan: WritePlan, context: WriteContext, writes: Sequence[PlacedWrite]
+    ) -> list[list[OutputFile]]:
+        """The files of each write, not yet published. A write that is not due has none."""
+        due = [write for write in writes if write.is_due]
+        if isinstance(plan, MultiInsertPlan) and due:
+            files = self._multi_insert(plan, context, due)
+        else:
+            files = [self._run(write.plan, write.context, write.target) for write in due]
+        whole = iter([own + empty_bases(w, own) for w, own in zip(due, files, strict=True)])
+        return [next(whole) if write.is_due else [] for write in writes]
 
-    def _run(self, plan: WritePlan, context: WriteContext, target: Target) -> list[OutputFile]:
+    def _multi_insert(
+        self, plan: MultiInsertPlan, context: WriteContext, writes: Sequence[PlacedWrite]
+    ) -> list[list[OutputFile]]:
+        with self._job(context.read, "writing") as job:
+            return run_multi_insert(plan, job, writes)
+
+    def _run(self, plan: TableWrite, context: WriteContext, target: Target) -> list[OutputFile]:
         snapshot = context.read.tables[plan.table]
         match plan:
             case InsertPlan():
-                files = self._insert(plan, context, target)
-                return files + empty_bases(plan, snapshot.table, files, target)
+                return self._insert(plan, context, target)
             case UpdatePlan():
                 with self._job(context.read, "writing") as job:
                     return run_update(plan, job, target, context.statement_id)
@@ -300,60 +315,6 @@ def is_temporary_view(spark: SparkSession, name: str) -> bool:
 
 
 def _require_open(plan: WritePlan, context: WriteContext) -> None:
-    require_open = context.read.tables[plan.table].require_open
+    require_open = context.read.tables[targets(plan)[0]].require_open
     if require_open is not None:
         require_open()
-
-
-def _statement_ids(plan: WritePlan, context: WriteContext) -> range:
-    return range(context.statement_id, context.statement_id + statement_count(plan))
-
-
-def _result(
-    plan: WritePlan, files: Sequence[OutputFile], published: Sequence[OwnPath], target: Target
-) -> JobResult:
-    counts = {"inserted": 0, "updated": 0, "deleted": 0}
-    by_statement: Counter[StatementId] = Counter()
-    touched: dict[Touched, None] = {}
-    for file in files:
-        statement_id = StatementId(file.statement_id)
-        operation = _operation(plan, statement_id)
-        location = target.directory(file.partition)
-        touched[Touched(partition_name(file.partition), location, operation)] = None
-        if operation in (Operation.INSERT, Operation.OVERWRITE):
-            counts["inserted"] += file.rows
-        elif operation is Operation.DELETE:
-            counts["deleted"] += file.rows
-        elif not file.is_delete:
-            counts["updated"] += file.rows
-        if operation is not Operation.UPDATE or not file.is_delete:
-            by_statement[statement_id] += file.rows
-    return JobResult(
-        rows_inserted=counts["inserted"],
-        rows_updated=counts["updated"],
-        rows_deleted=counts["deleted"],
-        metrics=plan.metrics(by_statement) if isinstance(plan, MergePlan) else {},
-        touched=tuple(touched),
-        paths=tuple(published),
-        own_deletes=tuple(
-            PartitionLocation(partition_name(text), target.directory(text))
-            for text in sorted({f.partition for f in files if f.own_deletes})
-        ),
-    )
-
-
-def _operation(plan: WritePlan, statement_id: StatementId) -> Operation:
-    match plan:
-        case InsertPlan() | LoadPlan():
-            return Operation.OVERWRITE if plan.overwrite else Operation.INSERT
-        case TruncatePlan():
-            return Operation.OVERWRITE
-        case UpdatePlan():
-            return Operation.UPDATE
-        case DeletePlan():
-            return Operation.DELETE
-        case MergePlan():
-            for leg in plan.changing:
-                if leg.statement_id == statement_id:
-                    return Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE
-            return Operation.INSERT

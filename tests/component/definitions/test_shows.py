@@ -136,3 +136,31 @@ def test_a_database_is_described_with_its_properties_if_asked(tmp_path: Path) ->
         assert plain.fetchall() == [(*row, "")]
         extended = session.execute("DESC SCHEMA EXTENDED d").fetchall()
         assert extended == [(*row, "{a=1, b=3}")]
+
+
+@pytest.mark.parametrize(
+    ("sql", "rows", "message"),
+    [
+        (
+            "EXPLAIN VECTORIZATION DETAIL TRUNCATE TABLE t",
+            ["truncate default.t", " └── base: no rows"],
+            "VECTORIZATION DETAIL was ignored: plans have one form",
+        ),
+        (
+            "EXPLAIN ANALYZE DROP TABLE t",
+            ["drop table default.t", " └── lock: default.t -> EXCLUSIVE"],
+            "ANALYZE was ignored: plans have one form",
+        ),
+        ("EXPLAIN LOCKS VACUUM t", [], None),
+        ("EXPLAIN SET hivevar:t = LOCKS", ["set configuration"], None),
+    ],
+)
+def test_explain_says_which_words_it_ignored(
+    tmp_path: Path, sql: str, rows: list[str], message: str | None
+) -> None:
+    with acidsql.connect(tmp_path) as session:
+        session.execute(f"CREATE TABLE t (k int) {ACID}")
+        result = session.execute(sql)
+        assert result.fetchall() == [(row,) for row in rows]
+        assert result.message == message
+        assert session.execute("SHOW TABLES").fetchall() == [("t",)]

@@ -15,6 +15,7 @@ from acidsql.grammar.cursor import string_value
 from acidsql.grammar.parse import parse
 from acidsql.statements import Insert, Merge, Update
 from acidsql.statements.fragment import Fragment, TableRef
+from acidsql.statements.insert import ValueList
 
 SPACES = st.sampled_from([" ", "\n", "\t ", " /* ' ; ? */ ", " -- :x `\n", "  "])
 EXPRESSIONS = [
@@ -123,8 +124,6 @@ def test_filling_in_what_is_there_changes_nothing(text: str) -> None:
 @given(statements())
 def test_question_marks_are_numbered_over_the_statement(text: str) -> None:
     statement = parse(text)
-    if isinstance(statement, Insert) and statement.rows is not None:
-        statement = dataclasses.replace(statement, rows=None)
     names = [p.name for f in fragments(statement) for p in f.parameters if p.name.startswith("_")]
     assert sorted(names) == sorted(f"_{n}" for n in range(1, len(names) + 1))
 
@@ -163,8 +162,10 @@ def test_the_target_stands_at_its_place_in_the_statement() -> None:
 def test_rows_of_values_have_trees() -> None:
     statement = parse(r"INSERT INTO t VALUES (1, -2, 'a\tb', NULL, true, DATE '2026-01-01', x + 1)")
     assert isinstance(statement, Insert)
-    assert statement.rows is not None
-    assert [value.tree.key for value in statement.rows[0]] == [
+    assert isinstance(statement.source, ValueList)
+    [values] = statement.source.rows
+    trees = [value.tree for value in values if isinstance(value, Fragment)]
+    assert [tree.key for tree in trees] == [
         "literal",
         "neg",
         "literal",
@@ -173,7 +174,7 @@ def test_rows_of_values_have_trees() -> None:
         "cast",
         "add",
     ]
-    assert statement.rows[0][2].tree.name == "a\tb"
+    assert trees[2].name == "a\tb"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.predicates import literal_text
 from acidsql.statements import Insert
 from acidsql.statements.fragment import Fragment
+from acidsql.statements.insert import ValueList
 from tests.unit.odd_texts import odd_texts
 
 spaces = st.sampled_from(["", " ", "\t", "  "])
@@ -32,8 +33,10 @@ decimals = st.decimals(
 def value(sql: str) -> Fragment:
     statement = parse(f"INSERT INTO t VALUES ({sql})")
     assert isinstance(statement, Insert)
-    assert statement.rows is not None
-    return statement.rows[0][0]
+    assert isinstance(statement.source, ValueList)
+    cell = statement.source.rows[0][0]
+    assert isinstance(cell, Fragment)
+    return cell
 
 
 def text(sql: str, kind: str, **arguments: Any) -> str | None:

@@ -1,0 +1,105 @@
+"""VALUES (…), …: read row by row, and plain constants without sqlglot, because lists are long."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from sqlglot import exp
+
+from acidsql.grammar.cursor import Cursor, string_value
+from acidsql.grammar.dialect import parse_expression_tree
+from acidsql.grammar.fragment import value
+from acidsql.grammar.lexer import Kind
+from acidsql.statements.fragment import Fragment, Value
+from acidsql.statements.insert import ValueList
+
+_PLAIN_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
+
+_LITERAL_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
+
+
+def parse_value_list(cursor: Cursor) -> ValueList | None:
+    """Parse a bare VALUES list, each row in parentheses; None for any other query."""
+    if not cursor.accept("VALUES"):
+        return None
+    rows: list[tuple[Value, ...]] = []
+    while not rows or cursor.accept(","):
+        start = cursor.offset
+        row = _row(cursor) if cursor.sees("(") else None
+        if row is None:
+            return None
+        if rows and len(row) != len(rows[0]):
+            cursor.source.analysis_error(
+                f"row {len(rows) + 1} of VALUES has {len(row)} values, row 1 has {len(rows[0])}",
+                start,
+            )
+        rows.append(row)
+    return ValueList(tuple(rows)) if cursor.done else None
+
+
+def _row(cursor: Cursor) -> tuple[Value, ...] | None:
+    """Parse ``(value, …)``. None if a value is itself a row: Spark may take such a row apart."""
+    inside = cursor.parenthesised()
+    values: list[Value] = []
+    while not values or inside.accept(","):
+        constant = _constant(inside)
+        if constant is None:
+            part = inside.until(",")
+            if part.sees("(") and _is_row(part):
+                return None
+            values.append(value(part))
+        else:
+            values.append(constant)
+    if not inside.done:
+        inside.unexpected('expected "," or ")"')
+    return tuple(values)
+
+
+def _is_row(part: Cursor) -> bool:
+    inside = Cursor(part.source, part.at, part.end).parenthesised()
+    return len(inside.items()) > 1
+
+
+def _constant(cursor: Cursor) -> Fragment | None:
+    """A plain constant as a fragment, made without sqlglot because VALUES lists are long.
+
+    None for anything else.
+    """
+    first = cursor.peek()
+    prefix = first.word in _LITERAL_TYPES or (first.kind is Kind.SYMBOL and first.text == "-")
+    token = cursor.peek(1) if prefix else first
+    if cursor.peek(2 if prefix else 1).text not in (",", ""):
+        return None
+    tree: exp.Expr
+    if token.kind is Kind.NUMBER and _PLAIN_NUMBER.fullmatch(token.text):
+        tree = exp.Literal(this=token.text, is_string=False)
+    elif token.kind is Kind.STRING:
+        tree = exp.Literal(this=string_value(token.text), is_string=True)
+    elif token.word == "NULL":
+        tree = exp.Null()
+    elif token.word in ("TRUE", "FALSE"):
+        tree = exp.Boolean(this=token.word == "TRUE")
+    else:
+        return None
+    if first.text == "-" and token.kind is Kind.NUMBER:
+        tree = exp.Neg(this=tree)
+    elif prefix and first.word and token.kind is Kind.STRING:
+        tree = exp.Cast(this=tree, to=_literal_type(first.word))
+    elif prefix:
+        return None
+    cursor.at += 1 + prefix
+    line, column = cursor.source.place(first.start)
+    return Fragment(cursor.source.text[first.start : token.end], tree, line, column)
+
+
+def _literal_type(word: str) -> exp.Expr:
+    """The node of sqlglot for the type of a literal like ``DATE '…'``."""
+    return _literal_cast(word).to.copy()
+
+
+@cache
+def _literal_cast(word: str) -> exp.Cast:
+    tree = parse_expression_tree(f"{word} ''")
+    assert isinstance(tree, exp.Cast)
+    return tree

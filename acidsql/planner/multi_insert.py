@@ -1,0 +1,150 @@
+"""Multi-insert → plan: which rows of the FROM are computed once, and where each leg writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from sqlglot import exp
+
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.names import quote_identifier
+from acidsql.planner.insert import plan_insert
+from acidsql.planner.names import Names, find_target, table_name
+from acidsql.planner.predicates import Arguments
+from acidsql.planner.text import Lowering
+from acidsql.plans.insert import InsertPlan
+from acidsql.plans.multi_insert import MultiInsertPlan, SharedSource, overlap
+from acidsql.plans.plan import fixed_partition
+from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.statements.fragment import Fragment, TableRef
+from acidsql.statements.insert import Insert
+from acidsql.statements.multi_insert import MultiInsert
+from acidsql.statements.nondeterministic import first_nondeterministic
+
+_ROW_BY_ROW = (
+    *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Subquery, exp.With, exp.CTE, exp.Where),
+    *(exp.Identifier, exp.Column, exp.Dot, exp.Star, exp.Alias, exp.Paren, exp.Placeholder),
+    *(exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Not, exp.Connector, exp.Case, exp.If),
+    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.Between),
+    *(exp.In, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Cast, exp.DataType),
+    *(exp.Coalesce, exp.Lower, exp.Upper, exp.Trim),
+)
+"""What a query may consist of whose every row comes from one row of a table, always the same."""
+
+_WHOLE = "Put the whole FROM into one subquery: FROM (SELECT … FROM …) s."
+
+
+def plan_multi_insert(
+    statement: MultiInsert, names: Names, arguments: Arguments
+) -> MultiInsertPlan:
+    """The plan of a multi-insert. All legs see the same rows of the FROM.
+
+    Raises AnalysisError and UnsupportedStatementError.
+    """
+    _require_repeatable(statement.source)
+    rows: dict[int, tuple[SqlText, bool]] = {}
+    for relation in statement.relations:
+        text = Lowering(names, arguments, relation.rows.mentions_row_id).text(relation.rows)
+        rows[relation.start] = text, not _is_row_by_row(relation.rows, text)
+    for ref in _direct_tables(statement.source):
+        if ref.start not in rows and _is_no_table(ref, names):
+            rows[ref.start] = _all_rows(ref, names), True
+    sources, stand_ins = [], {}
+    for number, (start, (text, once)) in enumerate(sorted(rows.items()), 1):
+        sources.append(SharedSource(name=f"source {number}", rows=text, once=once))
+        stand_ins[start] = InputSource(name=f"source {number}")
+    legs = [plan_insert(leg, names, arguments, stand_ins) for leg in statement.legs]
+    _refuse_same_place(statement.legs, legs, names)
+    return MultiInsertPlan(sources=tuple(sources), legs=tuple(legs))
+
+
+def _is_row_by_row(query: Fragment, text: SqlText) -> bool:
+    """Whether a query only filters and computes rows of tables, each for itself.
+
+    Then each leg may compute it again: it costs a scan, to which the leg's own WHERE applies.
+    """
+    tables = [source for source in text.sources if isinstance(source, TableSource)]
+    only_tables = len(tables) == len(query.tables)
+    return only_tables and all(isinstance(node, _ROW_BY_ROW) for node in query.tree.walk())
+
+
+def _direct_tables(query: Fragment) -> Iterator[TableRef]:
+    """The tables that the FROM clause names."""
+    select = query.tree
+    nodes = [select.args["from_"].this, *(join.this for join in select.args.get("joins") or ())]
+    starts = {
+        (node.args.get("db") or node.this).meta.get("start")
+        for node in nodes
+        if isinstance(node, exp.Table)
+    }
+    return (ref for ref in query.tables if ref.start in starts)
+
+
+def _is_no_table(ref: TableRef, names: Names) -> bool:
+    """Whether the name means a frame or a view, whose rows may be others each time."""
+    if ref.database is not None:
+        return False
+    return names.is_frame(ref.table) or names.find_table(table_name(ref, names)) is None
+
+
+def _all_rows(ref: TableRef, names: Names) -> SqlText:
+    if names.is_frame(ref.table):
+        return SqlText.of("SELECT * FROM ", FrameSource(name=ref.table.lower()))
+    if not names.is_view(ref.table):
+        find_target(ref, names)  # raises, with a suggestion
+    return SqlText.of("SELECT * FROM ", quote_identifier(ref.table))
+
+
+def _require_repeatable(query: Fragment) -> None:
+    """Refuse what could give each leg other rows: it stands in the FROM, but in no relation."""
+    select = query.tree
+    parts: list[exp.Expr] = [
+        select.args["from_"],
+        *(select.args.get("joins") or ()),
+        *(select.args.get("laterals") or ()),
+    ]
+    for node in (node for part in parts for node in part.walk()):
+        if isinstance(node, exp.Query):
+            raise _refused(query, "a subquery in a condition or in parentheses with others")
+        if isinstance(node, (exp.TableSample, exp.Pivot)):
+            raise _refused(query, node.key.upper())
+    found = first_nondeterministic(query, parts)
+    if found is not None:
+        before = query.text[: found[1]].split("\n")
+        raise AnalysisError(
+            f'the FROM of several INSERTs cannot use "{found[0]}"',
+            detail="The condition may be evaluated several times and must give one answer.",
+            hint=_WHOLE,
+            line=query.line + len(before) - 1,
+            column=len(before[-1]) + (query.column if len(before) == 1 else 1),
+        )
+
+
+def _refused(query: Fragment, what: str) -> UnsupportedStatementError:
+    return UnsupportedStatementError(
+        f"{what} is not supported in the FROM of several INSERTs",
+        hint=_WHOLE,
+        line=query.line,
+        column=query.column,
+    )
+
+
+def _refuse_same_place(
+    statements: Sequence[Insert], legs: Sequence[InsertPlan], names: Names
+) -> None:
+    """Refuse legs that surely fill the same place if one of them overwrites it.
+
+    Where partitions are dynamic, that is known once the rows are.
+    """
+    for (_, first), (statement, second) in combinations(zip(statements, legs, strict=True), 2):
+        if first.table != second.table or not (first.overwrite or second.overwrite):
+            continue
+        table = find_target(statement.target, names)
+        places = fixed_partition(first, table), fixed_partition(second, table)
+        if places[0] != places[1] or (table.partition_columns and places[0] is None):
+            continue
+        place = f"{table.name}/{places[0]}" if places[0] is not None else str(table.name)
+        error = overlap(place)
+        error.line, error.column = statement.target.line, statement.target.column
+        raise error
