@@ -12,7 +12,8 @@
     │   │   └── ColumnNotFoundError
     │   └── InvalidValueError         a value does not fit its column
     ├── ExecutionError                a job failed
-    │   └── CardinalityError          MERGE: one target row matched by several source rows
+    │   ├── CardinalityError          MERGE: one target row matched by several source rows
+    │   └── ConstraintViolationError  a row violates NOT NULL or CHECK
     ├── StorageError                  a file or directory cannot be read or written
     │   ├── CorruptFileError
     │   ├── StoreNotWritableError
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters that would change what a terminal does or in which order it shows a text."""
+_CONSTRAINT = re.compile(r'\(constraint "([^"]*)"\)$')
 
 
 class AcidSqlError(Exception):
@@ -153,6 +155,16 @@ class ExecutionError(AcidSqlError):
 
 class CardinalityError(ExecutionError):
     """MERGE: several rows of the source would change the same row of the target."""
+
+
+class ConstraintViolationError(ExecutionError):
+    """A row that a statement would write violates NOT NULL or CHECK. Nothing was written."""
+
+    @property
+    def constraint(self) -> str | None:
+        """The name of the constraint."""
+        found = _CONSTRAINT.search(self.message)
+        return None if found is None else found[1]
 
 
 class StorageError(AcidSqlError):

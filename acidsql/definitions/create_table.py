@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.definitions.adoption import Adoption, adopt
+from acidsql.definitions.constraints import constrained, constraints_of_columns
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.definitions.table_defaults import (
@@ -65,6 +66,12 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
     table = table_of(statement, name, parent, scope.user)
+    defined = (
+        *constraints_of_columns(statement.columns),
+        *constraints_of_columns(statement.partition_columns),
+        *statement.constraints,
+    )
+    table = replace(table, constraints=constrained(table, defined, scope))
     return _create(
         table,
         scope,
@@ -141,6 +148,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         owner=scope.user,
         created_s=int(time.time()),
         format=stored_as,
+        constraints=(),  # as in Hive
     )
     refuse_bad_kind(table, _place(statement.target))
     version = source.parameters.get("bucketing_version", "2")

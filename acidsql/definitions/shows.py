@@ -9,6 +9,11 @@ from collections.abc import Sequence
 from typing_extensions import assert_never
 
 from acidsql.definitions.show_compactions import show_compactions
+from acidsql.definitions.show_constraints import (
+    column_clauses,
+    constraint_clauses,
+    constraint_rows,
+)
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
@@ -111,11 +116,11 @@ def show_create_table(table: Table) -> Result:
     """The CREATE TABLE that makes a table like this one, with a row for each line."""
     external = "EXTERNAL " if table.external else ""
     lines = [f"CREATE {external}TABLE {_quoted(table.name.database)}.{_quoted(table.name.table)}("]
-    lines += _definitions(table.columns)
+    lines += _listed([*_definitions(table.columns, table), *constraint_clauses(table)])
     if table.comment is not None:
         lines.append(f"COMMENT {_literal(table.comment)}")
     if table.partition_columns:
-        lines += ["PARTITIONED BY (", *_definitions(table.partition_columns)]
+        lines += ["PARTITIONED BY (", *_listed(_definitions(table.partition_columns, table))]
     if table.bucketing is not None:
         columns = ", ".join(map(_quoted, table.bucketing.columns))
         lines.append(f"CLUSTERED BY ({columns}) INTO {table.bucketing.count} BUCKETS")
@@ -137,12 +142,16 @@ def _delimiter(table: Table) -> str:
     return str(ord(table.field_delimiter))
 
 
-def _definitions(columns: Sequence[Column]) -> list[str]:
-    lines = [
-        f"  {_quoted(c.name)} {c.type}" + (f" COMMENT {_literal(c.comment)}" if c.comment else "")
+def _listed(lines: Sequence[str]) -> list[str]:
+    return [*[f"  {line}," for line in lines[:-1]], f"  {lines[-1]})"]
+
+
+def _definitions(columns: Sequence[Column], table: Table) -> list[str]:
+    return [
+        f"{_quoted(c.name)} {c.type}{column_clauses(table, c)}"
+        + (f" COMMENT {_literal(c.comment)}" if c.comment else "")
         for c in columns
     ]
-    return [*[f"{line}," for line in lines[:-1]], f"{lines[-1]})"]
 
 
 def show_transactions(txns: TxnManager) -> Result:
@@ -228,6 +237,7 @@ def describe_formatted(table: Table) -> Result:
         *(("", key, value) for key, value in sorted(table.noted.items())),
         ("", "", ""),
         *_storage_rows(table),
+        *constraint_rows(table),
     ]
     return text_rows("describe", ["col_name", "data_type", "comment"], rows)
 

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 import pyarrow as pa
 
+from acidsql.engines.required import Required
 from acidsql.engines.row_files import RowFormat, RowWriter
 from acidsql.engines.selection import must_exist
 from acidsql.errors import AcidSqlError, PathExistsError
@@ -70,6 +71,7 @@ class Target:
     write_id: WriteId
     storage: Storage
     must_exist: bool
+    required: Required
     overwrite: bool = False
     hive4_names: bool = False
     token: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -94,6 +96,7 @@ class Target:
             write_id=write_id,
             storage=storage,
             must_exist=must_exist(snapshot, storage),
+            required=Required.of(table),
             overwrite=overwrite,
             hive4_names=table.hive4_names,
         )
@@ -207,7 +210,11 @@ class Output:
     def insert(
         self, rows: pa.RecordBatch, partition: str, bucket_id: int, statement_id: StatementId
     ) -> None:
-        """Write new rows into a bucket of a partition's delta."""
+        """Write new rows into a bucket of a partition's delta.
+
+        ConstraintViolationError for a null in a column that may have none.
+        """
+        self.target.required.check(rows)
         writer = self._writer(partition, False, bucket_id, statement_id)
         if isinstance(writer, RowWriter):
             writer.write_rows(rows)

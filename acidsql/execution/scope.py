@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from acidsql.model.names import TableName
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
+from acidsql.plans.sql_text import SqlText
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.settings import Settings
@@ -38,7 +39,8 @@ class Scope:
     session's own unfinished reads of the tables that it is asked about, for which the statement
     would wait. ``arguments`` are the values of the statement's parameters. ``compared`` notes the
     tables and partitions in which the session has looked for ids that the store has not given out.
-    ``settings`` are those in force.
+    ``settings`` are those in force. ``types`` gives the types of the columns of a query that names
+    no table, without running it; it may start Spark.
     """
 
     store: Store
@@ -50,5 +52,6 @@ class Scope:
     release: Callable[[Callable[[TableName], bool]], None]
     arguments: Arguments
     settings: Settings
+    types: Callable[[SqlText], list[str]]
     compared: set[Hashable] = field(default_factory=set)
     bounds: Bounds = UNBOUNDED

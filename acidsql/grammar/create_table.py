@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from acidsql.grammar.constraint import (
+    COLUMN_WORDS,
+    parse_column_constraint,
+    parse_table_constraint,
+    sees_table_constraint,
+)
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.query import parse_query
 from acidsql.model.table import FileFormat
 from acidsql.model.types import parse_type
+from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,
@@ -19,10 +26,6 @@ from acidsql.statements.create_table import (
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.query import Query
 
-_CONSTRAINT_WORDS = (
-    "NOT", "NULL", "DEFAULT", "PRIMARY", "UNIQUE", "CHECK", "REFERENCES", "CONSTRAINT", "FOREIGN",
-    "GENERATED", "COLLATE", "ENABLE", "DISABLE",
-)  # fmt: skip
 _REFUSED_CLAUSES = {
     "USING": ("USING a data source", "Write STORED AS ORC."),
     "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
@@ -57,7 +60,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
     columns: tuple[ColumnDefinition, ...] = ()
     clauses: dict[str, Any] = {}
     if cursor.sees("("):
-        columns = column_definitions(cursor.parenthesised(), "column")
+        columns, clauses["constraints"] = _columns(cursor.parenthesised())
     while not cursor.done and not cursor.sees("AS"):
         _clause(cursor, clauses, has_columns=bool(columns))
     given: tuple[tuple[str, str], ...] = clauses.get("properties", ())
@@ -167,25 +170,44 @@ def parse_columns(text: str, what: str = "column") -> tuple[ColumnDefinition, ..
     return column_definitions(cursor, what)
 
 
+def _columns(
+    inside: Cursor,
+) -> tuple[tuple[ColumnDefinition, ...], tuple[ConstraintDefinition, ...]]:
+    """Parse ``a int, b string COMMENT s, PRIMARY KEY (a) …, …`` up to the end of the cursor."""
+    columns: list[ColumnDefinition] = []
+    constraints: list[ConstraintDefinition] = []
+    while not columns or inside.accept(","):
+        if columns and sees_table_constraint(inside):
+            constraints.append(parse_table_constraint(inside))
+        else:
+            _add_column(inside, "column", columns)
+    if not inside.done:
+        inside.unexpected('expected "," or ")"')
+    return tuple(columns), tuple(constraints)
+
+
 def column_definitions(inside: Cursor, what: str) -> tuple[ColumnDefinition, ...]:
     """Parse ``a int, b string COMMENT s, …`` up to the end of the cursor."""
     columns: list[ColumnDefinition] = []
     while not columns or inside.accept(","):
-        _refuse_table_constraint(inside)
-        column = column_definition(inside, what)
-        if any(column.name.name.lower() == other.name.name.lower() for other in columns):
-            inside.source.analysis_error(
-                f'{what} "{column.name.name}" appears twice',
-                inside.source.tokens[inside.at - 1].start,
-            )
-        columns.append(column)
+        _add_column(inside, what, columns)
     if not inside.done:
         inside.unexpected('expected "," or ")"')
     return tuple(columns)
 
 
+def _add_column(inside: Cursor, what: str, columns: list[ColumnDefinition]) -> None:
+    column = column_definition(inside, what)
+    if any(column.name.name.lower() == other.name.name.lower() for other in columns):
+        inside.source.analysis_error(
+            f'{what} "{column.name.name}" appears twice',
+            inside.source.tokens[inside.at - 1].start,
+        )
+    columns.append(column)
+
+
 def column_definition(inside: Cursor, what: str) -> ColumnDefinition:
-    """Parse ``a int [COMMENT s]``."""
+    """Parse ``a int [constraint …] [COMMENT s]``."""
     name = inside.name(f"a {what}")
     if inside.sees("("):
         inside.source.refuse(
@@ -204,18 +226,21 @@ def column_definition(inside: Cursor, what: str) -> ColumnDefinition:
         inside.step()
     kind = _type(inside)
     comment = None
-    _refuse_column_constraint(inside)
-    if inside.accept("COMMENT"):
-        comment = inside.string("a comment in quotes")
-    _refuse_column_constraint(inside)
-    return ColumnDefinition(name, kind, comment)
+    constraints: list[ConstraintDefinition] = []
+    while True:
+        if comment is None and inside.accept("COMMENT"):
+            comment = inside.string("a comment in quotes")
+        elif (constraint := parse_column_constraint(inside, name)) is not None:
+            constraints.append(constraint)
+        else:
+            return ColumnDefinition(name, kind, comment, tuple(constraints))
 
 
 def _type(inside: Cursor) -> str:
     start, depth = inside.at, 0
     while not inside.done:
         token = inside.peek()
-        if depth == 0 and (token.text == "," or token.word in ("COMMENT", *_CONSTRAINT_WORDS)):
+        if depth == 0 and (token.text == "," or token.word in COLUMN_WORDS):
             break
         if token.kind is Kind.SYMBOL:
             depth += {"<": 1, ">": -1}.get(token.text, 0)
@@ -230,30 +255,6 @@ def _type(inside: Cursor) -> str:
     except ValueError as error:
         inside.source.refuse(str(error), first.start, hint="See docs/statements.md for the types.")
     return text
-
-
-def _refuse_table_constraint(inside: Cursor) -> None:
-    pairs = (("PRIMARY", "KEY"), ("FOREIGN", "KEY"), ("UNIQUE", "("), ("CHECK", "("))
-    if any(inside.sees(*pair) for pair in pairs) or (
-        inside.sees("CONSTRAINT")
-        and inside.peek(2).word in ("PRIMARY", "FOREIGN", "UNIQUE", "CHECK")
-    ):
-        _refuse_constraint(inside)
-
-
-def _refuse_column_constraint(inside: Cursor) -> None:
-    if inside.peek().word in _CONSTRAINT_WORDS:
-        _refuse_constraint(inside)
-
-
-def _refuse_constraint(inside: Cursor) -> None:
-    word = inside.peek().word
-    name = {"NOT": "NOT NULL", "PRIMARY": "PRIMARY KEY", "FOREIGN": "FOREIGN KEY"}.get(word, word)
-    inside.source.refuse(
-        f"column constraints are not supported ({name})",
-        inside.offset,
-        hint="Leave it out; no constraint is checked.",
-    )
 
 
 def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:

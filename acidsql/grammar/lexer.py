@@ -239,11 +239,17 @@ class Source:
         raise SqlSyntaxError(message, hint=hint, line=line, column=column)
 
     def analysis_error(
-        self, message: str, offset: int, *, detail: str | None = None, hint: str | None = None
+        self,
+        message: str,
+        offset: int,
+        *,
+        detail: str | None = None,
+        hint: str | None = None,
+        code: int | None = None,
     ) -> NoReturn:
         """Raise AnalysisError with the line and column of an offset."""
         line, column = self.place(offset)
-        raise AnalysisError(message, detail=detail, hint=hint, line=line, column=column)
+        raise AnalysisError(message, detail=detail, hint=hint, code=code, line=line, column=column)
 
     def refuse(
         self, message: str, offset: int, *, hint: str | None = None, code: int | None = None

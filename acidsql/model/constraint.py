@@ -41,6 +41,15 @@ class Constraint:
     enabled: bool = True
     rely: bool = False
 
+    def violated(self, table: TableName) -> str:
+        """The fact that a row violates the constraint, in one line."""
+        if self.kind is ConstraintKind.NOT_NULL:
+            fact = f'column "{self.columns[0]}" of {table} cannot be null'
+        else:
+            text = " ".join(self.text.split())
+            fact = f"a row does not satisfy CHECK ({text}) of {table}"
+        return f'{fact} (constraint "{self.name}")'
+
 
 def default_of(constraints: Sequence[Constraint], column: str) -> str | None:
     """The SQL of the value that a row gets in a column that it leaves out; None for NULL."""
@@ -50,9 +59,9 @@ def default_of(constraints: Sequence[Constraint], column: str) -> str | None:
     return None
 
 
-def required_columns(constraints: Sequence[Constraint]) -> frozenset[str]:
-    """The columns that may not be null."""
-    return frozenset(c.columns[0] for c in _enabled(constraints, ConstraintKind.NOT_NULL))
+def requirements(constraints: Sequence[Constraint]) -> dict[str, Constraint]:
+    """The NOT NULL constraints that writes keep, by their columns."""
+    return {c.columns[0]: c for c in _enabled(constraints, ConstraintKind.NOT_NULL)}
 
 
 def checks(constraints: Sequence[Constraint]) -> list[Constraint]:

@@ -6,14 +6,17 @@ from collections.abc import Mapping
 
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
-from acidsql.planner.literals import NotLiteral, cell_text
+from acidsql.planner.defaults import default_value, given_rows, left_out
+from acidsql.planner.literal_rows import literal_rows
+from acidsql.planner.literals import NotLiteral
 from acidsql.planner.names import Names, find_column, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText
-from acidsql.statements.fragment import Default, Fragment
+from acidsql.plans.update import SetColumn
+from acidsql.statements.fragment import Fragment
 from acidsql.statements.insert import GivenSource, Insert, ValueList
 
 
@@ -30,11 +33,16 @@ def plan_insert(
     table = find_target(statement.target, names)
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
+    defaulted = left_out(table, () if statement.by_name else columns)
+    rows = _rows(statement, table, columns, defaulted, names, arguments, stand_ins or {})
+    filled = (*columns, *defaulted) if isinstance(rows, LiteralRows) else columns
+    defaults = defaulted if isinstance(rows, SqlText) else ()
     return InsertPlan(
         table=table.name,
-        columns=tuple(c.name for c in columns),
+        columns=tuple(c.name for c in filled),
         static_partition=static,
-        rows=_rows(statement, columns, names, arguments, stand_ins or {}),
+        rows=rows,
+        defaults=tuple(SetColumn(column=c.name, value=default_value(table, c)) for c in defaults),
         overwrite=statement.overwrite,
         by_name=statement.by_name,
         unless_exists=statement.unless_exists,
@@ -88,38 +96,35 @@ def _columns(statement: Insert, table: Table, static: dict[str, str | None]) -> 
 
 def _rows(
     statement: Insert,
+    table: Table,
     columns: tuple[Column, ...],
+    defaulted: tuple[Column, ...],
     names: Names,
     arguments: Arguments,
     stand_ins: Mapping[int, InputSource],
 ) -> LiteralRows | GivenRows | SqlText:
     source = statement.source
     if isinstance(source, GivenSource):
-        return GivenRows(parameter=source.parameter)
+        return given_rows(source.parameter, table, columns)
     if isinstance(source, ValueList):
-        return _values(source, columns, names, arguments)
+        return _values(source, table, columns, defaulted, names, arguments)
     return Lowering(names, arguments, source.mentions_row_id, stand_ins).text(source)
 
 
 def _values(
-    values: ValueList, columns: tuple[Column, ...], names: Names, arguments: Arguments
+    values: ValueList,
+    table: Table,
+    columns: tuple[Column, ...],
+    defaulted: tuple[Column, ...],
+    names: Names,
+    arguments: Arguments,
 ) -> LiteralRows | SqlText:
     for row in values.rows:
         if len(row) != len(columns):
             filled = [c.name for c in columns]
             raise wrong_count(len(row), filled, row[0].line, row[0].column)
     try:
-        return LiteralRows(
-            rows=tuple(
-                tuple(
-                    None
-                    if isinstance(cell, Default)
-                    else cell_text(cell, column.type, arguments, column.name)
-                    for cell, column in zip(row, columns, strict=True)
-                )
-                for row in values.rows
-            )
-        )
+        return literal_rows(values, table, columns, defaulted, arguments)
     except NotLiteral:
         pass
     cells = [cell for row in values.rows for cell in row if isinstance(cell, Fragment)]
@@ -128,6 +133,6 @@ def _values(
     for number, row in enumerate(values.rows):
         parts.append(", " if number else "VALUES ")
         for at, (cell, column) in enumerate(zip(row, columns, strict=True)):
-            parts += [", " if at else "(", lowering.value(cell, column)]
+            parts += [", " if at else "(", lowering.value(cell, table, column)]
         parts.append(")")
     return SqlText.of(*parts)

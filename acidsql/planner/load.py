@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.constraint import checks, requirements
+from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
@@ -31,6 +33,7 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
             hint="Load the files into another table, then INSERT INTO … SELECT.",
             **place,
         )
+    _refuse_unchecked(table, place)
     absolute = statement.path.startswith(("/", "file:/")) or "://" in statement.path
     if not statement.local and not absolute:
         raise AnalysisError(
@@ -47,6 +50,21 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         static_partition=static,
         target=table.kind,
     )
+
+
+def _refuse_unchecked(table: Table, place: dict[str, Any]) -> None:
+    """Refuse a table whose rows are to be checked: LOAD DATA copies files, whose rows nobody sees.
+
+    Hive loads them, and keeps what its constraints forbid.
+    """
+    kept = [*requirements(table.constraints).values(), *checks(table.constraints)]
+    if kept:
+        raise UnsupportedStatementError(
+            f'LOAD DATA does not check the constraint "{kept[0].name}" ({kept[0].kind.value})'
+            f" of table {table.name}",
+            hint="Load the files into another table, then INSERT INTO … SELECT.",
+            **place,
+        )
 
 
 def _path(statement: Load) -> str:

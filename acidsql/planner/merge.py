@@ -10,6 +10,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Column, Table
+from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
 from acidsql.planner.text import Lowering
@@ -125,12 +126,11 @@ class _MergePlanner:
                 names = [c.name for c in columns]
                 raise wrong_count(len(clause.values), names, clause.line, clause.column)
             given = {
-                c.name: self.lowering.value(v, c)
+                c.name: self.lowering.value(v, self.table, c)
                 for c, v in zip(columns, clause.values, strict=True)
             }
-            null = SqlText.of("NULL")
             values = tuple(
-                SetColumn(column=c.name, value=given.get(c.name, null))
+                SetColumn(column=c.name, value=given.get(c.name) or default_value(self.table, c))
                 for c in self.table.all_columns
             )
         return InsertLeg(statement_id=statement_id, condition=condition, values=values)

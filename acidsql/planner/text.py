@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Column, Table, TableKind
+from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, table_name, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
@@ -33,9 +34,9 @@ class Lowering:
     row_id: bool
     stand_ins: Mapping[int, InputSource] = field(default_factory=dict)
 
-    def value(self, value: Value, column: Column) -> SqlText:
-        """The text of what a column is set to. Of a column without a default, DEFAULT is NULL."""
-        return SqlText.of("NULL") if isinstance(value, Default) else self.text(value)
+    def value(self, value: Value, table: Table, column: Column) -> SqlText:
+        """The text of what a column is set to."""
+        return default_value(table, column) if isinstance(value, Default) else self.text(value)
 
     def text(self, fragment: Fragment) -> SqlText:
         """The fragment's own text with its tables as open sources."""

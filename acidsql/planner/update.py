@@ -41,7 +41,9 @@ def plan_assignments(
     for assignment in assignments:
         column = find_column(table, assignment.column)
         _refuse_placing_column(column.name, table, assignment)
-        found.append(SetColumn(column=column.name, value=lowering.value(assignment.value, column)))
+        found.append(
+            SetColumn(column=column.name, value=lowering.value(assignment.value, table, column))
+        )
     return tuple(found)
 
 

@@ -10,6 +10,7 @@ from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import TableKind
 from acidsql.plans.node import Node
 from acidsql.plans.sql_text import SqlText
+from acidsql.plans.update import SetColumn
 
 
 class LiteralRows(Node):
@@ -27,10 +28,12 @@ class GivenRows(Node):
     """Rows that the caller gives beside the plan, as the value of a parameter.
 
     The value is a `ports.engine.RowSource`. Its columns are ``InsertPlan.columns``, by name.
+    ``defaults`` are the columns that have a DEFAULT, with the canonical texts of the values.
     """
 
     kind: Literal["given"] = "given"
     parameter: str
+    defaults: tuple[tuple[str, str | None], ...] = ()
 
 
 class InsertPlan(Node):
@@ -41,8 +44,9 @@ class InsertPlan(Node):
     replaced even if there are no rows; otherwise the partitions that get rows are replaced.
 
     ``columns`` are the target columns that the rows fill, in the order of the rows' columns, with
-    dynamic partition columns among them. Other columns are null. ``static_partition`` gives the
-    value texts of the partition columns that the statement fixes.
+    dynamic partition columns among them. Of the other columns those in ``defaults`` get that value,
+    and the rest are null; for literals and given rows ``defaults`` is empty. ``static_partition``
+    gives the value texts of the partition columns that the statement fixes.
 
     With ``by_name``, ``columns`` are those that may be filled, and `columns_by_name` tells which
     are. With ``unless_exists``, nothing is written if the fixed partition is there.
@@ -56,6 +60,7 @@ class InsertPlan(Node):
     overwrite: bool = False
     by_name: bool = False
     unless_exists: bool = False
+    defaults: tuple[SetColumn, ...] = ()
     target: TableKind = TableKind.FULL_ACID
 
 

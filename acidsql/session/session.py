@@ -36,10 +36,14 @@ from acidsql.execution.write import run_write
 from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.model.access import Access, Operation
+from acidsql.model.ids import NO_TXN
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
+from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.table import FIELD_DELIMITER
-from acidsql.ports.engine import Engine
+from acidsql.plans.query import QueryPlan
+from acidsql.plans.sql_text import SqlText
+from acidsql.ports.engine import Engine, ReadContext
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.process.forks import Home
@@ -503,8 +507,12 @@ class Session(BackgroundWork):
         return Scope(
             self._store, self._storage, self._names, self._warehouse, self._user,
             self._transaction, self._leases.release_table, arguments,
-            self._configuration.settings, self._compared, self._bounds,
+            self._configuration.settings, self._types, self._compared, self._bounds,
         )  # fmt: skip
+
+    def _types(self, query: SqlText) -> list[str]:
+        nothing = ReadContext(ValidTxnList(NO_TXN), {})
+        return self._engine.query(QueryPlan(rows=query), nothing).types
 
     # -- transactions ------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.query import Query
 
@@ -15,6 +16,7 @@ class ColumnDefinition:
     name: Identifier
     type: str
     comment: str | None
+    constraints: tuple[ConstraintDefinition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class CreateTable:
     ``stored_as`` is the word after STORED AS, in upper case. ``bucket_columns`` and
     ``bucket_count`` come from CLUSTERED BY (…) INTO n BUCKETS. ``delimited`` says that the
     statement has ROW FORMAT DELIMITED, and ``managed`` that it has the word MANAGED.
+    ``constraints`` stand beside the columns; others stand in the columns' definitions.
     """
 
     target: TableRef
@@ -40,6 +43,7 @@ class CreateTable:
     managed: bool = False
     delimited: bool = False
     field_delimiter: str | None = None
+    constraints: tuple[ConstraintDefinition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

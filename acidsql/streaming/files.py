@@ -253,6 +253,7 @@ class _Part:
         self, rows: pa.RecordBatch, partition: str, bucket_id: int, statement_id: StatementId
     ) -> None:
         """Write rows of a bucket. Their row numbers go on from the transaction's earlier rows."""
+        self._to.required.check(rows)
         key = (partition, bucket_id)
         if key not in self._open:
             self._open[key] = self._create(key)

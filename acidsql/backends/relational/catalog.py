@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from acidsql.backends.relational.connection import OverSql, SqlConnection, alone, reading, writing
+from acidsql.backends.relational.constraints import constraint_of, parameters_of
 from acidsql.errors import StoreNotWritableError
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
@@ -41,6 +42,7 @@ _DELETE_DETAILS = (
     "delete_partition_keys",
     "delete_bucketing",
     "delete_parameters",
+    "delete_constraints",
 )
 _RENAME = tuple(query.replace("forget", "rename") for query in _FORGET)
 _FORGET_PARTITION = (
@@ -163,6 +165,9 @@ class RelationalCatalog(OverSql):
         )
         for key, value in table.parameters.items():
             self._sql.run("insert_parameter", table_id=table_id, key=key, value=value)
+        for number, constraint in enumerate(table.constraints):
+            values = parameters_of(constraint)
+            self._sql.run("insert_constraint", table_id=table_id, number=number, **values)
 
     def _insert_columns(self, query: str, table_id: int, columns: Sequence[Column]) -> None:
         for number, column in enumerate(columns):
@@ -246,6 +251,7 @@ class RelationalCatalog(OverSql):
             created_s,
             FileFormat(stored_as),
             field_delimiter,
+            constraints=tuple(map(constraint_of, self._sql.rows("constraints", table_id=table_id))),
         )
 
     def _columns(self, query: str, table_id: int) -> tuple[Column, ...]:

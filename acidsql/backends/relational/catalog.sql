@@ -45,6 +45,21 @@ VALUES (:table_id, :number, :name, :count, :version);
 -- name: insert_parameter
 INSERT INTO TABLE_PARAMS (TBL_ID, PARAM_KEY, PARAM_VALUE) VALUES (:table_id, :key, :value);
 
+-- name: insert_constraint
+INSERT INTO KEY_CONSTRAINTS (
+  TBL_ID, INTEGER_IDX, CONSTRAINT_NAME, CONSTRAINT_TYPE, COLUMN_NAMES, EXPRESSION,
+  PARENT_DB_NAME, PARENT_TBL_NAME, PARENT_COLUMN_NAMES, IS_ENABLED, IS_RELY
+)
+VALUES (
+  :table_id, :number, :name, :type, :columns, :expression,
+  :parent_database, :parent_table, :parent_columns, :enabled, :rely
+);
+
+-- name: constraints
+SELECT CONSTRAINT_NAME, CONSTRAINT_TYPE, COLUMN_NAMES, EXPRESSION,
+  PARENT_DB_NAME, PARENT_TBL_NAME, PARENT_COLUMN_NAMES, IS_ENABLED, IS_RELY
+FROM KEY_CONSTRAINTS WHERE TBL_ID = :table_id ORDER BY INTEGER_IDX;
+
 -- name: table
 SELECT TBL_ID, LOCATION, OWNER, CREATE_TIME, COMMENT FROM TBLS
 WHERE DB_NAME = :database AND TBL_NAME = :table;
@@ -122,6 +137,9 @@ DELETE FROM BUCKETING_COLS WHERE TBL_ID = :table_id;
 
 -- name: delete_parameters
 DELETE FROM TABLE_PARAMS WHERE TBL_ID = :table_id;
+
+-- name: delete_constraints
+DELETE FROM KEY_CONSTRAINTS WHERE TBL_ID = :table_id;
 
 -- name: partition
 SELECT PART_NAME FROM PARTITIONS WHERE TBL_ID = :table_id AND PART_NAME = :name;

@@ -36,7 +36,7 @@ def literal_table(plan: InsertPlan, rows: LiteralRows, table: Table) -> pa.Table
     """The rows as the columns of the table; a column the plan does not fill is null."""
     filled = {name: index for index, name in enumerate(plan.columns)}
     arrays = [
-        _array([row[filled[c.name]] for row in rows.rows], c)
+        literal_array([row[filled[c.name]] for row in rows.rows], c)
         if c.name in filled
         else pa.nulls(len(rows.rows), arrow_type(c.type))
         for c in table.columns
@@ -44,7 +44,8 @@ def literal_table(plan: InsertPlan, rows: LiteralRows, table: Table) -> pa.Table
     return pa.Table.from_arrays(arrays, names=[c.name for c in table.columns])
 
 
-def _array(texts: Sequence[str | None], column: Column) -> Array:
+def literal_array(texts: Sequence[str | None], column: Column) -> Array:
+    """The values of a column, from their canonical texts."""
     wanted = arrow_type(column.type)
     if all(text is None for text in texts):
         return pa.nulls(len(texts), wanted)  # the only literal of a nested type

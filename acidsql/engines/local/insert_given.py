@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from acidsql.engines.conversion import Fit, converted
+from acidsql.engines.local.insert import literal_array
 from acidsql.engines.output import Output, OutputFile, Target, partition_text
 from acidsql.engines.partition_codes import partition_column
 from acidsql.engines.placed_rows import write_placed_rows
@@ -18,7 +19,6 @@ from acidsql.model.ids import BucketId
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import INTEGER_BITS, CharType, DecimalType, PrimitiveType
 from acidsql.model.value_text import cell_text, decimal_text
-from acidsql.orc.schema import arrow_type
 from acidsql.orc.values import fitting, storable
 from acidsql.plans.insert import GivenRows, InsertPlan
 from acidsql.plans.plan import fixed_partition
@@ -39,7 +39,7 @@ def insert_given(
     source = context.read.parameters[rows.parameter]
     columns = _source_columns(source.columns, table)
     batches = (b for b in source.batches(columns) if b.num_rows)
-    written = _conformed(batches, plan, table)
+    written = _conformed(batches, plan, rows, table)
     fixed = fixed_partition(plan, table)
     with Output(target) as output:
         if table.bucketing is None and (fixed is not None or not table.partition_columns):
@@ -63,10 +63,10 @@ def _source_columns(names: Sequence[str], table: Table) -> dict[str, Column]:
 
 
 def _conformed(
-    batches: Iterable[pa.RecordBatch], plan: InsertPlan, table: Table
+    batches: Iterable[pa.RecordBatch], plan: InsertPlan, rows: GivenRows, table: Table
 ) -> Iterator[pa.RecordBatch]:
     """The rows as the columns of the table, followed by the texts of their partition values."""
-    static = dict(plan.static_partition)
+    static, defaults = dict(plan.static_partition), dict(rows.defaults)
     fit: Fit = storable if table.format is FileFormat.ORC else fitting
     first = 0
     for batch in batches:
@@ -74,7 +74,7 @@ def _conformed(
         arrays = [
             converted(batch.column(given[c.name]), c, fit, first)
             if c.name in given
-            else pa.nulls(batch.num_rows, arrow_type(c.type))
+            else literal_array([defaults.get(c.name)] * batch.num_rows, c)
             for c in table.columns
         ]
         arrays += [

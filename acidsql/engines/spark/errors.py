@@ -14,6 +14,7 @@ from acidsql.errors import (
     AcidSqlError,
     AnalysisError,
     ColumnNotFoundError,
+    ConstraintViolationError,
     CorruptFileError,
     ExecutionError,
     InvalidValueError,
@@ -62,8 +63,12 @@ _VALUE = (
     "USER_RAISED_EXCEPTION",
 )
 _TAKEN_BY_NAME = {
-    c.__name__: c for c in (CorruptFileError, InvalidValueError, MissingFileError, StorageError)
-}
+    c.__name__: c
+    for c in (
+        ConstraintViolationError, CorruptFileError, InvalidValueError, MissingFileError,
+        StorageError,
+    )
+}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -193,9 +198,13 @@ def _of_file(chain: Sequence[Cause]) -> AcidSqlError | None:
     return None
 
 
-def _of_value(chain: Sequence[Cause]) -> InvalidValueError | None:
+def _of_value(chain: Sequence[Cause]) -> InvalidValueError | ConstraintViolationError | None:
     value = next((c for c in chain if c.has(*_VALUE)), None)
-    return None if value is None else InvalidValueError(first_line(value.message))
+    if value is None:
+        return None
+    fact = first_line(value.message)
+    violation = ConstraintViolationError(fact.removeprefix("[USER_RAISED_EXCEPTION] "))
+    return InvalidValueError(fact) if violation.constraint is None else violation
 
 
 def _worker_error(traceback: str) -> ExecutionError:

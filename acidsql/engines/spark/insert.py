@@ -11,6 +11,7 @@ from acidsql.engines.output import Output, OutputFile, Target
 from acidsql.engines.partition_codes import partition_codes, partition_column
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
+from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.job import (
@@ -62,6 +63,7 @@ def rows_to_insert(plan: InsertPlan, rows: SqlText, job: Job) -> DataFrame:
             types = zip(filled, frame.schema.fields, strict=True)
             kinds = {c.name: c.type for c in table.all_columns}
             values |= {n: in_order(values[n], n, kinds[n], field.dataType) for n, field in types}
+        values = {d.column: d.value for d in plan.defaults} | values
         return placed_rows(job, table, numbered, values, dict(plan.static_partition))
 
 
@@ -93,7 +95,8 @@ def placed_rows(
         for i, c in enumerate(table.partition_columns)
     ]
     job.inputs[_ROWS.name] = frame
-    return job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _ROWS))
+    placed = job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _ROWS))
+    return checked(job, table, placed)
 
 
 def _partition_text(

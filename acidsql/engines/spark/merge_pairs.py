@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import LEG, PARTITION
 from acidsql.engines.matches import KEY
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.values import kept, stored
@@ -78,10 +79,27 @@ class Pairs:
     ) -> DataFrame:
         """The joined rows: row ids, `LEG`, ``extra`` by name, new values, and keys for an error.
 
+        Their evaluation fails at a new value that a CHECK forbids.
+
         LEG is -1 where no leg acts. The column ``there`` of the source is never null; behind an
         outer join, null says that there is no row. ``keeps_source`` keeps the rows of the source
         without a match. Those of the target are kept if there are legs for them.
         """
+        rows = self._joined(target, source, extra, there, keeps_source=keeps_source)
+        updates = [str(n) for n, g in enumerate(self.plan.changing) if isinstance(g, UpdateLeg)]
+        if not updates:
+            return rows
+        return checked(self.job, self.table, rows, f"{LEG} IN ({', '.join(updates)})")
+
+    def _joined(
+        self,
+        target: DataFrame,
+        source: DataFrame,
+        extra: Mapping[str, str],
+        there: str,
+        *,
+        keeps_source: bool,
+    ) -> DataFrame:
         self.job.inputs |= {TARGET.name: target, SOURCE.name: source}
         keys = [
             f"{self._alias}.{quote(k.target)} AS {KEY}{i}" for i, k in enumerate(self.plan.keys)

@@ -6,6 +6,7 @@ from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.changed_rows import Changes, names_rows
+from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.read import ScanRequest
@@ -75,6 +76,8 @@ def _run(
             where,
         )
         changes = job.sql(text)
+        if leg.is_update:
+            changes = checked(job, job.context.tables[plan.table].table, changes)
     # Asked only now, so that a mistake in the statement is one whatever rows there are.
     if not scan.selection.inserts:
         return []

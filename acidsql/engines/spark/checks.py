@@ -1,0 +1,41 @@
+"""CHECK: conditions that each new row must keep. A row for which one is NULL keeps it (Hive)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.job import Job
+from acidsql.model.constraint import checks
+from acidsql.model.names import quote_identifier as quote
+from acidsql.model.names import string_literal as literal
+from acidsql.model.table import Table
+from acidsql.plans.sql_text import InputSource, SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_NEW = InputSource(name="new rows")
+
+
+def checked(job: Job, table: Table, rows: DataFrame, acting: str = "true") -> DataFrame:
+    """The rows, whose evaluation fails at one that violates a CHECK of the table.
+
+    ``rows`` have the table's columns as they will be stored. The condition ``acting`` tells which
+    of them are new rows.
+    """
+    found = checks(table.constraints)
+    if not found:
+        return rows
+    job.inputs[_NEW.name] = rows
+    carrier = table.columns[0].name
+    whens = [
+        SqlText.of(
+            f" WHEN ({acting}) AND NOT coalesce((", check.text,
+            f"\n), true) THEN raise_error({literal(check.violated(table.name))})",
+        )
+        for check in found
+    ]  # fmt: skip
+    # Some column has to bear the error: a column that is not written would not be computed.
+    value = SqlText.of("CASE", *whens, f" ELSE {quote(carrier)} END AS {quote(carrier)}")
+    columns = [value if n == carrier else SqlText.of(quote(n)) for n in rows.columns]
+    return job.sql(SqlText.of("SELECT ", SqlText.join(", ", columns), " FROM ", _NEW))
