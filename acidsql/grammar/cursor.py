@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.grammar.near import near_clause
 from acidsql.statements.fragment import Identifier, TableRef
 
 T = TypeVar("T")
@@ -86,9 +87,16 @@ class Cursor:
 
     def unexpected(self, message: str, *, hint: str | None = None) -> NoReturn:
         """Raise SqlSyntaxError at the next token."""
-        token = self.peek()
-        found = f'found "{_short(token.text)}"' if token.text else "found the end of the text"
-        self.source.syntax_error(f"{message}, {found}", token.start, hint=hint)
+        index, tokens = min(self.at, self.end), self.source.tokens
+        text = tokens[index].text if index < len(tokens) else ";"
+        found = "the end of the text" if text == ";" else f'"{_short(text)}"'
+        hint = hint or near_clause(tokens, index, expected=True)
+        self.source.syntax_error(f"{message}, found {found}", self.offset, hint=hint)
+
+    def missing(self, what: str) -> NoReturn:
+        """Raise SqlSyntaxError: something is missing behind the token before the next one."""
+        before = self.source.tokens[self.at - 1].text if self.at else ""
+        self.unexpected(f'expected {what} after "{before}"' if before else f"expected {what}")
 
     def refuse_words(self, statement: str, words: Sequence[str], hint: str) -> None:
         """Raise UnsupportedStatementError if one of these words of a statement is next."""
@@ -243,7 +251,7 @@ class Cursor:
             parts.append(self.until(","))
         for part in parts:
             if part.done:
-                part.unexpected("expected an expression")
+                part.missing("a value")
         return parts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
 from sqlglot import exp
@@ -32,6 +33,28 @@ class AcidParser(SparkParser):
         """Raise PlacedParseError at a token, where sqlglot would quote an excerpt."""
         token = token or self._curr or self._prev
         raise PlacedParseError(message, token.start if token else 0)
+
+    def _parse_csv(
+        self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA
+    ) -> list[Any]:
+        """A list between commas. sqlglot would pass over an item that is missing."""
+
+        def item() -> Any:
+            first = self._index
+            found = parse_method()
+            if found is None and first and self._tokens[first - 1].token_type is sep:
+                self.raise_error("an item is missing")
+            return found
+
+        return super()._parse_csv(item, sep)
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
+        """A join. sqlglot would pass over a table or condition that is missing at its end."""
+        first = self._index
+        join = super()._parse_join(*args, **kwargs)
+        if self._index > first and self._prev.token_type in (TokenType.ON, TokenType.COMMA):
+            self.raise_error("a condition or a table is missing")
+        return join
 
     def question_mark(self) -> exp.Expr:
         """A node for a ``?``, with its place."""

@@ -11,6 +11,8 @@ from sqlglot import exp
 from acidsql.grammar.cursor import Cursor, unquote
 from acidsql.grammar.dialect import PlacedParseError, parse_expression_tree, parse_query_tree
 from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.missing import refuse_missing, refuse_unbalanced
+from acidsql.grammar.near import near_clause
 from acidsql.grammar.walk import TreeWalk
 from acidsql.statements.fragment import Fragment, TableRef
 
@@ -58,7 +60,7 @@ def query(cursor: Cursor) -> Fragment:
 def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     """The rest of the cursor as one expression. ``outer`` are the tables it may name."""
     if cursor.done:
-        cursor.unexpected("expected an expression")
+        cursor.missing("a value")
     if cursor.end - cursor.at == 1 and cursor.sees("DEFAULT"):
         refuse_default(cursor)
     fragment = _fragment(cursor, is_query=False, outer=outer)
@@ -117,14 +119,13 @@ def _fragment(
     try:
         tree = parse_query_tree(code) if is_query else parse_expression_tree(code)
     except PlacedParseError as error:
-        at = start + error.offset
-        word = next((t.text for t in tokens if t.start <= at < t.end), "")
-        near = f' near "{word[:20]}"' if word else ""
-        source.syntax_error(f"syntax error{near}", at)
+        _refuse_place(cursor, start + error.offset)
     except RecursionError:
         source.syntax_error("the expression is nested too deeply", start)
     walk = TreeWalk(source, start, code, outer)
     walk.run(tree)
+    if walk.lacks_something:
+        refuse_missing(source, cursor.at, cursor.end)
     mentions = any(
         t.kind in (Kind.WORD, Kind.QUOTED) and unquote(t).lower() == ROW_ID for t in tokens
     )
@@ -143,6 +144,18 @@ def _fragment(
         mentions_row_id=mentions,
         qualifiers=tuple(walk.qualifiers),
     )
+
+
+def _refuse_place(cursor: Cursor, offset: int) -> NoReturn:
+    """Raise SqlSyntaxError for the rest of a cursor; ``offset`` is where the parser stopped."""
+    source = cursor.source
+    refuse_unbalanced(source, source.tokens[cursor.at : cursor.end])
+    refuse_missing(source, cursor.at, cursor.end)
+    index = source.index_at(offset)
+    word = source.tokens[index].text if index < len(source.tokens) else ""
+    near = f' near "{word[:20]}"' if word else ""
+    hint = near_clause(source.tokens, index, expected=False)
+    source.syntax_error(f"syntax error{near}", offset, hint=hint)
 
 
 def _check_symbols(source: Source, cursor: Cursor) -> None:

@@ -140,6 +140,8 @@ class Source:
         self.line = line
         self.column = column
         self.reflection = reflection
+        self.parameters: dict[int, str] = {}
+        """Offset of each parameter that was parsed → its name; the n-th ``?`` is called ``_n``."""
         try:
             self.tokens = list(lex(text))
         except UnclosedError as error:
@@ -172,6 +174,10 @@ class Source:
         """Offset of each ``?`` → its number, from 1."""
         places = (t.start for t in self.tokens if t.kind is Kind.SYMBOL and t.text == "?")
         return {place: number for number, place in enumerate(places, 1)}
+
+    def index_at(self, offset: int) -> int:
+        """The index of the first token that ends behind an offset."""
+        return bisect_right(self.tokens, offset, key=lambda token: token.end)
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column, in the script, of an offset in the text."""

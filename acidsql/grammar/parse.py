@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.check import parse_check
@@ -21,9 +21,11 @@ from acidsql.grammar.insert import parse_insert
 from acidsql.grammar.lexer import Source
 from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
+from acidsql.grammar.near import near_hint
+from acidsql.grammar.parameters import check_arguments
 from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
-from acidsql.grammar.refusal import refuse
+from acidsql.grammar.refusal import STATEMENT_WORDS, refuse
 from acidsql.grammar.show import parse_describe, parse_show
 from acidsql.grammar.transaction import (
     parse_abort,
@@ -69,11 +71,20 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 }
 
 
-def parse(text: str, line: int = 1, column: int = 1, *, reflection: bool = False) -> Statement:
+def parse(
+    text: str,
+    line: int = 1,
+    column: int = 1,
+    *,
+    reflection: bool = False,
+    arguments: Collection[str] | None = None,
+) -> Statement:
     """Parse the one statement in a text. The text may end in a semicolon.
 
     ``line`` and ``column`` are the place of the text in its script; all places in the statement and
     in errors count from there. ``reflection`` allows functions that call any method of Java.
+    ``arguments`` are the names of the parameters that have a value; None if that is not to be
+    checked. The n-th ``?`` is called ``_n``.
 
     Raises SqlSyntaxError for a text that does not parse, UnsupportedStatementError for a refused
     statement, and AnalysisError for clauses that do not fit together.
@@ -97,6 +108,8 @@ def parse(text: str, line: int = 1, column: int = 1, *, reflection: bool = False
             )
     statement = _statement(cursor)
     cursor.expect_end()
+    if arguments is not None and not isinstance(statement, Explain):
+        check_arguments(source, arguments)
     return statement
 
 
@@ -138,7 +151,8 @@ def _explain(cursor: Cursor) -> Explain:
         cursor.source.refuse(
             f"EXPLAIN {'LOCKS ' if locks else ''}{word} is not supported",
             cursor.offset,
-            hint="EXPLAIN takes a query or a statement that writes rows; EXPLAIN LOCKS takes"
+            hint=near_hint(word, STATEMENT_WORDS)
+            or "EXPLAIN takes a query or a statement that writes rows; EXPLAIN LOCKS takes"
             " definitions, too.",
         )
     statement = _statement(cursor)

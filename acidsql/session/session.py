@@ -32,6 +32,7 @@ from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
 from acidsql.execution.stream_scope import StreamScope
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.write import run_write
+from acidsql.grammar.excerpt import show_place
 from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.model.access import Access, Operation
@@ -168,12 +169,16 @@ class Session(BackgroundWork):
         require_count(column, "column", 1)
         started_s = time.perf_counter()
         try:
-            statement = parse(sql, line, column, reflection=self._reflection)
-            result = self._run_with_retries(statement, named_arguments(args, sql), retries)
+            arguments = named_arguments(args)
+            statement = parse(
+                sql, line, column, reflection=self._reflection, arguments=arguments.keys()
+            )
+            result = self._run_with_retries(statement, arguments, retries)
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
                 error.line, error.column = place_of_name(sql, parts, line, column)
+            show_place(error, sql, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column
         result.elapsed_s = time.perf_counter() - started_s
@@ -213,7 +218,7 @@ class Session(BackgroundWork):
         try:
             result = self._run_with_retries(statement, arguments, retries)
         except SqlError as error:
-            error.line = error.column = None  # there is no text
+            error.line = error.column = error.excerpt = None  # there is no text
             raise
         result.elapsed_s = time.perf_counter() - started_s
         return result
