@@ -76,7 +76,7 @@ def connect(
         host=settings.host,
         is_new=store.is_new,
         progress=progress,
-        reflection=settings.allow_reflection,
+        settings=settings,
         bounds=bounds,
         thresholds=settings.thresholds,
         times=_times(settings),

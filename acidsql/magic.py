@@ -32,7 +32,7 @@ from acidsql.model.credentials import hide, shown
 from acidsql.model.html_table import html_table
 from acidsql.model.progress import PATIENCE_S, ProgressLine, Relay
 from acidsql.model.value_text import cell_text
-from acidsql.session.script import run_script
+from acidsql.session.script import OWN_SCRIPTS, run_script
 
 if TYPE_CHECKING:
     from acidsql.execution.result import Result
@@ -147,7 +147,9 @@ class AcidSqlMagics(Magics):
             self._run(text, request.target)
 
     def _connect(self, warehouse: str, metastore: str | None, *, must_exist: bool) -> None:
-        session = acidsql.connect(warehouse, metastore=metastore, must_exist=must_exist)
+        session = acidsql.connect(
+            warehouse, metastore=metastore, must_exist=must_exist, config=OWN_SCRIPTS
+        )
         if session.new_warehouse is not None:
             made = hide(session.new_warehouse, session.new_warehouse)
             print(f"Made a new warehouse, {made}.")  # noqa: T201 - the cell's output
@@ -188,7 +190,7 @@ class AcidSqlMagics(Magics):
 
         def execute(sql: str, line: int, column: int) -> Result:
             args = {name: names[name] for name in parameter_names(sql) if name in names}
-            return session.execute(sql, args or None, line=line, column=column)
+            return session.execute(sql, args or None, line=line, column=column, variables=True)
 
         return run_script(text, execute)
 

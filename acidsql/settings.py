@@ -7,7 +7,8 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -62,9 +63,16 @@ _COUNTS = {
     "hive.compactor.history.retention.attempted": "kept_attempted",
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
     "acidsql.compactor.cluster.bytes": "cluster_bytes",
+    "hive.variable.substitute.depth": "variable_depth",
 }
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
+    "acidsql.allow.environment": "allow_environment",
+    "acidsql.strict.set": "strict_set",
+    "hive.exec.drop.ignorenonexistent": "drop_ignores_missing",
+    "hive.create.as.acid": "create_as_acid",
+    "hive.create.as.insert.only": "create_as_insert_only",
+    "hive.variable.substitute": "replaces_variables",
     POSITIONAL_EVOLUTION: "positional_evolution",
     "hive.txn.xlock.iow": "xlock_iow",
     "hive.txn.write.xlock": "write_xlock",
@@ -73,8 +81,13 @@ _FLAGS = {
     "hive.compactor.delayed.cleanup.enabled": "delayed_cleanup",
 }
 _ROOTS = "acidsql.allowed.roots"
-_WORDED = {"acidsql.service": "service"}
-KNOWN = frozenset({**_TIMES, **_COUNTS, **_FLAGS, **_WORDED}) | {_ROOTS}
+_WORDED = {
+    "acidsql.service": "service",
+    "hive.default.fileformat": "default_format",
+    "hive.default.fileformat.managed": "default_managed_format",
+}
+_FIELDS = {**_TIMES, **_COUNTS, **_FLAGS, **_WORDED, _ROOTS: "allowed_roots"}
+KNOWN = frozenset(_FIELDS)
 """The properties that acidsql knows: some of Hive's, and its own, which begin with "acidsql."."""
 
 
@@ -136,6 +149,27 @@ class Settings(BaseModel):
     strict_locking: bool = True
     allow_reflection: bool = False
     """Whether SQL may call any method of Java with java_method, reflect and try_reflect."""
+    allow_environment: bool = False
+    """Whether ``${env:…}`` and ``${system:…}`` in scripts show this process's environment."""
+    drop_ignores_missing: bool = True
+    """Whether DROP TABLE and DROP PARTITION of what is not there is no error."""
+    create_as_acid: bool | None = None
+    """Whether a managed ORC table is full-ACID if its statement does not say the kind.
+
+    None: if it does not say the format either.
+    """
+    create_as_insert_only: bool = False
+    """Whether other managed tables are insert-only if their statements do not say the kind."""
+    default_format: Literal["orc", "parquet", "textfile"] | None = None
+    """The format of tables whose statements name none. None: text for external ones, else ORC."""
+    default_managed_format: Literal["orc", "parquet", "textfile", "none"] | None = None
+    """The same for managed tables alone. "none": ``default_format``, or text."""
+    replaces_variables: bool = True
+    """Whether scripts replace variables."""
+    variable_depth: int = Field(default=40, ge=0, le=1000)
+    """How many rounds of replacements the variables of a statement may need."""
+    strict_set: bool = False
+    """Whether SET of a property that neither acidsql nor Hive knows is an error."""
     missing_is_empty: bool = False
     """Whether a missing directory of a table or partition counts as empty, as in Hive."""
     allowed_roots: tuple[str, ...] = ()
@@ -156,39 +190,56 @@ class Settings(BaseModel):
         config: Mapping[str, str] | None = None,
     ) -> Settings:
         """From the arguments of connect. ConfigError for an unknown property or a bad value."""
-        values: dict[str, object] = {}
-        spark: dict[str, str] = {}
-        for key, value in (config or {}).items():
-            if key.startswith("spark."):
-                spark[key] = str(value)
-            elif key in _TIMES:
-                values[_TIMES[key]] = duration_s(key, str(value))
-            elif key in _COUNTS:
-                values[_COUNTS[key]] = value
-            elif key in _FLAGS:
-                values[_FLAGS[key]] = value
-            elif key in _WORDED:
-                values[_WORDED[key]] = str(value).strip().lower()
-            elif key == _ROOTS:
-                values["allowed_roots"] = _roots(str(value))
-            else:
-                known = ", ".join(sorted(KNOWN))
-                raise ConfigError(
-                    f'unknown property "{key}"', hint=f"The known properties are {known}, spark.*."
-                )
+        values, spark = _values(config or {})
+        return cls._checked(
+            warehouse=_absolute(warehouse),
+            metastore=metastore,
+            user=user or _user(),
+            host=socket.gethostname(),
+            spark=spark,
+            **values,
+        )
+
+    def changed(self, config: Mapping[str, str]) -> Settings:
+        """With other values for some properties. The errors are those of `of`."""
+        values, spark = _values(config)
+        return self._checked(**{**dict(self), **values, "spark": {**self.spark, **spark}})
+
+    def text_of(self, key: str) -> str | None:
+        """The value of a known property in Hive's notation; None where there is none.
+
+        >>> settings = Settings.of("w", config={"hive.txn.timeout": "5min"})
+        >>> settings.text_of("hive.txn.timeout"), settings.text_of("hive.txn.xlock.iow")
+        ('300s', 'true')
+        """
+        value = getattr(self, _FIELDS[key])
+        match value:
+            case bool():
+                return str(value).lower()
+            case float():
+                return f"{value:.15g}" + ("s" if key in _TIMES else "")
+            case tuple():
+                return ",".join(value) or None
+            case None:
+                return None
+        return str(value)
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The known properties whose values are not the defaults, in Hive's notation."""
+        fields = type(self).model_fields
+        other = (k for k, name in _FIELDS.items() if getattr(self, name) != fields[name].default)
+        return {key: self.text_of(key) or "" for key in other}
+
+    @classmethod
+    def _checked(cls, **values: Any) -> Settings:
+        """ConfigError, with the name of the property, for a value that does not fit its field."""
         try:
-            return cls(
-                warehouse=_absolute(warehouse),
-                metastore=metastore,
-                user=user or _user(),
-                host=socket.gethostname(),
-                spark=spark,
-                **values,
-            )
+            return cls(**values)
         except ValidationError as error:
             first = error.errors()[0]
             field = first["loc"][0]
-            names = {name: key for key, name in {**_TIMES, **_COUNTS, **_FLAGS, **_WORDED}.items()}
+            names = {name: key for key, name in _FIELDS.items()}
             raise ConfigError(f"{names.get(str(field), field)}: {first['msg']}") from error
 
     @property
@@ -201,6 +252,17 @@ class Settings(BaseModel):
             aborted_s=self.aborted_threshold_s,
             failures=self.failed_threshold,
             retry_s=self.failed_retry_s,
+        )
+
+    def followed_by(self, policy: TxnPolicy) -> TxnPolicy:
+        """A policy with what a session may change of it: its waits for locks, and its locks."""
+        return replace(
+            policy,
+            lock_retries=self.lock_retries,
+            lock_sleep_s=self.lock_sleep_s,
+            xlock_iow=self.xlock_iow,
+            write_xlock=self.write_xlock,
+            strict_locking=self.strict_locking,
         )
 
     @property
@@ -225,6 +287,29 @@ class Settings(BaseModel):
             kept_failed=max(self.kept_failed, self.failed_threshold),
             kept_attempted=self.kept_attempted,
         )
+
+
+def _values(config: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The values of the fields, and the properties of Spark. ConfigError for an unknown one."""
+    values: dict[str, Any] = {}
+    spark: dict[str, str] = {}
+    for key, value in config.items():
+        if key.startswith("spark."):
+            spark[key] = str(value)
+        elif key in _TIMES:
+            values[_TIMES[key]] = duration_s(key, str(value))
+        elif key in _COUNTS or key in _FLAGS:
+            values[_FIELDS[key]] = value
+        elif key in _WORDED:
+            values[_WORDED[key]] = str(value).strip().lower()
+        elif key == _ROOTS:
+            values["allowed_roots"] = _roots(str(value))
+        else:
+            known = ", ".join(sorted(KNOWN))
+            raise ConfigError(
+                f'unknown property "{key}"', hint=f"The known properties are {known}, spark.*."
+            )
+    return values, spark
 
 
 def duration_s(key: str, text: str) -> float:

@@ -28,7 +28,7 @@ from acidsql import streaming
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CREATE = "CREATE TABLE stock (id int, qty int) TBLPROPERTIES ('transactional' = 'true')"
+CREATE = "CREATE TABLE stock (id int, qty int)"
 
 # A micro-batch may change a row several times: the change with the highest number counts.
 MERGE = """

@@ -16,9 +16,7 @@
 -- Step 1: CREATE TABLE makes an empty directory. INSERT adds a delta: a directory of new rows.
 -- ---------------------------------------------------------------------------------------------
 
-CREATE TABLE employee (id int, name string, salary int)
-STORED AS ORC
-TBLPROPERTIES ('transactional' = 'true');
+CREATE TABLE employee (id int, name string, salary int);
 
 INSERT INTO employee VALUES (1, 'Jerry', 5000), (2, 'Tom', 8000), (3, 'Kate', 6000);
 
@@ -45,15 +43,11 @@ SELECT * FROM employee ORDER BY id;
 
 DROP TABLE employee;
 
-CREATE TABLE employee (id int, name string, salary int)
-STORED AS ORC
-TBLPROPERTIES ('transactional' = 'true');
+CREATE TABLE employee (id int, name string, salary int);
 
 INSERT INTO employee VALUES (1, 'Jerry', 5000), (2, 'Tom', 8000), (3, 'Kate', 6000);
 
-CREATE TABLE employee_update (id int, name string, salary int)
-STORED AS ORC
-TBLPROPERTIES ('transactional' = 'true');
+CREATE TABLE employee_update (id int, name string, salary int);
 
 INSERT INTO employee_update VALUES (2, 'Tom', 7000), (4, 'Mary', 9000);
 
@@ -78,9 +72,7 @@ FROM employee ORDER BY id;
 -- ---------------------------------------------------------------------------------------------
 
 CREATE TABLE transactions (txn_id int, acc_id int, txn_amount decimal(10,2), txn_date date)
-CLUSTERED BY (acc_id) INTO 3 BUCKETS
-STORED AS ORC
-TBLPROPERTIES ('transactional' = 'true');
+CLUSTERED BY (acc_id) INTO 3 BUCKETS;
 
 INSERT INTO transactions VALUES
   (1, 1002, 120.50, DATE '2026-01-05'),

@@ -16,7 +16,7 @@ from acidsql import SerializationError
 from acidsql.streaming import StreamingConnection, StrictJsonWriter
 
 TABLE = """CREATE TABLE IF NOT EXISTS readings (sensor int, celsius decimal(5,2))
-    PARTITIONED BY (day date) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"""
+    PARTITIONED BY (day date)"""
 
 
 def messages() -> Iterator[str]:

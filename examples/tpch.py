@@ -37,8 +37,7 @@ COLUMNS = """
 CREATE_IN_DUCKDB = f"CREATE TABLE lineitem ({COLUMNS}, l_shipyear int)"
 CREATE_IN_HIVE = f"""CREATE TABLE lineitem ({COLUMNS})
 PARTITIONED BY (l_shipyear int)
-CLUSTERED BY (l_orderkey) INTO 4 BUCKETS
-STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"""
+CLUSTERED BY (l_orderkey) INTO 4 BUCKETS"""
 
 # Both engines get the text of these. `source` is lineitem as generated, `changes` see below.
 STATEMENTS = {

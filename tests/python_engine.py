@@ -63,10 +63,10 @@ class PythonEngine(SparkEngine):
         texts = [TABLE_ITSELF if p.name is None else str(p.name) for p in snapshot.partitions]
         with Output(target) as output:
             write_changes(output, writing_order(changes), texts, legs)
-            if isinstance(plan, MergePlan) and plan.not_matched is not None:
+            if isinstance(plan, MergePlan) and plan.not_matched:
                 [row] = _table(snapshot, [(0, 0, 0, 0, 0, *self.merged)]).to_batches()
                 fresh = row.select(_columns(snapshot))
-                output.insert(fresh, texts[0], BucketId(0), plan.not_matched.statement_id)
+                output.insert(fresh, texts[0], BucketId(0), plan.not_matched[0].statement_id)
         return output.files
 
     def _changed(self, snapshot: TableSnapshot, context: WriteContext) -> Iterator[tuple[Any, ...]]:

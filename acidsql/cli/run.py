@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -22,7 +22,7 @@ from acidsql.cli.layout import LayoutWatch, local_directory
 from acidsql.cli.output import FORMATS, Format, Printer
 from acidsql.cli.progress import watched
 from acidsql.errors import AcidSqlError, TxnError
-from acidsql.session.script import run_script
+from acidsql.session.script import OWN_SCRIPTS, run_script
 
 if TYPE_CHECKING:
     from acidsql.execution.result import Result
@@ -71,6 +71,21 @@ class Script:
 @connection_options
 @click.option("--format", type=click.Choice(FORMATS), default="table", show_default=True)
 @property_option
+@click.option(
+    "-d",
+    "--define",
+    "--hivevar",
+    "hivevars",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A variable: ${NAME} in the SQL becomes VALUE.",
+)
+@click.option(
+    "--hiveconf",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="SET this property before the SQL runs.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No summaries, rows only.")
 @click.option(
     "-1",
@@ -91,6 +106,8 @@ def run_command(
     must_exist: bool,
     format: str,
     properties: tuple[str, ...],
+    hivevars: tuple[str, ...],
+    hiveconf: tuple[str, ...],
     quiet: bool,
     single_transaction: bool,
     show_layout: bool,
@@ -103,7 +120,9 @@ def run_command(
     """
     scripts = list(_scripts(sources))
     printer = Printer(cast(Format, format), sys.stdout, sys.stderr, quiet)
-    config = config_of(properties)
+    config = {**OWN_SCRIPTS, **config_of(properties)}
+    given = {f"hiveconf:{key}": value for key, value in config_of(hiveconf).items()}
+    given |= {f"hivevar:{name}": value for name, value in config_of(hivevars).items()}
     with (
         connected(warehouse, metastore, config, must_exist=must_exist) as session,
         watched(session, sys.stderr, quiet=quiet),
@@ -112,11 +131,24 @@ def run_command(
             watch = LayoutWatch(local_directory(warehouse)) if show_layout else None
         except AcidSqlError as error:
             fail(error)
+        _set(session, given, quiet=quiet)
         if single_transaction:
             session.execute("BEGIN")
         for script in scripts:
             _run(session, script, printer, watch)
         _end(session, commit=single_transaction)
+
+
+def _set(session: Session, given: Mapping[str, str], *, quiet: bool) -> None:
+    """Set what the command line gives. What has no effect is said on standard error."""
+    for key, value in given.items():
+        try:
+            message = session.set(key, value).message or ""
+        except AcidSqlError as error:
+            fail(error, status=FAILED_STATUS)
+        _, _, note = message.partition("\n")
+        if note and not quiet:
+            click.echo(f"acidsql: {note}", err=True)
 
 
 def _end(session: Session, *, commit: bool) -> None:
@@ -144,7 +176,7 @@ def _run(session: Session, script: Script, printer: Printer, watch: LayoutWatch 
     def execute(text: str, line: int, column: int) -> Result:
         nonlocal place
         place = line, column
-        return session.execute(text, None, line=line, column=column)
+        return session.execute(text, None, line=line, column=column, variables=True)
 
     try:
         for result in run_script(script.text, execute):

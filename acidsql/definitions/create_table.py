@@ -10,8 +10,13 @@ from typing import Any
 from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
-from acidsql.definitions.table_kind import normal_properties, refuse_bad_kind
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.definitions.table_defaults import (
+    default_kind,
+    says_neither_kind_nor_format,
+    with_defaults,
+)
+from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
+from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -54,16 +59,30 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     """Create the table and its directory."""
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
+    says_nothing = says_neither_kind_nor_format(statement)
+    statement = with_defaults(statement, scope.settings)
     name = new_table_name(statement.target, scope)
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
     table = table_of(statement, name, parent, scope.user)
     return _create(
-        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
+        table,
+        scope,
+        chosen=statement.location is not None,
+        if_not_exists=statement.if_not_exists,
+        unsaid=statement.target if says_nothing else None,
     )
 
 
-def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) -> Result:
+def _create(
+    table: Table,
+    scope: Scope,
+    *,
+    chosen: bool,
+    if_not_exists: bool,
+    unsaid: TableRef | None = None,
+) -> Result:
+    """``unsaid`` is the name in a statement that says neither kind nor format of the table."""
     with scope.transaction() as txn:
         txn.lock(creation_locks(table.name))
         if scope.store.find_table(table.name) is not None:
@@ -71,6 +90,14 @@ def _create(table: Table, scope: Scope, *, chosen: bool, if_not_exists: bool) ->
                 return exists_already(table.name)
             raise table_exists(table.name)
         adoption = adopt_location(table, scope, txn, chosen=chosen)
+        if unsaid is not None and not adoption.is_empty and table.kind is not TableKind.PLAIN:
+            # They may be of any format, and DROP TABLE would remove them.
+            raise UnsupportedStatementError(
+                f"the directory {table.location} is not empty, and CREATE TABLE does not say"
+                " whether the table is transactional or how it is stored",
+                hint="Add TBLPROPERTIES ('transactional' = 'true'), or EXTERNAL and STORED AS.",
+                **_place(unsaid),
+            )
         scope.storage.make_directory(table.location)
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
@@ -100,6 +127,10 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     given.pop(CREATED_COLUMNS, None)
     inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
     parameters = {**inherited, **given}
+    stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
+    if source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
+        settings, managed = scope.settings, statement.managed
+        parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters)
     table = replace(
@@ -109,6 +140,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         parameters=parameters,
         owner=scope.user,
         created_s=int(time.time()),
+        format=stored_as,
     )
     refuse_bad_kind(table, _place(statement.target))
     version = source.parameters.get("bucketing_version", "2")
@@ -123,16 +155,37 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
 
 
 def drop_table(statement: DropTable, scope: Scope) -> Result:
-    """Drop the table, and its files unless it is external. The message names what stays on disk."""
+    """Drop the table, and its files unless it is external. The message names what stays on disk.
+
+    It also says so if there is no such table, which is no error with IF EXISTS, or unless
+    hive.exec.drop.ignorenonexistent is false.
+    """
     name = table_name(statement.target, scope.names)
-    if statement.if_exists and scope.store.find_table(name) is None:
-        return Result("drop", message=f"table {name} does not exist")
-    table = find_target(statement.target, scope.names)
-    with scope.transaction() as txn:
-        scope.release(lambda held: held == name)
-        txn.lock(drop_locks(name))
-        notes = forget_table(table, scope, Neighbours(scope), [table.name])
+    try:
+        find_target(statement.target, scope.names)
+        with scope.transaction() as txn:
+            scope.release(lambda held: held == name)
+            txn.lock(drop_locks(name))
+            # The table may have been dropped, or made anew, while the statement waited.
+            table = find_target(statement.target, scope.names)
+            notes = forget_table(table, scope, Neighbours(scope), [table.name])
+    except TableNotFoundError as error:
+        if statement.if_exists:
+            return Result("drop", message=f"table {name} does not exist")
+        if not scope.settings.drop_ignores_missing:
+            raise
+        refuse_name(
+            name.table, Named.TABLE, line=statement.target.line, column=statement.target.column
+        )
+        note = f"{error.message}: nothing was dropped. {error.hint or ''}"
+        return Result("drop", message=f"OK\n{note.rstrip()}")
     return Result("drop", message="\n".join(["OK", *notes]))
+
+
+def finds_nothing_to_drop(statement: DropTable, scope: Scope) -> bool:
+    """Whether there is no such table, and that is no error."""
+    ignored = statement.if_exists or scope.settings.drop_ignores_missing
+    return ignored and scope.store.find_table(table_name(statement.target, scope.names)) is None
 
 
 def drop_locks(name: TableName) -> list[LockComponent]:
@@ -193,6 +246,7 @@ def new_table_name(ref: TableRef, scope: Scope) -> TableName:
 def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -> Table:
     """The table that a CREATE TABLE describes, below ``parent`` unless it has a LOCATION.
 
+    The statement has its format and kind (`table_defaults.with_defaults`).
     Raises AnalysisError or UnsupportedStatementError for clauses that do not fit together.
     """
     columns = [column_of(c) for c in statement.columns]
@@ -216,10 +270,9 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         comment=statement.comment,
         owner=owner,
         created_s=int(time.time()),
-        format=_format(statement),
+        format=FileFormat(statement.stored_as),
         field_delimiter=statement.field_delimiter or FIELD_DELIMITER,
     )
-    _require_kind(statement, table)
     refuse_bad_kind(table, _place(statement.target))
     if statement.delimited and table.format is not FileFormat.TEXT:
         raise AnalysisError(
@@ -337,26 +390,8 @@ def parameters_of(statement: CreateTable) -> dict[str, str]:
     return parameters
 
 
-def _format(statement: CreateTable) -> FileFormat:
-    if statement.stored_as is None:
-        # Hive's default is text. Without DELIMITED it is ORC here, and `_require_kind` refuses a
-        # plain table for which nothing is said.
-        return FileFormat.TEXT if statement.delimited else FileFormat.ORC
-    return FileFormat(statement.stored_as)
-
-
 def _place(target: TableRef) -> dict[str, Any]:
     return {"line": target.line, "column": target.column}
-
-
-def _require_kind(statement: CreateTable, table: Table) -> None:
-    if table.kind is TableKind.PLAIN and statement.stored_as is None and not statement.delimited:
-        raise UnsupportedStatementError(
-            "CREATE TABLE does not say whether the table is transactional or how it is stored",
-            hint="Add TBLPROPERTIES ('transactional' = 'true'), or STORED AS for a plain table.",
-            line=statement.target.line,
-            column=statement.target.column,
-        )
 
 
 def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:

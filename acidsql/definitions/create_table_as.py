@@ -15,6 +15,7 @@ from acidsql.definitions.create_table import (
     parameters_of,
     table_of,
 )
+from acidsql.definitions.table_defaults import with_defaults
 from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
 from acidsql.execution.commit import Uncommitted
 from acidsql.execution.places import chosen_path
@@ -61,7 +62,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     name = new_table_name(statement.table.target, scope)
     if statement.table.if_not_exists and scope.store.find_table(name) is not None:
         return exists_already(name)
-    statement = _with_full_location(statement, scope)
+    statement = _completed(statement, scope)
     seen = SeenNames(scope.names)
     plan = plan_query(statement.query, seen, scope.arguments)
     with scope.transaction() as txn:
@@ -111,11 +112,11 @@ def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
     return sorted(locks, key=lambda c: (c.database, c.table or ""))
 
 
-def _with_full_location(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
-    location = statement.table.location
-    if location is None:
-        return statement
-    table = replace(statement.table, location=chosen_path(location, scope))
+def _completed(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
+    """The statement with its format and kind, and the whole path of its location."""
+    table = with_defaults(statement.table, scope.settings)
+    if table.location is not None:
+        table = replace(table, location=chosen_path(table.location, scope))
     return replace(statement, table=table)
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing_extensions import assert_never
 
-from acidsql.definitions.create_table import creation_locks, drop_locks
+from acidsql.definitions.create_table import (
+    creation_locks,
+    drop_locks,
+    finds_nothing_to_drop,
+)
 from acidsql.definitions.create_table_as import creation_locks_as
 from acidsql.definitions.database import database_drop_locks
 from acidsql.definitions.partition import alter_locks, matched_partitions, partition_drop_locks
@@ -53,8 +57,7 @@ def definition_locks(statement: Definition | CreateTableAs, scope: Scope) -> lis
         case CreateTableAs():
             return _creation_locks_as(statement, scope)
         case DropTable():
-            name = table_name(statement.target, scope.names)
-            if statement.if_exists and scope.store.find_table(name) is None:
+            if finds_nothing_to_drop(statement, scope):
                 return []
             return drop_locks(find_target(statement.target, scope.names).name)
         case _:
@@ -78,7 +81,7 @@ def _alteration_locks(
         case SetProperties() | UnsetProperties():
             return property_locks(statement, table)
         case DropPartitions():
-            return partition_drop_locks(table, matched_partitions(statement, table, scope))
+            return partition_drop_locks(table, matched_partitions(statement, table, scope)[0])
         case (
             AddColumns()
             | ChangeColumn()

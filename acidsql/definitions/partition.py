@@ -83,7 +83,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
 def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     """Drop the partitions that meet the conditions, with their files."""
     table = find_target(statement.target, scope.names)
-    doomed = matched_partitions(statement, table, scope)
+    doomed, missed = matched_partitions(statement, table, scope)
     if not doomed:
         return Result("alter", message="no partition was dropped")
     with altering(table, scope, partition_drop_locks(table, doomed)) as (txn, table):
@@ -91,6 +91,7 @@ def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
         dropped = [p for p in found if p.name in doomed]
         notes = _drop(table, dropped, scope, txn)
     lines = [f"Dropped the partition {p.name}" for p in dropped]
+    lines += [f"No partition meets PARTITION (…) number {number}" for number in missed]
     return Result("alter", message="\n".join([*lines, *notes]))
 
 
@@ -101,17 +102,22 @@ def partition_drop_locks(table: Table, doomed: Sequence[PartitionName]) -> list[
 
 def matched_partitions(
     statement: DropPartitions, table: Table, scope: Scope
-) -> list[PartitionName]:
-    """The partitions that DROP PARTITION would drop.
+) -> tuple[list[PartitionName], list[int]]:
+    """The partitions that DROP PARTITION would drop, and the numbers of its parts that meet none.
 
-    PartitionNotFoundError for conditions that no partition meets, unless IF EXISTS is there.
+    PartitionNotFoundError for such a part, unless IF EXISTS is there or
+    hive.exec.drop.ignorenonexistent is true.
     """
     require_partitioned(table, statement.target)
     names = scope.store.partition_names(table.name)
+    ignored = statement.if_exists or scope.settings.drop_ignores_missing
     doomed: dict[PartitionName, None] = {}
-    for conditions in statement.partitions:
+    missed = []
+    for number, conditions in enumerate(statement.partitions, 1):
         found = matching_partitions(names, conditions, table, scope.arguments)
-        if not found and not statement.if_exists:
+        if not found:
+            missed.append(number)
+        if not found and not ignored:
             raise PartitionNotFoundError(
                 f"no partition of {table.name} meets PARTITION (…)",
                 hint="SHOW PARTITIONS lists the partitions. With DROP IF EXISTS this is no error.",
@@ -120,7 +126,7 @@ def matched_partitions(
                 column=conditions[0].column.column,
             )
         doomed |= dict.fromkeys(found)
-    return list(doomed)
+    return list(doomed), missed
 
 
 def rename_partition(statement: RenamePartition, scope: Scope) -> Result:

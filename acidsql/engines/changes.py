@@ -49,7 +49,7 @@ def write_changes(
     changes: pa.Table,
     partitions: Sequence[str],
     legs: Sequence[ChangeLeg],
-    fine: FineRows | None = None,
+    fine: Sequence[FineRows] = (),
 ) -> None:
     """Write the events of changed rows.
 
@@ -57,7 +57,7 @@ def write_changes(
     with their new values; it is in `writing_order`. ``partitions`` gives the text of each
     partition. A new version keeps the bucket of the old row, as Hive 3 does.
 
-    InvalidValueError for an update of one of the ``fine`` rows.
+    InvalidValueError for an update of one of the ``fine`` rows, which are given for each leg.
     """
     codes = changes.column(PARTITION).to_numpy()
     buckets = bucket_ids(changes.column(CHANGED_ROW_ID[1]).to_numpy())
@@ -76,7 +76,7 @@ def write_changes(
             for batch in ids.combine_chunks().to_batches():
                 output.delete(batch, partition, bucket_id, leg.statement_id)
             if leg.is_update:
-                _refuse_fine(ids, (fine or {}).get(int(codes[start])), leg)
+                _refuse_fine(ids, fine[index].get(int(codes[start])) if fine else None, leg)
                 for batch in rows.select(names).combine_chunks().to_batches():
                     output.insert(batch, partition, bucket_id, leg.statement_id)
 

@@ -15,7 +15,10 @@ from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
 from acidsql.engines.rows import CHANGED_ROW_ID, begins_stretch
 
 SOURCE_ROW = "__acidsql_source"
-"""The column with the number of a match's source row, where `Matches.hits` is asked for."""
+"""The column with the number of a match's source row, where `Matches.hits` is asked for.
+
+It is null in a row of the target without a match, which a MERGE may change, too.
+"""
 
 KEY = "__acidsql_key"
 """The beginning of the name of a column with the values of a key, for an error's text.
@@ -74,7 +77,7 @@ class Matches:
     def acting(self, rows: pa.Table) -> pa.Table:
         """The rows of the batch that a leg acts on, without further matches of the same row."""
         if SOURCE_ROW in rows.column_names:
-            self._hits.append(np.unique(rows.column(SOURCE_ROW).to_numpy()))
+            self._hits.append(np.unique(rows.column(SOURCE_ROW).drop_null().to_numpy()))
         legs = rows.column(LEG).to_numpy()
         acts = legs >= 0
         if not acts.all():

@@ -223,6 +223,7 @@ def write_result(plan: WritePlan, job: JobResult, txn: OpenTxn, write_id: int) -
         rows_inserted=job.rows_inserted if counted else None,
         rows_updated=job.rows_updated if counted else None,
         rows_deleted=job.rows_deleted if counted else None,
+        metrics=job.metrics,
         txn_id=txn.txn_id,
         write_ids={str(plan.table): write_id} if write_id != NO_WRITE_ID else {},
     )

@@ -87,6 +87,9 @@ class Result:
     `fetchone`, `fetchmany` and a loop some at a time, all of one evaluation; `arrow` and `pandas`
     compute the whole query again. Until the Result is closed, collected by Python, or its rows have
     been computed without ``df`` being taken, the cleaner keeps the files it reads.
+
+    ``metrics`` of a MERGE are Delta Lake's counters, such as ``numTargetRowsInserted``; other
+    statements have none.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Result:
         rows_inserted: int | None = None,
         rows_updated: int | None = None,
         rows_deleted: int | None = None,
+        metrics: Mapping[str, int] | None = None,
         txn_id: int | None = None,
         write_ids: Mapping[str, int] | None = None,
         release: Callable[[], object] | None = None,
@@ -107,6 +111,7 @@ class Result:
         self.rows_inserted = rows_inserted
         self.rows_updated = rows_updated
         self.rows_deleted = rows_deleted
+        self.metrics: dict[str, int] = dict(metrics or {})
         self.txn_id = txn_id
         self.write_ids: dict[str, int] = dict(write_ids or {})
         self.statement = ""

@@ -11,6 +11,7 @@ from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
+from acidsql.settings import Settings
 from acidsql.txn.transaction import OpenTxn
 
 
@@ -37,6 +38,7 @@ class Scope:
     session's own unfinished reads of the tables that it is asked about, for which the statement
     would wait. ``arguments`` are the values of the statement's parameters. ``compared`` notes the
     tables and partitions in which the session has looked for ids that the store has not given out.
+    ``settings`` are those in force.
     """
 
     store: Store
@@ -47,5 +49,6 @@ class Scope:
     transaction: Callable[[], AbstractContextManager[OpenTxn]]
     release: Callable[[Callable[[TableName], bool]], None]
     arguments: Arguments
+    settings: Settings
     compared: set[Hashable] = field(default_factory=set)
     bounds: Bounds = UNBOUNDED

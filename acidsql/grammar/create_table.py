@@ -36,13 +36,13 @@ _REFUSED_KINDS = {
     "TEMPORARY": "Create a table, or a temporary view in Spark.",
     "TEMP": "Create a table, or a temporary view in Spark.",
     "GLOBAL": "Create a table, or a temporary view in Spark.",
-    "MANAGED": "Write CREATE TABLE: a table that is not EXTERNAL is managed.",
 }
 
 
 def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTableLike:
-    """Parse a CREATE [TRANSACTIONAL | EXTERNAL] TABLE from the cursor."""
-    external, transactional = _kind(cursor)
+    """Parse a CREATE [TRANSACTIONAL | EXTERNAL | MANAGED] TABLE from the cursor."""
+    kind = _kind(cursor)
+    external, transactional = kind == "EXTERNAL", kind == "TRANSACTIONAL"
     cursor.expect("TABLE")
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     target = cursor.table()
@@ -53,7 +53,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
                 cursor.offset,
                 hint="List the columns; SHOW CREATE TABLE prints them.",
             )
-        return _like(cursor, target, if_not_exists, transactional)
+        return _like(cursor, target, if_not_exists, kind)
     columns: tuple[ColumnDefinition, ...] = ()
     clauses: dict[str, Any] = {}
     if cursor.sees("("):
@@ -62,7 +62,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
         _clause(cursor, clauses, has_columns=bool(columns))
     given: tuple[tuple[str, str], ...] = clauses.get("properties", ())
     clauses["properties"] = _with_transactional(cursor, given) if transactional else given
-    clauses["external"] = external
+    clauses["external"], clauses["managed"] = external, kind == "MANAGED"
     partition_by = clauses.pop("partition_by", ())
     table = CreateTable(target, columns, if_not_exists, **clauses)
     if columns and cursor.done:
@@ -77,29 +77,26 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
     return CreateTableAs(table, partition_by, _query(cursor, has_columns=bool(columns)))
 
 
-def _kind(cursor: Cursor) -> tuple[bool, bool]:
-    """Parse CREATE [EXTERNAL | TRANSACTIONAL]. Returns whether EXTERNAL is there, and the other."""
+def _kind(cursor: Cursor) -> str:
+    """Parse CREATE [EXTERNAL | TRANSACTIONAL | MANAGED]. Returns the second word, or ""."""
     cursor.expect("CREATE")
-    external = cursor.accept("EXTERNAL")
-    if cursor.peek().word in _REFUSED_KINDS:
-        word = cursor.peek().word
+    kind = cursor.step().word if cursor.sees_any("EXTERNAL", "TRANSACTIONAL", "MANAGED") else ""
+    word = cursor.peek().word
+    before = f"{kind} ".lstrip()
+    if word in _REFUSED_KINDS:
         cursor.source.refuse(
-            f"CREATE {word} TABLE is not supported", cursor.offset, hint=_REFUSED_KINDS[word]
-        )
-    transactional = not external and cursor.accept("TRANSACTIONAL")
-    if transactional and cursor.sees("EXTERNAL"):
-        cursor.source.refuse(
-            "CREATE TRANSACTIONAL EXTERNAL TABLE is not supported",
+            f"CREATE {before}{word} TABLE is not supported",
             cursor.offset,
-            hint="An ACID table is a managed table: write CREATE TABLE … LOCATION.",
+            hint=_REFUSED_KINDS[word],
         )
-    if cursor.peek().word in _REFUSED_KINDS:
+    if kind == "TRANSACTIONAL" and word in ("EXTERNAL", "MANAGED"):
+        instead = "write CREATE TABLE … LOCATION" if word == "EXTERNAL" else "leave MANAGED out"
         cursor.source.refuse(
-            f"CREATE TRANSACTIONAL {cursor.peek().word} TABLE is not supported",
+            f"CREATE TRANSACTIONAL {word} TABLE is not supported",
             cursor.offset,
-            hint=_REFUSED_KINDS[cursor.peek().word],
+            hint=f"An ACID table is a managed table: {instead}.",
         )
-    return external, transactional
+    return kind
 
 
 def _query(cursor: Cursor, *, has_columns: bool) -> Query:
@@ -117,9 +114,7 @@ def _query(cursor: Cursor, *, has_columns: bool) -> Query:
     return parse_query(cursor)
 
 
-def _like(
-    cursor: Cursor, target: TableRef, if_not_exists: bool, transactional: bool
-) -> CreateTableLike:
+def _like(cursor: Cursor, target: TableRef, if_not_exists: bool, kind: str) -> CreateTableLike:
     cursor.expect("LIKE")
     source = cursor.table()
     clauses: dict[str, Any] = {}
@@ -128,13 +123,12 @@ def _like(
             cursor.source.refuse(
                 f"CREATE TABLE LIKE … {cursor.peek().text.upper()} is not supported",
                 cursor.offset,
-                hint="LOCATION and TBLPROPERTIES may follow.",
+                hint="STORED AS, LOCATION and TBLPROPERTIES may follow.",
             )
         _clause(cursor, clauses, has_columns=True)
-    clauses.pop("stored_as", None)
     given = clauses.pop("properties", ())
-    pairs = _with_transactional(cursor, given) if transactional else given
-    return CreateTableLike(target, source, if_not_exists, properties=pairs, **clauses)
+    clauses["properties"] = _with_transactional(cursor, given) if kind == "TRANSACTIONAL" else given
+    return CreateTableLike(target, source, if_not_exists, kind == "MANAGED", **clauses)
 
 
 def parse_drop_table(cursor: Cursor) -> DropTable:

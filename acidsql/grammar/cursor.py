@@ -193,13 +193,20 @@ class Cursor:
     def until(self, *words: str) -> Cursor:
         """Step over the tokens before the first of these words. Returns a cursor over them.
 
-        Words inside parentheses or CASE … END do not count.
+        Words inside parentheses or CASE … END do not count, nor does the FROM of DISTINCT FROM.
         """
         start, cases = self.at, 0
         while not self.done:
             token = self.peek()
-            dotted = self.at > start and self.source.tokens[self.at - 1].text == "."
-            if cases == 0 and not dotted and (token.word in words or _is_symbol(token, *words)):
+            before = self.source.tokens[self.at - 1] if self.at > start else None
+            dotted = before is not None and before.text == "."
+            joined = before is not None and (before.word, token.word) == ("DISTINCT", "FROM")
+            if (
+                cases == 0
+                and not dotted
+                and not joined
+                and (token.word in words or _is_symbol(token, *words))
+            ):
                 break
             if not dotted:
                 cases = max(0, cases + (token.word == "CASE") - (token.word == "END"))

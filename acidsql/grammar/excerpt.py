@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 from acidsql.errors import AcidSqlError
 from acidsql.grammar.lexer import Kind, UnclosedError, lex
@@ -17,9 +18,9 @@ _QUOTED_TEXT = "…"
 def excerpt(text: str, line: int, column: int, first_line: int = 1, first_column: int = 1) -> str:
     r"""The line of a text at a place, and a caret below it, as two indented lines.
 
-    The text begins at ``first_line:first_column`` of its script. Comments and the inside of strings
-    are left out: either may hold a secret, and an excerpt may end in a log. A tab takes one column,
-    a wide character two. A long line is cut around the place.
+    The text begins at ``first_line:first_column`` of its script. Comments, the inside of strings
+    and the value in SET are left out: each may hold a secret, and an excerpt may end in a log. A
+    tab takes one column, a wide character two. A long line is cut around the place.
 
     >>> print(excerpt("UPDATE t\nSET\tv = 'x', w = WHERE id = 1", 2, 18))
       SET v = '…', w = WHERE id = 1
@@ -48,35 +49,43 @@ def show_place(error: AcidSqlError, text: str, line: int = 1, column: int = 1) -
 
 def _shown(text: str, start: int, end: int, offset: int) -> tuple[str, int]:
     """The text from ``start`` to ``end`` as it may be shown, and where ``offset`` is in it."""
-    parts: list[str] = []
-    size, place, at = 0, None, start
+    shown, place, at = "", None, start
+    for first, last, hidden in _pieces(text, end):
+        begin, stop = max(first, start), min(last, end)
+        if stop <= at:
+            continue
+        gap = " " * (begin - at)
+        if place is None and offset < stop:
+            inside = offset - at if hidden is None or offset < begin else len(gap)
+            place = len(shown) + inside
+        shown += gap + (_plain(text[begin:stop]) if hidden is None else hidden)
+        at = stop
+    if place is None:
+        place = len(shown) + offset - at
+    return shown + " " * (end - at), place
 
-    def add(piece: str, begin: int, stop: int, *, whole: bool) -> None:
-        nonlocal size, place
-        if place is None and begin <= offset < stop:
-            place = size + (offset - begin if whole else 0)
-        parts.append(piece)
-        size += len(piece)
 
+def _pieces(text: str, end: int) -> Iterator[tuple[int, int, str | None]]:
+    """Start and end of each piece that is not white space or a comment, up to an offset.
+
+    With each comes what is shown in its place, or None if it may be shown as it is.
+    """
+    words: list[str] = []
+    value_at: int | None = None
     try:
         for token in lex(text):
             if token.start >= end:
                 break
-            begin, stop = max(token.start, start), min(token.end, end)
-            if stop <= at:
-                continue
-            add(_gap(text[at:begin]), at, begin, whole=True)
-            if token.kind in (Kind.STRING, Kind.HINT):
-                add(_hidden(token.text), begin, stop, whole=False)
-            else:
-                add(_plain(text[begin:stop]), begin, stop, whole=True)
-            at = stop
-        add(_gap(text[at:end]), at, end, whole=True)
+            if token.text == ";":
+                words, value_at = [], None
+            hidden = token.kind in (Kind.STRING, Kind.HINT)
+            shown = _hidden(token.text) if hidden else None
+            yield token.start, token.end, _QUOTED_TEXT if value_at is not None else shown
+            words.append(token.word)
+            if words[0] == "SET" and token.text == "=":
+                value_at = token.end
     except UnclosedError as error:
-        begin = max(at, min(error.offset, end))
-        add(_gap(text[at:begin]), at, begin, whole=True)
-        add(text[begin : begin + 1] + _QUOTED_TEXT, begin, end, whole=False)
-    return "".join(parts), size if place is None else place
+        yield error.offset, max(end, error.offset), text[error.offset] + _QUOTED_TEXT
 
 
 def _hidden(token: str) -> str:
@@ -90,11 +99,6 @@ def _hidden(token: str) -> str:
     quote = token.index(token[-1])
     inside = _QUOTED_TEXT if len(token) > quote + 2 else ""
     return token[: quote + 1] + inside + token[-1]
-
-
-def _gap(text: str) -> str:
-    """White space and comments between tokens, as spaces."""
-    return " " * len(text)
 
 
 def _plain(text: str) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import NamedTuple, NoReturn
 
 from acidsql.errors import AnalysisError, SqlSyntaxError, UnsupportedStatementError
+from acidsql.grammar.replaced import Replaced
 
 
 class Kind(Enum):
@@ -116,49 +117,100 @@ def _bracket_end(text: str, start: int) -> int:
     raise UnclosedError("comment", start)
 
 
-_VARIABLE = re.compile(r"\$\{[^}$ :]+:[^}$ ]*\}")
-"""A variable like ``${hivevar:a}``. Hive (VariableSubstitution) and Spark replace it everywhere,
-even in quotes.
-
-One without a prefix, like ``${a}``, is no variable here: Hive and Spark leave it as it is if the
-variable is not set, and acidsql sets none.
-"""
+_PREFIXED = re.compile(r"\$\{[^}$ :]+:[^}$ ]*\}")
+"""A variable like ``${hivevar:a}``. Hive replaces it even in quotes."""
+_VARIABLE = re.compile(r"\$\{[^}$ ]+\}")
 
 
 class Source:
     """A statement's text, its tokens, and its place in a script.
 
-    ``reflection`` allows the functions that call any method of Java. Raises SqlSyntaxError for an
-    unclosed quote or comment, and UnsupportedStatementError for a Hive variable outside of
-    comments.
+    ``reflection`` allows the functions that call any method of Java. All places are those of what
+    was written, also if variables were replaced in the text.
+
+    Raises SqlSyntaxError for an unclosed quote or comment, and for a value of a variable that would
+    end the statement or begin a comment. Raises UnsupportedStatementError for a variable that was
+    not replaced, unless it stands in a comment. ``${a}`` without a prefix may also stand in quotes,
+    as in Hive.
     """
 
     def __init__(
-        self, text: str, line: int = 1, column: int = 1, *, reflection: bool = False
+        self,
+        text: str | Replaced,
+        line: int = 1,
+        column: int = 1,
+        *,
+        reflection: bool = False,
     ) -> None:
-        self.text = text
+        self._replaced = text if isinstance(text, Replaced) else None
+        self.text = text.text if isinstance(text, Replaced) else text
         self.line = line
         self.column = column
         self.reflection = reflection
         self.parameters: dict[int, str] = {}
         """Offset of each parameter that was parsed → its name; the n-th ``?`` is called ``_n``."""
         try:
-            self.tokens = list(lex(text))
+            self.tokens = list(lex(self.text))
         except UnclosedError as error:
             self.syntax_error(str(error), error.offset)
-        # Few texts have any, and only those need to be read without their comments.
-        variable = _VARIABLE.search(self.code) if _VARIABLE.search(text) else None
-        if variable is not None:
+        if self._replaced is not None:
+            self._refuse_breaking_values(self._replaced)
+        # SET takes a text as it is, and few others have a variable that was not replaced.
+        if "${" in self.text and self.tokens and self.tokens[0].word != "SET":
+            self._refuse_variables()
+
+    def _refuse_breaking_values(self, replaced: Replaced) -> None:
+        """SqlSyntaxError for a value that ends the statement, or begins a comment."""
+        at = 0
+        for token in [*self.tokens, None]:
+            end = len(self.text) if token is None else token.start
+            for piece, piece_end in replaced.pieces_between(at, end):
+                if piece.is_value and self.text[piece.start : piece_end].strip():
+                    self._refuse_value(piece.start, "begins a comment")
+            if token is None:
+                return
+            if token.text == ";" and replaced.piece_at(token.start).is_value:
+                self._refuse_value(token.start, "has a semicolon outside of quotes")
+            at = token.end
+
+    def _refuse_value(self, offset: int, what: str) -> NoReturn:
+        assert self._replaced is not None
+        variable = _VARIABLE.match(self._replaced.written, self._replaced.source_of(offset))
+        self.syntax_error(
+            f"the value of {variable[0] if variable else 'a variable'} {what}",
+            offset,
+            hint="A value can be a part of one statement only.",
+        )
+
+    def _refuse_variables(self) -> None:
+        """UnsupportedStatementError for a variable that was not replaced."""
+        starts = [t.start for t in self.tokens if t.kind is Kind.SYMBOL and t.text == "$"]
+        found = [m for start in starts if (m := _VARIABLE.match(self.code, start))]
+        found += [m for m in [_PREFIXED.search(self.code)] if m]
+        if not found:
+            return
+        variable = min(found, key=lambda match: match.start())
+        if self._replaced is not None:
+            name = variable[0][2:-1]
             self.refuse(
-                f"variables are not supported: {variable[0]}",
+                f"the variable {variable[0]} has no value",
                 variable.start(),
-                hint="Write the value itself, or :name and pass args. For the text itself, write"
-                " '$' || '{…}'.",
+                hint="Scripts see the environment only where connect is given the property"
+                " acidsql.allow.environment = true."
+                if name.startswith(("env:", "system:"))
+                else f"SET {name if ':' in name else 'hivevar:' + name} = value gives it one.",
             )
+        self.refuse(
+            f"variables are not replaced here: {variable[0]}",
+            variable.start(),
+            hint="Write :name and pass args, or the value itself. Scripts replace variables, unless"
+            " hive.variable.substitute is false. For the text itself, write '$' || '{…}'.",
+        )
 
     @cached_property
     def _line_starts(self) -> list[int]:
-        return [0, *(m.end() for m in re.finditer("\n", self.text))]
+        text = self.text if self._replaced is None else self._replaced.written
+        return [0, *(m.end() for m in re.finditer("\n", text))]
 
     @cached_property
     def code(self) -> str:
@@ -180,7 +232,9 @@ class Source:
         return bisect_right(self.tokens, offset, key=lambda token: token.end)
 
     def place(self, offset: int) -> tuple[int, int]:
-        """Line and column, in the script, of an offset in the text."""
+        """Line and column, in the script, of what stands at an offset in the text."""
+        if self._replaced is not None:
+            offset = self._replaced.source_of(offset)
         row = bisect_right(self._line_starts, offset) - 1
         column = offset - self._line_starts[row]
         return self.line + row, column + (self.column if row == 0 else 1)
@@ -190,10 +244,12 @@ class Source:
         line, column = self.place(offset)
         raise SqlSyntaxError(message, hint=hint, line=line, column=column)
 
-    def analysis_error(self, message: str, offset: int, *, hint: str | None = None) -> NoReturn:
+    def analysis_error(
+        self, message: str, offset: int, *, detail: str | None = None, hint: str | None = None
+    ) -> NoReturn:
         """Raise AnalysisError with the line and column of an offset."""
         line, column = self.place(offset)
-        raise AnalysisError(message, hint=hint, line=line, column=column)
+        raise AnalysisError(message, detail=detail, hint=hint, line=line, column=column)
 
     def refuse(
         self, message: str, offset: int, *, hint: str | None = None, code: int | None = None

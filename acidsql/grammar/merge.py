@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
-
-from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.fragment import expression, query, starts_query, table_fragment
+from acidsql.grammar.fragment import expression
 from acidsql.grammar.insert import column_of, refuse_duplicates
 from acidsql.grammar.lexer import Token
+from acidsql.grammar.source import parse_source, refuse_nondeterministic
 from acidsql.grammar.update import parse_assignments
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
@@ -29,22 +27,17 @@ def parse_merge(cursor: Cursor) -> Merge:
     cursor.expect("INTO")
     target = cursor.table(alias=True)
     cursor.expect("USING")
-    source_at = cursor.offset
-    source, alias = _source(cursor)
-    if alias.lower() == target.visible_name.lower():
-        cursor.source.refuse(
-            f'target and source of MERGE are both called "{alias}"',
-            source_at,
-            hint="Give each its own alias.",
-        )
+    source = parse_source(cursor, target, "MERGE", "ON")
     cursor.expect("ON")
-    tables = (target, *(source.tables if isinstance(source.tree, exp.Table) else ()))
+    tables = (target, *source.tables)
+    start_of_on = cursor.offset
     on = expression(cursor.until("WHEN"), tables)
+    refuse_nondeterministic(cursor.source, on, start_of_on, "the ON condition of a MERGE")
     clauses: list[MergeClause] = []
     while cursor.sees("WHEN"):
         token = cursor.peek()
-        clause = _clause(cursor, tables, alias)
-        _refuse_combination(cursor, token, clauses, clause)
+        clause = _clause(cursor, tables, source.alias)
+        _refuse_unreached(cursor, token, clauses, clause)
         clauses.append(clause)
     if not clauses and cursor.done:
         cursor.source.refuse(
@@ -52,45 +45,7 @@ def parse_merge(cursor: Cursor) -> Merge:
             start,
             hint="Add WHEN MATCHED THEN … or WHEN NOT MATCHED THEN INSERT ….",
         )
-    return Merge(target, source, alias, on, tuple(clauses))
-
-
-def _source(cursor: Cursor) -> tuple[Fragment, str]:
-    if cursor.sees("("):
-        start, offset = cursor.at, cursor.offset
-        inside = cursor.parenthesised()
-        if not starts_query(inside):
-            cursor.source.refuse(
-                "the source of MERGE is a table or a query in parentheses",
-                offset,
-                hint="Write USING (SELECT * FROM …) AS s.",
-            )
-        fragment = query(Cursor(cursor.source, start, cursor.at))
-        if not cursor.accept("AS") and not cursor.sees_name():
-            cursor.source.refuse(
-                "a query as the source of MERGE needs an alias",
-                cursor.offset,
-                hint="Write USING (…) AS s.",
-            )
-        alias = cursor.name("an alias").name
-    else:
-        if cursor.sees_any("VALUES", "TABLE", "LATERAL"):
-            _refuse_source(cursor)
-        ref = cursor.table(alias=True)
-        fragment, alias = table_fragment(cursor.source, ref), ref.visible_name
-    if not cursor.sees("ON"):
-        _refuse_source(cursor)
-    return fragment, alias
-
-
-def _refuse_source(cursor: Cursor) -> NoReturn:
-    if cursor.done or cursor.sees_any("WHEN"):
-        cursor.unexpected("expected ON")
-    cursor.source.refuse(
-        "the source of MERGE is a table or a query in parentheses, with a plain alias",
-        cursor.offset,
-        hint="Write USING (SELECT …) AS s.",
-    )
+    return Merge(target, source.fragment, source.alias, on, tuple(clauses), source.names)
 
 
 def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClause:
@@ -99,25 +54,27 @@ def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClau
     cursor.expect("WHEN")
     matched = not cursor.accept("NOT")
     cursor.expect("MATCHED")
-    if cursor.sees("BY", "SOURCE"):
-        cursor.source.refuse(
-            "WHEN NOT MATCHED BY SOURCE is not supported",
-            when,
-            hint="Write a DELETE or UPDATE with NOT EXISTS (SELECT … FROM source …).",
-        )
-    if not matched and cursor.accept("BY"):
+    by_source = not matched and cursor.accept("BY", "SOURCE")
+    if not matched and not by_source and cursor.accept("BY"):
         cursor.expect("TARGET")
     condition = expression(cursor.until("THEN"), tables) if cursor.accept("AND") else None
     cursor.expect("THEN")
-    if not matched:
+    if not matched and not by_source:
         return _insert(cursor, tables, condition, alias, (line, column))
     if cursor.accept("DELETE"):
-        return MergeDelete(condition, line, column)
+        return MergeDelete(condition, line, column, by_source)
     cursor.expect("UPDATE", "SET")
+    star = cursor.offset
     if cursor.accept("*"):
+        if by_source:
+            cursor.source.refuse(
+                "WHEN NOT MATCHED BY SOURCE cannot UPDATE SET *",
+                star,
+                hint="Such a row has no source row to take values from: name the columns to set.",
+            )
         return MergeUpdate(condition, None, line, column)
     assignments = parse_assignments(cursor.until("WHEN"), tables, "MERGE", alias)
-    return MergeUpdate(condition, assignments, line, column)
+    return MergeUpdate(condition, assignments, line, column, by_source)
 
 
 def _insert(
@@ -145,27 +102,22 @@ def _insert(
     return MergeInsert(condition, columns, values, *place)
 
 
-def _refuse_combination(
+def _refuse_unreached(
     cursor: Cursor, token: Token, before: list[MergeClause], clause: MergeClause
 ) -> None:
-    """Refuse a clause that could never act, or that Hive refuses after the clauses before it."""
-    kinds = {MergeUpdate: ("UPDATE", 10406), MergeDelete: ("DELETE", 10405)}
-    if any(type(other) is type(clause) for other in before):
-        name, code = kinds.get(type(clause), ("INSERT", None))
-        negation = "NOT " if isinstance(clause, MergeInsert) else ""
+    """Refuse a clause that could never act, because one before it takes all of its rows."""
+    rows = _rows_of(clause)
+    if any(other.condition is None and _rows_of(other) == rows for other in before):
         cursor.source.refuse(
-            f"MERGE has at most one WHEN {negation}MATCHED … {name} clause",
+            f'this {rows} clause never acts: a clause before it has no "AND <condition>"',
             token.start,
-            hint="Join the clauses: combine their conditions with OR, their values with CASE.",
-            code=code,
-        )
-    if isinstance(clause, MergeInsert):
-        return
-    if any(not isinstance(other, MergeInsert) and other.condition is None for other in before):
-        cursor.source.refuse(
-            'MERGE with both UPDATE and DELETE needs "AND <condition>" on the first '
-            "WHEN MATCHED clause",
-            token.start,
-            hint="The first clause takes every matched row; this one would never act.",
+            hint="Of several clauses for the same rows, only the last one may have no condition.",
             code=10404,
         )
+
+
+def _rows_of(clause: MergeClause) -> str:
+    """The clause's WHEN, which says for which rows it is asked."""
+    if isinstance(clause, MergeInsert):
+        return "WHEN NOT MATCHED"
+    return "WHEN NOT MATCHED BY SOURCE" if clause.by_source else "WHEN MATCHED"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 
 from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.check import parse_check
+from acidsql.grammar.configuration import parse_reset, parse_set
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import (
@@ -26,13 +27,13 @@ from acidsql.grammar.parameters import check_arguments
 from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import STATEMENT_WORDS, refuse
+from acidsql.grammar.replaced import Replaced
 from acidsql.grammar.show import parse_describe, parse_show
 from acidsql.grammar.transaction import (
     parse_abort,
     parse_begin,
     parse_commit,
     parse_rollback,
-    parse_set,
 )
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
@@ -67,12 +68,13 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "COMMIT": parse_commit,
     "ROLLBACK": parse_rollback,
     "SET": parse_set,
+    "RESET": parse_reset,
     "ABORT": parse_abort,
 }
 
 
 def parse(
-    text: str,
+    text: str | Replaced,
     line: int = 1,
     column: int = 1,
     *,
@@ -80,6 +82,8 @@ def parse(
     arguments: Collection[str] | None = None,
 ) -> Statement:
     """Parse the one statement in a text. The text may end in a semicolon.
+
+    In a statement of a script, variables are `Replaced` before.
 
     ``line`` and ``column`` are the place of the text in its script; all places in the statement and
     in errors count from there. ``reflection`` allows functions that call any method of Java.

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.grammar.replaced import Replaced
 
 
 def place_of_name(
-    text: str, parts: Sequence[str] = (), line: int = 1, column: int = 1
+    text: str | Replaced, parts: Sequence[str] = (), line: int = 1, column: int = 1
 ) -> tuple[int, int]:
     """Line and column of the first name that consists of these parts.
 

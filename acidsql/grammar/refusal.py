@@ -18,7 +18,6 @@ _NO_HISTORY = "Tables keep no earlier versions. Within a transaction, ROLLBACK u
 _REFUSED: dict[str, tuple[str, str]] = {
     "SAVEPOINT": ("savepoints are not supported", SAVEPOINT_HINT),
     "RELEASE": ("savepoints are not supported", SAVEPOINT_HINT),
-    "RESET": ("RESET is not supported", "Set options when connecting, or on the Spark session."),
     "CACHE": ("CACHE is not supported", "A cached table would not see later transactions."),
     "UNCACHE": ("UNCACHE is not supported", "Nothing is cached."),
     "REFRESH": ("REFRESH is not needed", "Every statement reads a snapshot of its own."),

@@ -54,20 +54,17 @@ def parse_rollback(cursor: Cursor) -> Rollback:
     return Rollback()
 
 
-def parse_set(cursor: Cursor) -> SetTransaction | SetAutocommit:
-    """Parse ``SET TRANSACTION modes`` or ``SET AUTOCOMMIT TRUE | FALSE``."""
-    start = cursor.offset
-    cursor.expect("SET")
-    if cursor.accept("TRANSACTION"):
-        if cursor.done:
-            cursor.unexpected(_EXPECTED)
-        return SetTransaction(_modes(cursor))
-    if not cursor.accept("AUTOCOMMIT"):
-        cursor.source.refuse(
-            "SET is supported for TRANSACTION and AUTOCOMMIT only",
-            start,
-            hint="Set options when connecting, or on the Spark session.",
-        )
+def parse_set_transaction(cursor: Cursor) -> SetTransaction:
+    """Parse ``TRANSACTION modes``, after SET."""
+    cursor.expect("TRANSACTION")
+    if cursor.done:
+        cursor.unexpected(_EXPECTED)
+    return SetTransaction(_modes(cursor))
+
+
+def parse_set_autocommit(cursor: Cursor) -> SetAutocommit:
+    """Parse ``AUTOCOMMIT TRUE | FALSE``, after SET."""
+    cursor.expect("AUTOCOMMIT")
     cursor.accept("=")
     word = cursor.peek().text.upper()
     if word not in (*_ON, *_OFF):

@@ -8,27 +8,48 @@ from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression
 from acidsql.grammar.insert import column_of
+from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
 from acidsql.statements.fragment import Fragment, TableRef
+from acidsql.statements.merge import Merge, MergeUpdate
 from acidsql.statements.update import Assignment, Update
 
 _CLAUSES = {
-    "FROM": "Use MERGE INTO … USING to take values from another table.",
-    "JOIN": "Use MERGE INTO … USING to take values from another table.",
-    "USING": "Use MERGE INTO … USING, or a subquery in WHERE.",
+    "FROM": "FROM follows the SET list of an UPDATE; a DELETE joins by USING.",
+    "JOIN": "Write UPDATE … SET … FROM …, DELETE FROM … USING …, or MERGE INTO … USING ….",
+    "USING": "An UPDATE joins by FROM, behind its SET list.",
     "LIMIT": "Name the rows in WHERE.",
     "ORDER": "All rows are changed at once, in no order.",
     "RETURNING": "Query the table afterwards.",
 }
 
 
-def parse_update(cursor: Cursor) -> Update:
-    """Parse an UPDATE from the cursor."""
+def parse_update(cursor: Cursor) -> Update | Merge:
+    """Parse an UPDATE from the cursor. UPDATE … FROM is a MERGE with one clause."""
+    line, column = cursor.source.place(cursor.offset)
     cursor.expect("UPDATE")
     target = cursor.table(alias=True)
     refuse_clauses(cursor, "UPDATE")
     cursor.expect("SET")
-    assignments = parse_assignments(cursor.until("WHERE"), (target,), "UPDATE")
-    return Update(target, assignments, parse_where(cursor, target, "UPDATE"))
+    given = cursor.until("FROM", "WHERE")
+    if not cursor.accept("FROM"):
+        assignments = parse_assignments(given, (target,), "UPDATE")
+        return Update(target, assignments, parse_where(cursor, target, "UPDATE"))
+    source, on = parse_join(cursor, target, "UPDATE")
+    assignments = parse_assignments(given, (target, *source.tables), "UPDATE", source.alias)
+    clause = MergeUpdate(None, assignments, line, column)
+    return Merge(target, source.fragment, source.alias, on, (clause,), source.names)
+
+
+def parse_join(cursor: Cursor, target: TableRef, statement: str) -> tuple[Source, Fragment]:
+    """Parse ``s WHERE e`` up to the end of the cursor: the source, and which rows are joined."""
+    source = parse_source(cursor, target, statement, "WHERE")
+    cursor.expect("WHERE")
+    rest = Cursor(cursor.source, cursor.at, cursor.end)
+    start = cursor.offset
+    on = clause_expression(rest, (target, *source.tables), statement)
+    refuse_nondeterministic(cursor.source, on, start, f"the WHERE that joins the {statement}")
+    cursor.at = cursor.end
+    return source, on
 
 
 def parse_assignments(

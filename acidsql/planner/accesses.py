@@ -63,7 +63,7 @@ def _target_accesses(plan: WritePlan, target: Table, changed: PartitionName | No
         case MergePlan():
             found = [
                 change(Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE)
-                for leg in plan.matched
+                for leg in plan.changing
             ]
             if plan.not_matched:
                 found.append(access(Operation.INSERT, None, dynamic=True))

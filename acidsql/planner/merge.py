@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -22,16 +22,10 @@ from acidsql.statements.fragment import Fragment
 from acidsql.statements.merge import Merge, MergeClause, MergeDelete, MergeInsert, MergeUpdate
 
 _LEG_ORDER = (MergeDelete, MergeInsert, MergeUpdate)
-"""The order of the legs' statement ids. It is Hive 3's, whose multi-insert sorts sinks by name."""
+"""The order of the legs' statement ids. It is Hive 3's, whose multi-insert sorts sinks by name.
 
-
-_NONDETERMINISTIC = {
-    *("rand", "random", "randn", "randstr", "uniform", "uuid", "shuffle"),
-    *("monotonically_increasing_id", "spark_partition_id"),
-    *("input_file_name", "input_file_block_start", "input_file_block_length"),
-    *("java_method", "reflect", "try_reflect"),
-}
-"""Functions that Spark calls nondeterministic: each call may give another value."""
+Legs of one kind, which Hive does not have, follow one another as in the text.
+"""
 
 
 def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePlan:
@@ -48,19 +42,22 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             line=statement.target.line,
             column=statement.target.column,
         )
-    _refuse_nondeterministic(statement.on)
     row_id = any(f.mentions_row_id for f in _fragments(statement))
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
         table, (alias, statement.alias), keys, Lowering(names, arguments, row_id)
     )
-    ids = _statement_ids(statement.clauses)
-    matched = [
-        planner.matched(c, ids[type(c)])
-        for c in statement.clauses
-        if not isinstance(c, MergeInsert)
-    ]
-    inserts = [c for c in statement.clauses if isinstance(c, MergeInsert)]
+    matched: list[UpdateLeg | DeleteLeg] = []
+    by_source: list[UpdateLeg | DeleteLeg] = []
+    not_matched: list[InsertLeg] = []
+    for clause, number in zip(statement.clauses, _statement_ids(statement.clauses), strict=True):
+        if isinstance(clause, MergeInsert):
+            not_matched.append(planner.not_matched(clause, number))
+        else:
+            (by_source if clause.by_source else matched).append(planner.changing(clause, number))
+    predicates = conjunct_predicates(
+        statement.on.tree, table, {alias.lower()}, arguments, bare=False
+    )
     return MergePlan(
         table=table.name,
         alias=alias,
@@ -68,11 +65,11 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
         source_alias=statement.alias,
         on=planner.lowering.text(statement.on),
         matched=tuple(matched),
-        not_matched=planner.not_matched(inserts[0], ids[MergeInsert]) if inserts else None,
+        not_matched=tuple(not_matched),
+        by_source=tuple(by_source),
         keys=keys,
-        predicates=tuple(
-            conjunct_predicates(statement.on.tree, table, {alias.lower()}, arguments, bare=False)
-        ),
+        # A row for which the condition is false is not matched by the source.
+        predicates=() if by_source else tuple(predicates),
         row_id=row_id,
     )
 
@@ -90,12 +87,18 @@ class _MergePlanner:
         self.equal = {k.target for k in keys if k.source.lower() == k.target}
         self.lowering = lowering
 
-    def matched(self, clause: MergeClause, statement_id: StatementId) -> UpdateLeg | DeleteLeg:
-        """The leg of a WHEN MATCHED clause."""
+    def changing(
+        self, clause: MergeUpdate | MergeDelete, statement_id: StatementId
+    ) -> UpdateLeg | DeleteLeg:
+        """The leg of a WHEN MATCHED or WHEN NOT MATCHED BY SOURCE clause."""
+        if clause.by_source:
+            values = [] if isinstance(clause, MergeDelete) else clause.assignments or ()
+            self._refuse(
+                self.source_alias, "the source", [clause.condition, *(a.value for a in values)]
+            )
         condition = self._condition(clause.condition)
         if isinstance(clause, MergeDelete):
             return DeleteLeg(statement_id=statement_id, condition=condition)
-        assert isinstance(clause, MergeUpdate)
         if clause.assignments is None:
             return UpdateLeg(
                 statement_id=statement_id,
@@ -106,8 +109,8 @@ class _MergePlanner:
         return UpdateLeg(statement_id=statement_id, condition=condition, assignments=assignments)
 
     def not_matched(self, clause: MergeInsert, statement_id: StatementId) -> InsertLeg:
-        """The leg of the WHEN NOT MATCHED clause: a value for every column of the table."""
-        self._refuse_target(clause)
+        """The leg of a WHEN NOT MATCHED clause: a value for every column of the table."""
+        self._refuse(self.alias, "the target", [clause.condition, *(clause.values or ())])
         condition = self._condition(clause.condition)
         if clause.values is None:
             values = tuple(self._from_source(c) for c in self.table.all_columns)
@@ -126,16 +129,19 @@ class _MergePlanner:
             )
         return InsertLeg(statement_id=statement_id, condition=condition, values=values)
 
-    def _refuse_target(self, clause: MergeInsert) -> None:
-        """AnalysisError if the clause uses a target column: a row without a match has no target."""
-        for fragment in (*([clause.condition] if clause.condition else []), *(clause.values or ())):
-            for column in fragment.tree.find_all(exp.Column):
-                if column.table.lower() == self.alias.lower():
+    def _refuse(self, alias: str, side: str, fragments: Iterable[Fragment | None]) -> None:
+        """AnalysisError for a column of the side that a row without a match does not have."""
+        is_target = alias == self.alias
+        when = "WHEN NOT MATCHED" if is_target else "WHEN NOT MATCHED BY SOURCE"
+        there = self.source_alias if is_target else self.alias
+        for fragment in fragments:
+            for column in fragment.tree.find_all(exp.Column) if fragment else ():
+                if column.parts[0].name.lower() == alias.lower() and len(column.parts) > 1:
                     raise AnalysisError(
-                        f'WHEN NOT MATCHED cannot use "{column.table}.{column.name}" of the target',
-                        hint=f'Only columns of "{self.source_alias}" have a value there.',
-                        line=fragment.line,
-                        column=fragment.column,
+                        f'{when} cannot use "{column.sql()}" of {side}',
+                        hint=f'Only columns of "{there}" have a value there.',
+                        line=fragment.line if fragment else None,
+                        column=fragment.column if fragment else None,
                     )
 
     def _condition(self, fragment: Fragment | None) -> SqlText | None:
@@ -167,31 +173,20 @@ class _MergePlanner:
         return SetColumn(column=column.name, value=SqlText.of(name))
 
 
-def _refuse_nondeterministic(on: Fragment) -> None:
-    """AnalysisError for a nondeterministic function: Spark may evaluate ON several times."""
-    for function in on.tree.find_all(exp.Func):
-        start, end = function.meta.get("start", 0), function.meta.get("end", -1) + 1
-        name = on.text[start:end]
-        if name.lower() not in _NONDETERMINISTIC:
-            continue
-        before = on.text[:start].split("\n")
-        raise AnalysisError(
-            f'the ON condition of a MERGE cannot use "{name}"',
-            detail="The condition may be evaluated several times and must give one answer.",
-            hint="Make the value a column of the source: USING (SELECT *, rand() AS r FROM …).",
-            line=on.line + len(before) - 1,
-            column=len(before[-1]) + (on.column if len(before) == 1 else 1),
-        )
-
-
-def _statement_ids(clauses: Sequence[MergeClause]) -> dict[type, StatementId]:
-    present = [kind for kind in _LEG_ORDER if any(isinstance(c, kind) for c in clauses)]
-    return {kind: StatementId(number) for number, kind in enumerate(present)}
+def _statement_ids(clauses: Sequence[MergeClause]) -> list[StatementId]:
+    """The statement id of each clause."""
+    places = range(len(clauses))
+    order = sorted(places, key=lambda place: _LEG_ORDER.index(type(clauses[place])))
+    return [StatementId(order.index(place)) for place in places]
 
 
 def _source(statement: Merge, lowering: Lowering) -> SqlText:
     text = lowering.text(statement.source)
-    return SqlText.of("SELECT * FROM ", text)
+    if not statement.names:
+        return SqlText.of("SELECT * FROM ", text)
+    names = ", ".join(quote_identifier(name.name) for name in statement.names)
+    alias = quote_identifier(statement.alias)
+    return SqlText.of("SELECT * FROM (SELECT * FROM ", text, f") AS {alias}({names})")
 
 
 def _key_pairs(

@@ -129,19 +129,17 @@ def _read_line(where: SqlText | None, predicates: Sequence[object]) -> str:
 
 def _merge_lines(plan: MergePlan) -> list[str]:
     lines = [f"source {plan.source_alias}: {_one_line(plan.source)}", f"join: {_one_line(plan.on)}"]
-    if plan.keys:
+    if plan.keys and not plan.by_source:
         keys = ", ".join(f"{k.target} by {k.source}" for k in plan.keys)
         lines.append(f"target pruned by the source's keys: {keys}")
     if plan.predicates:
         lines.append(f"target pruned by {_all(plan.predicates)}")
-    legs: list[UpdateLeg | DeleteLeg | InsertLeg] = [*plan.matched]
-    if plan.not_matched:
-        legs.append(plan.not_matched)
-    return lines + [line for leg in legs for line in _leg_lines(leg)]
+    lines += [line for leg in plan.matched for line in _leg_lines(leg, "matched")]
+    lines += [line for leg in plan.by_source for line in _leg_lines(leg, "not matched by source")]
+    return lines + [line for leg in plan.not_matched for line in _leg_lines(leg, "not matched")]
 
 
-def _leg_lines(leg: UpdateLeg | DeleteLeg | InsertLeg) -> list[str]:
-    when = "not matched" if isinstance(leg, InsertLeg) else "matched"
+def _leg_lines(leg: UpdateLeg | DeleteLeg | InsertLeg, when: str) -> list[str]:
     condition = f" and {_one_line(leg.condition)}" if leg.condition else ""
     number = f"{leg.statement_id:04d}"
     lines = []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -14,33 +15,34 @@ from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
 
 
-class UpdateLeg(Node):
-    """Update the matched rows for which ``condition`` holds: a delete delta and a delta."""
+class Leg(Node):
+    """What one clause of a MERGE writes, under a statement id of its own."""
 
-    kind: Literal["update"] = "update"
     statement_id: StatementId
     condition: SqlText | None
+
+
+class UpdateLeg(Leg):
+    """Update the rows for which ``condition`` holds: a delete delta and a delta."""
+
+    kind: Literal["update"] = "update"
     assignments: tuple[SetColumn, ...]
 
 
-class DeleteLeg(Node):
-    """Delete the matched rows for which ``condition`` holds: a delete delta."""
+class DeleteLeg(Leg):
+    """Delete the rows for which ``condition`` holds: a delete delta."""
 
     kind: Literal["delete"] = "delete"
-    statement_id: StatementId
-    condition: SqlText | None
 
 
-class InsertLeg(Node):
+class InsertLeg(Leg):
     """Insert the source rows without a match for which ``condition`` holds: a delta."""
 
     kind: Literal["insert"] = "insert"
-    statement_id: StatementId
-    condition: SqlText | None
     values: tuple[SetColumn, ...]
 
 
-MatchedLeg = Annotated[UpdateLeg | DeleteLeg, Field(discriminator="kind")]
+ChangingLeg = Annotated[UpdateLeg | DeleteLeg, Field(discriminator="kind")]
 
 
 class KeyPair(Node):
@@ -53,9 +55,12 @@ class KeyPair(Node):
 class MergePlan(Node):
     """Join one scan of the target with the source. Each leg writes under its own statement id.
 
-    ``matched`` has the legs in the order of the text: the first leg whose condition holds acts on a
-    row. ``source`` is a query, whose columns the expressions know under ``source_alias``. With
-    ``keys``, the least and the greatest source key prune the scan of the target.
+    ``matched`` has the legs for pairs of a target row and a source row, ``by_source`` those for
+    target rows without a source row, and ``not_matched`` those for source rows without a target
+    row. Each has the order of the text: the first leg whose condition holds acts on a row.
+    ``source`` is a query, whose columns the expressions know under ``source_alias``. With ``keys``,
+    the least and the greatest source key prune the scan of the target, unless there are legs
+    ``by_source``.
     """
 
     kind: Literal["merge"] = "merge"
@@ -64,21 +69,54 @@ class MergePlan(Node):
     source: SqlText
     source_alias: str
     on: SqlText
-    matched: tuple[MatchedLeg, ...]
-    not_matched: InsertLeg | None
+    matched: tuple[ChangingLeg, ...]
+    not_matched: tuple[InsertLeg, ...]
+    by_source: tuple[ChangingLeg, ...] = ()
     keys: tuple[KeyPair, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
 
+    @property
+    def changing(self) -> tuple[UpdateLeg | DeleteLeg, ...]:
+        """The legs that change rows of the target."""
+        return (*self.matched, *self.by_source)
+
+    @property
+    def legs(self) -> tuple[UpdateLeg | DeleteLeg | InsertLeg, ...]:
+        """All legs."""
+        return (*self.changing, *self.not_matched)
+
+    def metrics(self, rows: Mapping[StatementId, int]) -> dict[str, int]:
+        """Delta Lake's counters of a MERGE, from the rows that each leg has changed."""
+        kinds = {
+            ("MatchedUpdated", UpdateLeg): self.matched,
+            ("MatchedDeleted", DeleteLeg): self.matched,
+            ("NotMatchedBySourceUpdated", UpdateLeg): self.by_source,
+            ("NotMatchedBySourceDeleted", DeleteLeg): self.by_source,
+            ("Inserted", InsertLeg): self.not_matched,
+            ("Updated", UpdateLeg): self.changing,
+            ("Deleted", DeleteLeg): self.changing,
+        }
+        return {
+            f"numTargetRows{name}": sum(
+                rows.get(leg.statement_id, 0) for leg in legs if isinstance(leg, kind)
+            )
+            for (name, kind), legs in kinds.items()
+        }
+
     def starting_at(self, first: StatementId) -> MergePlan:
         """The plan with its legs' statement ids counted from ``first``."""
-        matched = tuple(leg.model_copy(update=_renumbered(leg, first)) for leg in self.matched)
-        leg = self.not_matched
-        not_matched = leg and leg.model_copy(update=_renumbered(leg, first))
-        return self.model_copy(update={"matched": matched, "not_matched": not_matched})
+        return self.model_copy(
+            update={
+                "matched": tuple(_renumbered(leg, first) for leg in self.matched),
+                "not_matched": tuple(_renumbered(leg, first) for leg in self.not_matched),
+                "by_source": tuple(_renumbered(leg, first) for leg in self.by_source),
+            }
+        )
 
 
-def _renumbered(
-    leg: UpdateLeg | DeleteLeg | InsertLeg, first: StatementId
-) -> dict[str, StatementId]:
-    return {"statement_id": StatementId(first + leg.statement_id)}
+LegT = TypeVar("LegT", bound=Leg)
+
+
+def _renumbered(leg: LegT, first: StatementId) -> LegT:
+    return leg.model_copy(update={"statement_id": StatementId(first + leg.statement_id)})

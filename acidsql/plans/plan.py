@@ -50,8 +50,7 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
 
 def _merge_texts(plan: MergePlan) -> Iterator[SqlText]:
     yield from (plan.source, plan.on)
-    legs = [*plan.matched, *([plan.not_matched] if plan.not_matched else [])]
-    for leg in legs:
+    for leg in plan.legs:
         yield from _some(leg.condition)
         if isinstance(leg, UpdateLeg):
             yield from (a.value for a in leg.assignments)
@@ -116,10 +115,7 @@ def replaces(plan: WritePlan) -> bool:
 
 def statement_count(plan: WritePlan) -> int:
     """How many statement ids the plan writes under. A MERGE needs one for each leg."""
-    if not isinstance(plan, MergePlan):
-        return 1
-    legs = [*plan.matched, *([plan.not_matched] if plan.not_matched else [])]
-    return len({leg.statement_id for leg in legs})
+    return len(plan.legs) if isinstance(plan, MergePlan) else 1
 
 
 def _some(text: SqlText | None) -> Iterator[SqlText]:

@@ -77,13 +77,15 @@ class Touched:
 class JobResult:
     """What a job wrote: counts of rows, directories touched, and paths that an abort may remove.
 
-    ``moved`` are files outside of the table, to be removed after the commit. ``own_deletes`` are
-    the directories in which the job deleted rows of its own write id.
+    ``metrics`` are counters by name. ``moved`` are files outside of the table, to be removed after
+    the commit. ``own_deletes`` are the directories in which the job deleted rows of its own write
+    id.
     """
 
     rows_inserted: int = 0
     rows_updated: int = 0
     rows_deleted: int = 0
+    metrics: Mapping[str, int] = field(default_factory=dict)
     touched: tuple[Touched, ...] = ()
     paths: tuple[OwnPath, ...] = ()
     moved: tuple[str, ...] = ()
@@ -266,6 +268,14 @@ class Engine(Protocol):
 
     def has_view(self, name: str) -> bool:
         """Whether the engine itself has a temporary view of this name. May start Spark."""
+        ...
+
+    def configure(self, key: str, value: str | None) -> str | None:
+        """Give a setting of the engine another value, or with None the one from before.
+
+        Returns why that has no effect, None if it has. ConfigError for a setting on which right
+        answers rely, and for a value that does not fit.
+        """
         ...
 
     def beside(self, spark: Any) -> Engine:

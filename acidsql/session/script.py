@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
 from acidsql.errors import SqlSyntaxError
@@ -10,6 +10,9 @@ from acidsql.grammar.excerpt import show_place
 from acidsql.grammar.split import split
 
 T = TypeVar("T")
+
+OWN_SCRIPTS: Mapping[str, str] = {"acidsql.allow.environment": "true"}
+"""The configuration of those who run their own scripts, at a terminal or in a notebook."""
 
 
 def run_script(text: str, execute: Callable[[str, int, int], T]) -> Iterator[T]:

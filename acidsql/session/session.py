@@ -7,6 +7,7 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -47,17 +48,20 @@ from acidsql.service.inline import InlineService
 from acidsql.service.timetable import ServiceTimes
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.background_work import BackgroundWork
+from acidsql.session.configuration import Configuration
 from acidsql.session.explain import explain
 from acidsql.session.insert import insert_of_rows, require_retriable
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
+from acidsql.settings import Settings
 from acidsql.statements import (
     AbortCompactions,
     AbortTransactions,
     Check,
     Compact,
+    ConfigurationStatement,
     CreateTableAs,
     Definition,
     Delete,
@@ -100,7 +104,7 @@ class Session(BackgroundWork):
         heartbeats: Heartbeats = HEARTBEATS,
         is_new: bool = False,
         progress: Relay | None = None,
-        reflection: bool = False,
+        settings: Settings | None = None,
         bounds: Bounds = UNBOUNDED,
         thresholds: Thresholds = DEFAULT_THRESHOLDS,
         times: ServiceTimes | None = None,
@@ -110,19 +114,18 @@ class Session(BackgroundWork):
     ) -> None:
         """``progress`` receives the phases of the engine's work.
 
+        ``settings`` are what SET changes: ``policy`` and ``thresholds`` follow them from then on.
         With ``inline`` the session compacts and cleans up in the background, after its commits.
         ``borrows_store`` says that the store belongs to another session, which closes it.
         """
-        self._thresholds, self._borrows_store = thresholds, borrows_store
+        self._borrows_store = borrows_store
         self._sleep = sleep
         self._store = store
         self._engine = engine
         self._storage = storage
-        self._policy = policy
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._is_new, self._bounds = is_new, bounds
-        self._reflection = reflection
         self._names = SessionNames(store, engine)
 
         # An object of its own, not a bound method: transactions and leases keep it, and they must
@@ -135,10 +138,15 @@ class Session(BackgroundWork):
         self._transactions = TransactionControl(store, engine, open_txn, self._leases)
         # Background work shows no progress: a notebook watches its statements alone.
         quiet = TxnOpener(store, user, host, policy, heartbeats)
+        initiator = Initiator(thresholds, host)
         rounds = Rounds(
             BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep),
-            engine, Initiator(thresholds, host), host, self._leases.settle,
+            engine, initiator, host, self._leases.settle,
         )  # fmt: skip
+        # It keeps the objects that go by the settings, and not the session.
+        self._configuration = Configuration(
+            settings or Settings.of(warehouse), engine, partial(_put_in_force, open_txn, initiator)
+        )
         super().__init__(rounds, heartbeats, times, inline=inline)
         self._compared: set[Hashable] = set()
         self._closed = False
@@ -150,17 +158,33 @@ class Session(BackgroundWork):
         """The warehouse, if this session made its store; None if the store was there before."""
         return self._warehouse if self._is_new else None
 
+    @property
+    def _policy(self) -> TxnPolicy:
+        return self._open_txn.policy
+
+    @property
+    def _thresholds(self) -> Thresholds:
+        return self._rounds.initiator.thresholds
+
     # -- statements --------------------------------------------------------------------------------
 
     def execute(
-        self, sql: str, args: Args = None, *, retries: int = 0, line: int = 1, column: int = 1
+        self,
+        sql: str,
+        args: Args = None,
+        *,
+        retries: int = 0,
+        line: int = 1,
+        column: int = 1,
+        variables: bool = False,
     ) -> Result:
         """Run one statement.
 
         ``args`` gives the values of the parameters: a mapping for ``:name``, a sequence for ``?``.
         A statement that loses a write conflict runs again up to ``retries`` times, each time on a
         new snapshot. Inside a transaction ``retries`` must be 0. ``line`` and ``column`` are the
-        place of the statement in a script, for errors. Raises AcidSqlError.
+        place of the statement in a script, for errors. ``variables`` replaces variables like
+        ``${day}`` by their texts, as scripts do. Raises AcidSqlError.
         """
         self._check_open()
         require_text(sql, "the statement")
@@ -168,16 +192,16 @@ class Session(BackgroundWork):
         require_count(line, "line", 1)
         require_count(column, "column", 1)
         started_s = time.perf_counter()
+        text = self._configuration.replaced(sql, line, column) if variables else sql
+        reflection = self._configuration.settings.allow_reflection
         try:
             arguments = named_arguments(args)
-            statement = parse(
-                sql, line, column, reflection=self._reflection, arguments=arguments.keys()
-            )
+            statement = parse(text, line, column, reflection=reflection, arguments=arguments.keys())
             result = self._run_with_retries(statement, arguments, retries)
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
-                error.line, error.column = place_of_name(sql, parts, line, column)
+                error.line, error.column = place_of_name(text, parts, line, column)
             show_place(error, sql, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column
@@ -232,8 +256,21 @@ class Session(BackgroundWork):
         require_text(text, "the script")
         with self.transaction() if single_transaction else nullcontext():
             yield from run_script(
-                text, lambda sql, line, column: self.execute(sql, line=line, column=column)
+                text,
+                lambda sql, line, column: self.execute(
+                    sql, line=line, column=column, variables=True
+                ),
             )
+
+    def set(self, key: str, value: str) -> Result:
+        """Give a property or a variable a value: ``SET key=value``, for texts of any characters.
+
+        The message says so if that has no effect. ConfigError for what no statement may set.
+        """
+        self._check_open()
+        require_text(key, "the name of a property")
+        require_text(value, f"the value of {key}")
+        return self._configuration.set(key, value)
 
     @contextmanager
     def transaction(self, *, read_only: bool = False) -> Iterator[Session]:
@@ -334,8 +371,9 @@ class Session(BackgroundWork):
         session = Session(
             store=self._store, engine=self._engine.beside(spark), storage=self._storage,
             policy=self._policy, warehouse=self._warehouse, user=self._user, host=self._host,
-            heartbeats=self._heartbeats, reflection=self._reflection, bounds=self._bounds,
-            thresholds=self._thresholds, sleep=self._sleep, borrows_store=True,
+            heartbeats=self._heartbeats, settings=self._configuration.settings,
+            bounds=self._bounds, thresholds=self._thresholds, sleep=self._sleep,
+            borrows_store=True,
         )  # fmt: skip
         session._names.database = self._names.database
         session._committed = self._committed
@@ -405,6 +443,8 @@ class Session(BackgroundWork):
     def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
         if isinstance(statement, TransactionStatement):
             return self._transactions.run(statement)
+        if isinstance(statement, ConfigurationStatement):
+            return self._configuration.run(statement)
         with self._transactions.statement(statement) as block:
             return self._dispatch(statement, arguments, block)
 
@@ -463,8 +503,8 @@ class Session(BackgroundWork):
     def _scope(self, arguments: dict[str, Any]) -> Scope:
         return Scope(
             self._store, self._storage, self._names, self._warehouse, self._user,
-            self._transaction, self._leases.release_table, arguments, self._compared,
-            self._bounds,
+            self._transaction, self._leases.release_table, arguments,
+            self._configuration.settings, self._compared, self._bounds,
         )  # fmt: skip
 
     # -- transactions ------------------------------------------------------------------------------
@@ -476,6 +516,12 @@ class Session(BackgroundWork):
         self._home.require()
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _put_in_force(open_txn: TxnOpener, initiator: Initiator, settings: Settings) -> None:
+    """Let the next transactions and compactions go by other settings."""
+    open_txn.policy = settings.followed_by(open_txn.policy)
+    initiator.thresholds = settings.thresholds
 
 
 def _close_later(

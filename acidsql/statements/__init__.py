@@ -12,6 +12,12 @@ from acidsql.statements.alter_table import (
 )
 from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
+from acidsql.statements.configuration import (
+    ConfigurationStatement,
+    ResetConfiguration,
+    SetConfiguration,
+    ShowConfiguration,
+)
 from acidsql.statements.create_table import (
     CreateTable,
     CreateTableAs,
@@ -77,7 +83,7 @@ OtherStatement = (
     | AbortTransactions
     | AbortCompactions
 )
-Statement = TransactionStatement | OtherStatement
+Statement = TransactionStatement | ConfigurationStatement | OtherStatement
 
 __all__ = [
     "AbortCompactions",
@@ -90,6 +96,7 @@ __all__ = [
     "Check",
     "Commit",
     "Compact",
+    "ConfigurationStatement",
     "CreateDatabase",
     "CreateTable",
     "CreateTableAs",
@@ -111,13 +118,16 @@ __all__ = [
     "RenameTable",
     "RepairTable",
     "ReplaceColumns",
+    "ResetConfiguration",
     "Rollback",
     "SetAutocommit",
+    "SetConfiguration",
     "SetDatabaseProperties",
     "SetProperties",
     "SetTransaction",
     "Show",
     "ShowCompactions",
+    "ShowConfiguration",
     "ShowCreateTable",
     "ShowDatabases",
     "ShowLocks",

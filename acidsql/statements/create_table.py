@@ -23,7 +23,7 @@ class CreateTable:
 
     ``stored_as`` is the word after STORED AS, in upper case. ``bucket_columns`` and
     ``bucket_count`` come from CLUSTERED BY (…) INTO n BUCKETS. ``delimited`` says that the
-    statement has ROW FORMAT DELIMITED.
+    statement has ROW FORMAT DELIMITED, and ``managed`` that it has the word MANAGED.
     """
 
     target: TableRef
@@ -37,6 +37,7 @@ class CreateTable:
     properties: tuple[tuple[str, str], ...] = ()
     comment: str | None = None
     external: bool = False
+    managed: bool = False
     delimited: bool = False
     field_delimiter: str | None = None
 
@@ -55,11 +56,13 @@ class CreateTableAs:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
-    """CREATE TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` …."""
+    """CREATE [MANAGED] TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` …."""
 
     target: TableRef
     source: TableRef
     if_not_exists: bool
+    managed: bool = False
+    stored_as: str | None = None
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
 

@@ -12,27 +12,30 @@ from acidsql.statements.update import Assignment
 class MergeUpdate:
     """WHEN MATCHED [AND condition] THEN UPDATE SET …; ``assignments`` None is ``UPDATE SET *``.
 
-    ``assignments`` set no column twice.
+    ``by_source`` is WHEN NOT MATCHED BY SOURCE, which has no ``UPDATE SET *``. ``assignments`` set
+    no column twice.
     """
 
     condition: Fragment | None
     assignments: tuple[Assignment, ...] | None
     line: int
     column: int
+    by_source: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MergeDelete:
-    """WHEN MATCHED [AND condition] THEN DELETE."""
+    """WHEN MATCHED [AND condition] THEN DELETE; ``by_source``: WHEN NOT MATCHED BY SOURCE."""
 
     condition: Fragment | None
     line: int
     column: int
+    by_source: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class MergeInsert:
-    """WHEN NOT MATCHED [AND condition] THEN INSERT [(columns)] VALUES (…).
+    """WHEN NOT MATCHED [BY TARGET] [AND condition] THEN INSERT [(columns)] VALUES (…).
 
     ``values`` None is ``INSERT *``. ``columns`` None stands for all columns of the target in order.
     No column is named twice.
@@ -53,7 +56,9 @@ class Merge:
     """MERGE INTO ``target`` USING ``source`` AS ``alias`` ON ``on`` clauses.
 
     ``source`` is a table name, whose one TableRef covers the whole text, or a query in parentheses;
-    its alias is not part of it. ``alias`` is the name that qualifies the source's columns.
+    its alias is not part of it. ``alias`` is the name that qualifies the source's columns, and
+    ``names`` are the columns' names if the alias gives them others: ``AS s (a, b)``. Of several
+    clauses for the same rows, only the last one may have no condition.
     """
 
     target: TableRef
@@ -61,3 +66,4 @@ class Merge:
     alias: str
     on: Fragment
     clauses: tuple[MergeClause, ...]
+    names: tuple[Identifier, ...] = ()

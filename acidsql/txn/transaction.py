@@ -20,9 +20,9 @@ from acidsql.txn.policy import TxnPolicy
 __all__ = ["OpenTxn", "TxnOpener", "error_line", "transaction"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TxnOpener:
-    """Opens the transactions of a session."""
+    """Opens the transactions of a session. SET may change the policy of the next ones."""
 
     manager: TxnManager
     user: str

@@ -55,6 +55,77 @@ def test_a_row_to_insert_knows_the_source_alone(session):
         )
 
 
+def test_each_row_is_tried_by_its_own_clauses(session):
+    """A value or condition is computed only for the rows that its clause is asked for."""
+    session.execute("INSERT INTO t VALUES (3, NULL, 3), (4, NULL, 4), (NULL, NULL, 5)")
+    result = session.execute(
+        "MERGE INTO t USING (VALUES (1, '1'), (2, 'x'), (7, '7'), (8, '8'), (9, 'x')) AS s (id, n)"
+        " ON t.id = s.id"
+        " WHEN NOT MATCHED BY SOURCE AND n = 3 THEN UPDATE SET n = 10 / (n - 2)"
+        " WHEN MATCHED AND t.n = 1 THEN UPDATE SET n = CAST(s.n AS int) + 100"
+        " WHEN NOT MATCHED AND s.id = 9 THEN INSERT (id) VALUES (-s.id)"
+        " WHEN NOT MATCHED AND CAST(s.n AS int) = 8 THEN INSERT (id, n) VALUES (s.id, s.n)"
+        " WHEN MATCHED THEN DELETE"
+        " WHEN NOT MATCHED BY SOURCE AND id IS NULL THEN DELETE"
+    )
+    assert result.metrics == {
+        "numTargetRowsMatchedUpdated": 1,
+        "numTargetRowsMatchedDeleted": 1,
+        "numTargetRowsNotMatchedBySourceUpdated": 1,
+        "numTargetRowsNotMatchedBySourceDeleted": 1,
+        "numTargetRowsInserted": 2,
+        "numTargetRowsUpdated": 2,
+        "numTargetRowsDeleted": 2,
+    }
+    assert (result.rows_inserted, result.rows_updated, result.rows_deleted) == (2, 2, 2)
+    assert sorted(session.execute("SELECT id, n FROM t").fetchall(), key=str) == [
+        (-9, None),
+        (1, 101),
+        (3, 10),
+        (4, 4),
+        (8, 8),
+    ]
+
+
+def test_a_random_condition_is_asked_once(session):
+    session.execute("INSERT OVERWRITE t SELECT id, NULL, 0 FROM range(0, 1000)")
+    result = session.execute(
+        "MERGE INTO t USING (SELECT id + 500 AS id FROM range(0, 1000)) s ON t.id = s.id"
+        " WHEN MATCHED AND rand() < 0.3 THEN UPDATE SET n = 1"
+        " WHEN MATCHED AND rand() < 0.5 THEN UPDATE SET n = 2"
+        " WHEN NOT MATCHED BY SOURCE AND rand() < 0.3 THEN UPDATE SET n = 3"
+        " WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = 4"
+        " WHEN NOT MATCHED AND rand() < 0.3 THEN INSERT (id, n) VALUES (s.id, 5)"
+        " WHEN NOT MATCHED AND rand() < 0.5 THEN INSERT (id, n) VALUES (s.id, 6)"
+    )
+    counted = dict(session.execute("SELECT n, count(*) FROM t GROUP BY n").fetchall())
+    assert sum(counted[n] for n in (0, 1, 2)) == 500
+    assert sum(counted[n] for n in (3, 4)) == 500
+    assert min(counted.values()) > 50
+    assert result.rows_updated == sum(counted[n] for n in (1, 2, 3, 4))
+    assert result.rows_inserted == counted[5] + counted[6] < 500
+    [(ids, distinct)] = session.execute("SELECT count(id), count(DISTINCT id) FROM t").fetchall()
+    assert ids == distinct == 1000 + result.rows_inserted
+
+
+def test_rows_without_a_match_by_any_condition(session):
+    """A source that no equality joins, and one whose columns share a name."""
+    result = session.execute(
+        "MERGE INTO t USING (SELECT 1 AS a, 2 AS a, 5 AS limit) s ON t.n < s.limit AND t.id > 1"
+        " WHEN MATCHED THEN UPDATE SET n = s.limit"
+        " WHEN NOT MATCHED THEN INSERT (id) VALUES (s.limit)"
+        " WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    )
+    assert (result.rows_updated, result.rows_deleted, result.rows_inserted) == (1, 1, 0)
+    assert rows(session) == [(2, 5)]
+    result = session.execute(
+        "MERGE INTO t USING (SELECT 1 AS a, 2 AS a, 5 AS limit) s ON t.n < s.limit"
+        " WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.limit, 1)"
+        " WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    )
+    assert rows(session) == [(5, 1)]
+
+
 VALUES = (
     "make_interval(1)",
     "INTERVAL '1' YEAR",

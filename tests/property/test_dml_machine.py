@@ -93,10 +93,32 @@ matched_legs = st.sampled_from(
         ("WHEN MATCHED AND t.v < q.v THEN DELETE",),
         ("WHEN MATCHED AND q.v > 0 THEN DELETE", "WHEN MATCHED THEN UPDATE SET d = q.d"),
         ("WHEN MATCHED AND q.s = 'a' THEN UPDATE SET v = 0", "WHEN MATCHED THEN DELETE"),
+        (
+            "WHEN MATCHED AND q.v > 0 THEN UPDATE SET v = q.v",
+            "WHEN MATCHED AND t.v > 0 THEN UPDATE SET d = q.d, v = -t.v",
+            "WHEN MATCHED AND t.k > 6 THEN DELETE",
+            "WHEN MATCHED AND q.s IS NULL THEN UPDATE SET d = NULL",
+            "WHEN MATCHED THEN DELETE",
+        ),
+    ]
+)
+legs_by_source = st.sampled_from(
+    [
+        (),
+        (),
+        ("WHEN NOT MATCHED BY SOURCE AND t.k < 3 THEN DELETE",),
+        ("WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = coalesce(t.v, 0) / 2",),
+        (
+            "WHEN NOT MATCHED BY SOURCE AND t.k % 2 = 0 THEN UPDATE SET v = t.k",
+            "WHEN NOT MATCHED BY SOURCE AND t.s = 'a' THEN DELETE",
+            "WHEN NOT MATCHED BY SOURCE AND t.d IS NULL THEN UPDATE SET d = DATE '2021-01-02'",
+        ),
     ]
 )
 MATCHED = re.compile(r"WHEN MATCHED(?: AND (.+))? THEN (?:UPDATE|DELETE).*")
-insert_conditions = st.sampled_from([None, "", "AND q.k > 3", "AND q.s IS NOT NULL"])
+insert_conditions = st.sampled_from(
+    [(), ("",), ("AND q.k > 3",), ("AND q.s IS NOT NULL",), ("AND q.k > 5", "AND q.v > 0", "")]
+)
 
 
 def literal(value: Any, kind: str) -> str:
@@ -252,23 +274,30 @@ class DmlMachine(RuleBasedStateMachine):
     @rule(
         given=st.lists(rows, min_size=1, max_size=6),
         legs=matched_legs,
-        insert=insert_conditions,
+        by_source=legs_by_source,
+        inserts=insert_conditions,
         extra=st.sampled_from(["", " AND t.v > 0", " AND q.s = t.s", " AND t.k < 5"]),
     )
     def merge(
-        self, given: list[tuple[Any, ...]], legs: tuple[str, ...], insert: str | None, extra: str
+        self,
+        given: list[tuple[Any, ...]],
+        legs: tuple[str, ...],
+        by_source: tuple[str, ...],
+        inserts: tuple[str, ...],
+        extra: str,
     ) -> None:
-        if not legs and insert is None:
-            insert = ""
+        if not legs and not by_source:
+            inserts = inserts or ("",)
         source = f"({self.values(given)}) AS q({', '.join(self.columns)})"
         on = f"t.k = q.k{extra}"
         if self.partitioned and len(given) % 2:
             on += " AND q.p = t.p"
-        clauses = [*legs]
-        if insert is not None:
-            values = ", ".join(f"q.{name}" for name in self.columns)
+        clauses = [*legs, *by_source]
+        for number, condition in enumerate(inserts):
+            first = f"q.k + {number}" if number else "q.k"
+            values = ", ".join([first, *(f"q.{name}" for name in self.columns[1:])])
             row = f"({', '.join(self.columns)}) VALUES ({values})"
-            clauses.append(f"WHEN NOT MATCHED {insert} THEN INSERT {row}")
+            clauses.append(f"WHEN NOT MATCHED {condition} THEN INSERT {row}")
         before = self.expected()
         sql = f"MERGE INTO t USING (SELECT * FROM {source}) AS q ON {on} {' '.join(clauses)}"
         matches = (
@@ -281,7 +310,7 @@ class DmlMachine(RuleBasedStateMachine):
                 self.session.execute(sql)
         else:
             self.session.execute(sql)
-            self.adopt(before, legs)
+            self.adopt(before, (*legs, *by_source))
 
     def is_ambiguous(self, legs: tuple[str, ...], joined: str) -> bool:
         """Whether a leg updates a row on which another of its matches acts, too."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
-from acidsql.errors import TableNotFoundError
+from acidsql.errors import ConfigError, TableNotFoundError
 from acidsql.service.timetable import ServiceTimes
 
 
@@ -51,6 +51,8 @@ class FakeSession:
 
     answers: Mapping[str, FakeResult | Callable[[], FakeResult]] = field(default_factory=dict)
     executed: list[tuple[str, Any, int, int]] = field(default_factory=list)
+    scripted: list[bool] = field(default_factory=list)
+    given: dict[str, str] = field(default_factory=dict)
     needed: int = 0
     compactions: int = 0
     cleanable: int = 0
@@ -71,7 +73,9 @@ class FakeSession:
         *,
         line: int = 1,
         column: int = 1,
+        variables: bool = False,
     ) -> FakeResult:
+        self.scripted.append(variables)
         self.executed.append((sql, args, line, column))
         if sql in ("BEGIN", "COMMIT"):
             self.in_transaction = sql == "BEGIN"
@@ -83,6 +87,12 @@ class FakeSession:
             )
         result = answer if isinstance(answer, FakeResult) else answer()
         return replace(result, rows=list(result.rows), statement=sql, line=line, column=column)
+
+    def set(self, key: str, value: str) -> FakeResult:
+        self.given[key] = value
+        if key.startswith("hiveconf:acidsql."):
+            raise ConfigError(f"{key} cannot be changed by SET")
+        return FakeResult(message="OK" if key.startswith("hivevar:") else f"OK\n{key} is noted.")
 
     def watched_by(self, watcher: Any) -> AbstractContextManager[None]:
         self.watcher = watcher

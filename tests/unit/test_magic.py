@@ -102,6 +102,7 @@ def test_a_cell_shows_each_result(shell, session):
         'row__id | n\n{"writeid":1,"bucketid":536870912,"rowid":0} | NULL'
     )
     assert session.executed == [("insert", None, 1, 1), ("a", None, 2, 1)]
+    assert session.scripted == [True, True]  # variables are replaced, as in all scripts
 
 
 def test_everything_is_escaped(shell, session):

@@ -48,6 +48,15 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.txn.strict.locking.mode": ("false", "strict_locking", False),
     "acidsql.allow.reflection": ("true", "allow_reflection", True),
     "acidsql.missing.directory.is.empty": ("true", "missing_is_empty", True),
+    "acidsql.allow.environment": ("true", "allow_environment", True),
+    "hive.exec.drop.ignorenonexistent": ("false", "drop_ignores_missing", False),
+    "hive.create.as.acid": ("true", "create_as_acid", True),
+    "hive.create.as.insert.only": ("true", "create_as_insert_only", True),
+    "hive.default.fileformat": ("TextFile", "default_format", "textfile"),
+    "hive.default.fileformat.managed": ("ORC", "default_managed_format", "orc"),
+    "hive.variable.substitute": ("false", "replaces_variables", False),
+    "hive.variable.substitute.depth": ("4", "variable_depth", 4),
+    "acidsql.strict.set": ("true", "strict_set", True),
     "acidsql.allowed.roots": ("/, s3a://b/w", "allowed_roots", ("/", "s3a://b/w")),
 }
 """For each property another value than its default, and what that changes."""

@@ -112,8 +112,10 @@ class Changes:
         return _joined(results)
 
     def _writer(self, partitions: Collection[int]) -> _Writer:
-        kept = frozenset[str]().union(*(leg.kept for leg in self.legs))
-        fine = fine_rows(self.scan.selection, self.target.storage, kept, partitions)
+        selection, storage = self.scan.selection, self.target.storage
+        kept = {leg.kept for leg in self.legs}
+        found = {columns: fine_rows(selection, storage, columns, partitions) for columns in kept}
+        fine = [found[leg.kept] for leg in self.legs]
         texts = [partition_text(p.name) for p in self.scan.selection.partitions]
         return _Writer(self.target, texts, self.legs, fine, self.make_matches)
 
@@ -151,7 +153,7 @@ class _Writer:
     target: Target
     partitions: Sequence[str]
     legs: Sequence[ChangeLeg]
-    fine: FineRows
+    fine: Sequence[FineRows]
     make_matches: Callable[[], Matches] | None
 
     def write(self, tables: Iterable[pa.Table]) -> Written:

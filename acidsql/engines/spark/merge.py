@@ -2,14 +2,14 @@
 
 A source that fits into the driver is collected first, which also fixes its rows. They are numbered,
 the join tells which of them matched, and the others are inserted without a second scan. A larger
-source is the outer side of the join, whose rows are moved to their writers once. Which clause acts
-on a row, and the row's new values, come from one evaluation: a clause's condition stands once in
-the query.
+source is an outer side of the join, whose rows are moved to their writers once. The target is an
+outer side if there are clauses for rows that no source row matches. Which clause acts on a row, and
+the row's new values, come from one evaluation: a clause's condition stands once in the query.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table
 from acidsql.model.types import INTEGER_BITS, DecimalType, PrimitiveType
-from acidsql.plans.merge import InsertLeg, MergePlan, UpdateLeg
+from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import InputSource, SqlText
 
 if TYPE_CHECKING:
@@ -45,7 +45,24 @@ if TYPE_CHECKING:
 
 _TARGET = InputSource(name="target")
 _SOURCE = InputSource(name="source")
+_JOINED = InputSource(name="joined")
 _CARRIED = "__acidsql_carried"
+_THERE = "__acidsql_there"
+"""A column of the source that is never null: null behind an outer join, it says there is no row."""
+
+_NEW = "__acidsql_new"
+_PAIR_LEG = "__acidsql_pair"
+_ALONE = -2
+"""The number that stands for a leg in a row of the target without a match."""
+
+_JOINS = {
+    (False, False): "INNER",
+    (False, True): "RIGHT OUTER",
+    (True, False): "LEFT OUTER",
+    (True, True): "FULL OUTER",
+}
+"""By whether there are legs for rows of the target alone, and for rows of the source alone."""
+
 
 _LISTED = 64
 """Up to so many different keys are listed for the scan, which then yields few rows but matches."""
@@ -100,12 +117,11 @@ class _Merge:
         self.job = job
         self.target = target
         self.table: Table = job.context.tables[plan.table].table
-        self.updates = [leg for leg in plan.matched if isinstance(leg, UpdateLeg)]
         self.legs = [
             ChangeLeg(leg.statement_id, is_update=True, kept=self._kept(leg))
             if isinstance(leg, UpdateLeg)
             else ChangeLeg(leg.statement_id, is_update=False)
-            for leg in plan.matched
+            for leg in plan.changing
         ]
 
     # -- a source the driver can hold --------------------------------------------------------------
@@ -113,24 +129,25 @@ class _Merge:
     def with_collected(self, source: DataFrame, rows: pa.Table) -> list[OutputFile]:
         """One scan of the target, pruned by the source's keys and joined with its rows."""
         numbered = rows.append_column(SOURCE_ROW, pa.array(np.arange(rows.num_rows)))
-        predicates = tuple(_key_predicates(self.plan, self.table, rows))
+        by_source = bool(self.plan.by_source)
+        predicates = () if by_source else tuple(_key_predicates(self.plan, self.table, rows))
         scan = self._scan(predicates)
         files: list[OutputFile] = []
         matched = np.zeros(rows.num_rows, bool)
-        if scan.selection.inserts and rows.num_rows:
+        if scan.selection.inserts and (rows.num_rows or by_source):
             frame = self._local(source, numbered)
             self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: _small(frame, predicates)}
-            joined = self._changes("JOIN", [f"{self._source}.{SOURCE_ROW}"])
-            few = bool(self.plan.keys) and rows.num_rows <= _FEW_MATCHES
-            written = self._checked(self._matched(scan).write(joined, few=few))
+            joined = self._joined({SOURCE_ROW: f"{self._source}.{SOURCE_ROW}"}, SOURCE_ROW)
+            # A match tells, too, which source rows are not to be inserted.
+            matches = f" OR {SOURCE_ROW} IS NOT NULL" if self.plan.not_matched else ""
+            changes = joined.where(f"{LEG} >= 0{matches}")
+            few = bool(self.plan.keys) and rows.num_rows <= _FEW_MATCHES and not by_source
+            written = self._checked(self._matched(scan).write(changes, few=few))
             files, matched[written.hits] = written.files, True
-        leg = self.plan.not_matched
-        if leg is None or matched.all():
+        if not self.plan.not_matched or matched.all():
             return files
         left = self._local(source, numbered.filter(pa.array(~matched)))
-        return files + write_inserted_rows(
-            self._placed(leg, left), self.table, self.target, leg.statement_id, are_few=True
-        )
+        return files + self._inserted(left, are_few=True)
 
     def _local(self, source: DataFrame, rows: pa.Table) -> DataFrame:
         from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415
@@ -152,24 +169,23 @@ class _Merge:
 
     def _with_fixed(self, source: DataFrame) -> list[OutputFile]:
         scan = self._scan(())
-        self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: source}
-        changes, leg = self._matched(scan), self.plan.not_matched
-        if leg is None:
-            return self._checked(changes.write(self._changes("JOIN", []), few=False)).files
-        carried = [f"{_CARRIED}{index}" for index in range(len(source.columns))]
-        self.job.inputs[_SOURCE.name] = _with_copies(source, carried)
-        joined = self._changes("RIGHT JOIN", [self._left_alone(name) for name in carried])
-        with changes.moved(joined, parallelism(joined)) as rows:
+        inserts = bool(self.plan.not_matched)
+        carried = [f"{_CARRIED}{i}" for i in range(len(source.columns))] if inserts else []
+        self.job.inputs |= {_TARGET.name: scan.frame, _SOURCE.name: _carrying(source, carried)}
+        changes = self._matched(scan)
+        joined = self._joined({name: self._left_alone(name) for name in carried}, _THERE)
+        if not inserts:
+            return self._checked(changes.write(joined.where(f"{LEG} >= 0"), few=False)).files
+        wanted = joined.where(f"{LEG} >= 0 OR {PARTITION} IS NULL")
+        with changes.moved(wanted, parallelism(wanted)) as rows:
             acting = rows.frame.where(f"{LEG} >= 0").drop(*carried)
             files = self._checked(changes.write_moved(rows, acting)).files
-            left = rows.frame.where(f"{PARTITION} is null").select(*carried).toDF(*source.columns)
-            placed = self._placed(leg, left)
-            return files + write_inserted_rows(placed, self.table, self.target, leg.statement_id)
+            left = rows.frame.where(f"{PARTITION} IS NULL").select(*carried)
+            return files + self._inserted(left.toDF(*source.columns), are_few=False)
 
     def _left_alone(self, name: str) -> str:
         """A column of source rows without a match, null in others: these have been joined."""
-        unmatched = f"{quote(self.plan.alias)}.{PARTITION} IS NULL"
-        return f"CASE WHEN {unmatched} THEN {self._source}.{name} END AS {name}"
+        return f"CASE WHEN {self._is_unmatched} THEN {self._source}.{name} END"
 
     def _matched(self, scan: Scan) -> Changes:
         keys = [key.target for key in self.plan.keys]
@@ -193,72 +209,157 @@ class _Merge:
         )
         return self.job.scan(self.plan.table, request)
 
-    def _changes(self, join: str, extra: Sequence[str]) -> DataFrame:
-        """The joined rows that a leg acts on; all of them if rows without a match are inserted."""
-        joined = self.job.sql(self._joined(join, extra))
-        return joined.where(f"{LEG} >= 0") if self.plan.not_matched is None else joined
+    @property
+    def _alias(self) -> str:
+        return quote(self.plan.alias)
 
-    def _joined(self, join: str, extra: Sequence[str]) -> SqlText:
-        """The query of the joined rows: row ids, the acting leg or -1, new values, and keys for an
-        error.
+    @property
+    def _is_unmatched(self) -> str:
+        """True of a source row without a match."""
+        return f"{self._alias}.{PARTITION} IS NULL"
 
-        The clauses' conditions stand in LEG alone, and are evaluated there. New values, which
-        depend on them, ask for LEG by Spark's lateral column aliases.
+    def _joined(self, extra: Mapping[str, str], there: str) -> DataFrame:
+        """The joined rows: row ids, `LEG`, ``extra`` by name, new values, and keys for an error.
+
+        LEG is -1 where no leg acts. The column ``there`` of the source is never null.
         """
-        alias = quote(self.plan.alias)
-        columns: list[SqlText] = [
-            SqlText.of(f"{alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)
+        keys = [
+            f"{self._alias}.{quote(k.target)} AS {KEY}{i}" for i, k in enumerate(self.plan.keys)
         ]
-        columns += [SqlText.of(self._acting_leg(), f" AS {LEG}"), *map(SqlText.of, extra)]
-        if self.updates:
-            assigned = self._assigned(self.updates[0])
-            columns += [self._new_value(c, assigned.get(c.name)) for c in self.table.columns]
-        columns += [
-            SqlText.of(f"{alias}.{quote(k.target)} AS {KEY}{i}")
-            for i, k in enumerate(self.plan.keys)
-        ]
+        named = [f"{value} AS {name}" for name, value in extra.items()]
+        both = SqlText.of(_TARGET, f" AS {self._alias} CROSS JOIN ", _SOURCE, f" AS {self._source}")
+        setting = self._setting(self.plan.matched, 0, both)
+        if not self.plan.by_source:
+            values = {c.name: self._new(c, setting, LEG, self._old(c)) for c in self._written}
+            return self.job.sql(self._pairs(LEG, [*named, *keys], values, there))
+        # The clauses for rows without a match know the columns of the target alone. So they stand
+        # in a query around that of the pairs, under the alias of the target.
+        values = {
+            f"{_NEW}{index}": self._new(column, setting, _PAIR_LEG, self._old(column))
+            for index, column in enumerate(self._written)
+        }
+        columns = [f"{self._alias}.{quote(c.name)}" for c in self.table.all_columns]
+        columns += [f"{self._alias}.row__id"] if self.plan.row_id else []
+        pairs = self._pairs(_PAIR_LEG, [*named, *columns], values, there)
+        self.job.inputs[_JOINED.name] = self.job.sql(pairs)
+        return self.job.sql(self._around_pairs([*extra, *keys]))
+
+    def _pairs(
+        self, leg: str, extra: Sequence[str], values: Mapping[str, SqlText], there: str
+    ) -> SqlText:
+        """The query of the pairs of rows, and of the rows without a match.
+
+        The conditions of clauses stand in ``leg`` alone, and are evaluated there. New values, which
+        depend on them, ask for ``leg`` by Spark's lateral column aliases.
+        """
+        whens = [SqlText.of(f" WHEN {self._is_unmatched} THEN -1")]
+        if self.plan.by_source:
+            whens.append(SqlText.of(f" WHEN {self._source}.{there} IS NULL THEN {_ALONE}"))
+        whens += [_when(leg.condition, number) for number, leg in enumerate(self.plan.matched)]
+        columns = [SqlText.of(f"{self._alias}.{name}") for name in (PARTITION, *CHANGED_ROW_ID)]
+        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {leg}"), *map(SqlText.of, extra)]
+        columns += [SqlText.of(value, f" AS {quote(name)}") for name, value in values.items()]
+        # Collected rows that match nothing are known without the join.
+        inserts = bool(self.plan.not_matched) and there == _THERE
         return SqlText.of(
-            "SELECT ", SqlText.join(", ", columns), " FROM ", _TARGET, f" AS {alias} {join} ",
-            _SOURCE, f" AS {self._source} ON (", self.plan.on, "\n)",
+            "SELECT ", SqlText.join(", ", columns), " FROM ", _TARGET,
+            f" AS {self._alias} {_JOINS[bool(self.plan.by_source), inserts]} JOIN ", _SOURCE,
+            f" AS {self._source} ON (", self.plan.on, "\n)",
         )  # fmt: skip
 
-    def _acting_leg(self) -> SqlText:
-        whens = [
-            SqlText.of(" WHEN ", _boolean(leg.condition), f" THEN {index}")
-            for index, leg in enumerate(self.plan.matched)
+    def _around_pairs(self, extra: Sequence[str]) -> SqlText:
+        """The query that lets the legs for rows without a match act."""
+        first = len(self.plan.matched)
+        legs = enumerate(self.plan.by_source, first)
+        whens = [SqlText.of(f" WHEN {_PAIR_LEG} <> {_ALONE} THEN {_PAIR_LEG}")]
+        whens += [_when(leg.condition, number) for number, leg in legs]
+        setting = self._setting(
+            self.plan.by_source, first, SqlText.of(_TARGET, f" AS {self._alias}")
+        )
+        columns = [SqlText.of(name) for name in (PARTITION, *CHANGED_ROW_ID)]
+        columns += [SqlText.of("CASE", *whens, f" ELSE -1 END AS {LEG}"), *map(SqlText.of, extra)]
+        columns += [
+            SqlText.of(self._new(c, setting, LEG, SqlText.of(f"{_NEW}{i}")), f" AS {quote(c.name)}")
+            for i, c in enumerate(self._written)
         ]
-        if not whens:
-            return SqlText.of("-1")
-        # A source row without a match is tested by no condition.
-        unmatched = f" WHEN {quote(self.plan.alias)}.{PARTITION} IS NULL THEN -1"
-        return SqlText.of("CASE", unmatched, *whens, " ELSE -1 END")
+        return SqlText.of(
+            "SELECT ", SqlText.join(", ", columns), " FROM ", _JOINED, f" AS {self._alias}"
+        )
+
+    @property
+    def _written(self) -> Sequence[Column]:
+        """The columns of new versions of rows: all of them, if a leg updates."""
+        return self.table.columns if any(leg.is_update for leg in self.legs) else ()
+
+    def _setting(
+        self, legs: Sequence[UpdateLeg | DeleteLeg], first: int, source: SqlText
+    ) -> list[tuple[int, dict[str, SqlText]]]:
+        """The numbers of the legs that update, and the values that each sets, by column.
+
+        The legs are counted from ``first``. ``source`` is the FROM clause for their values.
+        """
+        found = []
+        for number, leg in enumerate(legs, first):
+            if isinstance(leg, UpdateLeg):
+                values = {a.column: a.value for a in leg.assignments}
+                found.append((number, with_named_fields(self.job, values, self.table, source)))
+        return found
 
     def _kept(self, leg: UpdateLeg) -> frozenset[str]:
         return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
 
-    def _assigned(self, leg: UpdateLeg) -> dict[str, SqlText]:
-        """The values that the leg sets, by column."""
-        values = {a.column: a.value for a in leg.assignments}
-        target = SqlText.of(_TARGET, f" AS {quote(self.plan.alias)}")
-        source = SqlText.of(_SOURCE, f" AS {self._source}")
-        both = SqlText.of(target, " CROSS JOIN ", source)
-        return with_named_fields(self.job, values, self.table, both)
+    def _old(self, column: Column) -> SqlText:
+        return kept(self.plan.alias, column)
 
-    def _new_value(self, column: Column, value: SqlText | None) -> SqlText:
-        leg = self.updates[0]
-        old = kept(self.plan.alias, column)
-        name = f" AS {quote(column.name)}"
-        written = old if value is None else stored(value, column)
-        if written == old:
-            return SqlText.of(old, name)
+    def _new(
+        self,
+        column: Column,
+        setting: Sequence[tuple[int, Mapping[str, SqlText]]],
+        leg: str,
+        old: SqlText,
+    ) -> SqlText:
+        """The column's value after the leg whose number stands in ``leg``."""
         # Evaluated only where the leg acts: elsewhere the value might not even fit.
-        number = self.plan.matched.index(leg)
-        return SqlText.of(f"CASE WHEN {LEG} = {number} THEN ", written, " ELSE ", old, " END", name)
+        whens = [
+            SqlText.of(f" WHEN {leg} = {number} THEN ", stored(values[column.name], column))
+            for number, values in setting
+            if column.name in values
+        ]
+        return SqlText.of("CASE", *whens, " ELSE ", old, " END") if whens else old
 
-    def _placed(self, leg: InsertLeg, left: DataFrame) -> DataFrame:
+    def _inserted(self, left: DataFrame, *, are_few: bool) -> list[OutputFile]:
+        """The files of source rows without a match."""
+        legs = self.plan.not_matched
+        if len(legs) == 1:
+            return self._insert(legs[0], legs[0].condition, left, are_few=are_few)
+        self.job.inputs[_SOURCE.name] = left
+        whens = [_when(leg.condition, number) for number, leg in enumerate(legs)]
+        numbered = self.job.sql(
+            SqlText.of(
+                "SELECT *, CASE", *whens, f" ELSE -1 END AS {LEG} FROM ", _SOURCE,
+                f" AS {self._source}",
+            )
+        )  # fmt: skip
+        files = []
+        # Each leg reads the rows in jobs of its own. A condition like rand() < 0.5 is asked once.
+        with evaluated(numbered) as once:
+            for number, leg in enumerate(legs):
+                rows = once.where(f"{LEG} = {number}").drop(LEG)
+                files += self._insert(leg, None, rows, are_few=are_few)
+        return files
+
+    def _insert(
+        self, leg: InsertLeg, condition: SqlText | None, left: DataFrame, *, are_few: bool
+    ) -> list[OutputFile]:
+        placed = self._placed(leg, condition, left)
+        return write_inserted_rows(
+            placed, self.table, self.target, leg.statement_id, are_few=are_few
+        )
+
+    def _placed(self, leg: InsertLeg, condition: SqlText | None, left: DataFrame) -> DataFrame:
         """The rows to insert. Without a match, their values come from the source alone."""
         self.job.inputs[_SOURCE.name] = left
-        condition = SqlText.of(" WHERE ", leg.condition) if leg.condition else SqlText.of("")
+        where = SqlText.of(" WHERE ", condition) if condition else SqlText.of("")
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
         kinds = {c.name: c.type for c in self.table.all_columns}
         rows = self.job.sql(
@@ -268,7 +369,7 @@ class _Merge:
                 " FROM ",
                 _SOURCE,
                 f" AS {self._source}",
-                condition,
+                where,
             )
         )
         values = {
@@ -278,19 +379,25 @@ class _Merge:
         return placed_rows(self.job, self.table, rows, values, {})
 
 
-def _with_copies(source: DataFrame, names: Sequence[str]) -> DataFrame:
-    """The source with each column twice: under its own name and under one of ``names``.
+def _carrying(source: DataFrame, names: Sequence[str]) -> DataFrame:
+    """The source with `_THERE`, and with a copy of each column under one of ``names``, if given.
 
     No other column has one of ``names``. The source's own names may not be unique.
     """
-    originals = zip(source.columns, names, strict=True)
-    copies = [f"{copy} as {quote(name)}" for name, copy in originals]
-    return source.toDF(*names).selectExpr(*copies, *names)
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    if names:
+        copies = [f"{copy} as {quote(c)}" for c, copy in zip(source.columns, names, strict=True)]
+        source = source.toDF(*names).selectExpr(*copies, *names)
+    return source.select("*", F.lit(True).alias(_THERE))
 
 
-def _boolean(condition: SqlText | None) -> SqlText:
-    """A clause's condition. AND makes a bare NULL a boolean, which holds for no row."""
-    return SqlText.of("true") if condition is None else SqlText.of("((", condition, "\n) AND true)")
+def _when(condition: SqlText | None, number: int) -> SqlText:
+    """The branch for a leg. AND makes a bare NULL a boolean, which holds for no row."""
+    holds = (
+        SqlText.of("true") if condition is None else SqlText.of("((", condition, "\n) AND true)")
+    )
+    return SqlText.of(" WHEN ", holds, f" THEN {number}")
 
 
 def _key_predicates(plan: MergePlan, table: Table, rows: pa.Table) -> Iterator[Predicate]:

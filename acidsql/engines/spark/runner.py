@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -278,6 +279,10 @@ class SparkEngine:
         return self._spark.started and is_temporary_view(self._spark.get(), name)
 
     @only_ours()
+    def configure(self, key: str, value: str | None) -> str | None:
+        return self._spark.configure(key, value)
+
+    @only_ours()
     def close(self) -> None:
         self._frames.clear()
         self._filters.clear()
@@ -308,9 +313,11 @@ def _result(
     plan: WritePlan, files: Sequence[OutputFile], published: Sequence[OwnPath], target: Target
 ) -> JobResult:
     counts = {"inserted": 0, "updated": 0, "deleted": 0}
+    by_statement: Counter[StatementId] = Counter()
     touched: dict[Touched, None] = {}
     for file in files:
-        operation = _operation(plan, StatementId(file.statement_id))
+        statement_id = StatementId(file.statement_id)
+        operation = _operation(plan, statement_id)
         location = target.directory(file.partition)
         touched[Touched(partition_name(file.partition), location, operation)] = None
         if operation in (Operation.INSERT, Operation.OVERWRITE):
@@ -319,10 +326,13 @@ def _result(
             counts["deleted"] += file.rows
         elif not file.is_delete:
             counts["updated"] += file.rows
+        if operation is not Operation.UPDATE or not file.is_delete:
+            by_statement[statement_id] += file.rows
     return JobResult(
         rows_inserted=counts["inserted"],
         rows_updated=counts["updated"],
         rows_deleted=counts["deleted"],
+        metrics=plan.metrics(by_statement) if isinstance(plan, MergePlan) else {},
         touched=tuple(touched),
         paths=tuple(published),
         own_deletes=tuple(
@@ -343,7 +353,7 @@ def _operation(plan: WritePlan, statement_id: StatementId) -> Operation:
         case DeletePlan():
             return Operation.DELETE
         case MergePlan():
-            for leg in plan.matched:
+            for leg in plan.changing:
                 if leg.statement_id == statement_id:
                     return Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE
             return Operation.INSERT

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors, first_line, is_gone
 from acidsql.engines.spark.gateway import has_parents_spark, java_errors, require_own_spark
+from acidsql.engines.spark.options import SparkOptions
 from acidsql.engines.spark.settings import ANALYSIS, PUSHED_NESTED
 from acidsql.errors import ConfigError, DependencyError, ExecutionError
 from acidsql.model.progress import UNWATCHED, Progress
@@ -80,6 +81,7 @@ class SparkHolder:
         self._owned = False
         self._on_start = on_start
         self._conf = {k: v for k, v in conf.items() if k.startswith("spark.")}
+        self._options = SparkOptions()
 
     @property
     def started(self) -> bool:
@@ -111,7 +113,7 @@ class SparkHolder:
             self.close()
         if self._session is None:
             self._on_start()
-            self._start()
+            self._options.apply(self._start())
         assert self._session is not None
         if _is_stopped(self._session):
             raise ExecutionError(
@@ -120,10 +122,22 @@ class SparkHolder:
             )
         return self._session
 
+    def configure(self, key: str, value: str | None) -> str | None:
+        """`SparkOptions.give`, or with None `SparkOptions.take_back`. Does not start Spark."""
+        spark = self.get() if self._session is not None else None
+        if value is not None:
+            return self._options.give(key, value, spark)
+        self._options.take_back(key, spark)
+        return None
+
     def close(self) -> None:
-        """Stop the session if it is our own, and still runs."""
+        """Stop the session if it is our own, and still runs; else take back what SET gave it."""
         session, self._session = self._session, None
-        if session is None or not self._owned or has_parents_spark():
+        if session is None or has_parents_spark():
+            return
+        if not self._owned:
+            if not _has_ended(session):
+                self._options.take_all_back(session)
             return
         self._owned = False
         if _has_ended(session):
@@ -131,13 +145,13 @@ class SparkHolder:
         else:
             session.stop()
 
-    def _start(self) -> None:
+    def _start(self) -> SparkSession:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - half a second that many uses never need
 
         with _starting:
             self._session = _running()
             if self._session is not None:
-                return
+                return self._session
             os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
             conf = {**OWN_CONF, **self._conf}
             builder = SparkSession.builder.appName("acidsql")
@@ -152,6 +166,7 @@ class SparkHolder:
             self._owned = True
         # Errors of a query arrive as exceptions; PySpark's own logger prints them a second time.
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+        return self._session
 
 
 def _running() -> SparkSession | None:

@@ -111,6 +111,22 @@ def configured(spark: SparkSession, key: str, value: Wanted) -> Iterator[None]:
                     _set(spark, key, before)
 
 
+def change(spark: SparkSession, key: str, value: str | None) -> str | None:
+    """Give a setting a value for good, or none. Returns the value from before.
+
+    Where a block holds the setting, the value counts from the end of the block on.
+    """
+    place = (id(spark), key)
+    with _guard:
+        if place in _held:
+            before, depth = _held[place]
+            _held[place] = (value, depth)
+            return before
+        before = spark.conf.get(key, None)
+        _set(spark, key, value)
+        return before
+
+
 def ansi(spark: SparkSession) -> AbstractContextManager[None]:
     """Analyse with ANSI rules: a value that does not fit its column is an error, and never changed.
 

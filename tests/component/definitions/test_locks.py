@@ -91,6 +91,7 @@ def test_a_table_of_a_querys_rows(tables):
 
 
 def test_names_that_are_not_there(tables):
+    tables.execute("SET hive.exec.drop.ignorenonexistent = false")
     with pytest.raises(TableNotFoundError):
         tables.execute("EXPLAIN LOCKS DROP TABLE absent")
     with pytest.raises(AnalysisError):

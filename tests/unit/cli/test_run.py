@@ -19,6 +19,8 @@ from acidsql.errors import (
 )
 from tests.unit.fakes import FakeResult, FakeSession
 
+ENVIRONMENT = {"acidsql.allow.environment": "true"}
+
 
 @pytest.fixture
 def session(connection):
@@ -44,7 +46,7 @@ def test_files_and_inline_sql_run_in_the_order_given(acidsql, session, tmp_path)
 def test_defaults_of_the_connection(acidsql, connection, session):
     acidsql("run", "-e", "a")
     assert connection.calls == [
-        ("./warehouse", {"metastore": None, "config": {}, "must_exist": False})
+        ("./warehouse", {"metastore": None, "config": ENVIRONMENT, "must_exist": False})
     ]
 
 
@@ -60,7 +62,30 @@ def test_the_connection_comes_from_the_environment(acidsql, connection, session)
 
 def test_config(acidsql, connection, session):
     acidsql("run", "-e", "a", "-D", "hive.txn.timeout=5s", "--config", "x=a=b")
-    assert connection.calls[0][1]["config"] == {"hive.txn.timeout": "5s", "x": "a=b"}
+    assert connection.calls[0][1]["config"] == {
+        **ENVIRONMENT,
+        "hive.txn.timeout": "5s",
+        "x": "a=b",
+    }
+
+
+def test_variables_and_properties_are_set_before_the_sql_runs(acidsql, session):
+    done = acidsql(
+        "run", "-e", "a", "--hivevar", "x=1;", "-d", "y=a=b", "--define", "z=", "--hiveconf", "k=v"
+    )
+    assert session.given == {
+        "hiveconf:k": "v", "hivevar:x": "1;", "hivevar:y": "a=b", "hivevar:z": "",
+    }  # fmt: skip
+    assert session.scripted == [True]
+    assert done.stderr == "acidsql: hiveconf:k is noted.\n"
+    assert acidsql("run", "-q", "-e", "a", "--hiveconf", "k=v").stderr == ""
+
+
+def test_a_property_that_cannot_be_set_ends_the_run(acidsql, session):
+    done = acidsql("run", "-e", "a", "--hiveconf", "acidsql.x=1")
+    assert (done.exit_code, session.executed) == (3, [])
+    assert done.stderr == "acidsql: error: hiveconf:acidsql.x cannot be changed by SET\n"
+    assert acidsql("run", "-e", "a", "--hivevar", "x").exit_code == 1
 
 
 def test_machine_formats_keep_standard_output_for_rows(acidsql, session):

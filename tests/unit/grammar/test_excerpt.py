@@ -48,6 +48,8 @@ def test_a_long_line_is_cut_around_the_place(column: int) -> None:
         "SELECT /*+ hush */ a FORM t",
         "SELECT a 'x\nhush' FORM t",
         "SELECT a FORM t WHERE a = 'hush",
+        "SET fs.secret.key = hush; SELECT 'a",
+        "SET a = x hush y",
     ],
 )
 def test_strings_and_comments_may_hold_secrets_and_are_left_out(text: str) -> None:

@@ -98,7 +98,7 @@ plans: st.SearchStrategy[Any] = st.one_of(
         source_alias=words,
         on=sql,
         matched=st.lists(st.one_of(update_legs, delete_legs), max_size=2).map(tuple),
-        not_matched=st.one_of(st.none(), insert_legs),
+        not_matched=st.lists(insert_legs, max_size=2).map(tuple),
         keys=st.lists(st.builds(KeyPair, target=words, source=words), max_size=2).map(tuple),
         predicates=some_predicates,
         row_id=st.booleans(),
@@ -183,7 +183,7 @@ def reads(*predicates: Predicate, table: TableName = T) -> TableSource:
     return TableSource(table=table, predicates=predicates)
 
 
-def merge(not_matched: InsertLeg | None) -> MergePlan:
+def merge(*not_matched: InsertLeg) -> MergePlan:
     return MergePlan(
         table=T,
         alias="t",
@@ -237,7 +237,7 @@ LEG = InsertLeg(statement_id=StatementId(0), condition=None, values=())
         (INSERT.model_copy(update={"rows": SqlText.of(reads(B))}), ()),
         (INSERT.model_copy(update={"rows": GivenRows(parameter="rows")}), (A,)),
         (TruncatePlan(table=T, static_partition=(("b", "1"),)), (B,)),
-        (merge(None), (A, B)),
+        (merge(), (A, B)),
         pytest.param(merge(LEG), (), id="new rows may come to any partition"),
     ],
 )

@@ -1,0 +1,81 @@
+"""The kind and the format of a new table for which its statement does not say them.
+
+The rules are Hive's (SemanticAnalyzer validateAndAddDefaultProperties, StorageFormat
+fillDefaultStorageFormat), with the defaults of Hive as HDP 3 and CDP ship it: a managed table is
+ORC and full-ACID. One thing differs. A format in the statement makes a plain table, unless
+hive.create.as.acid or hive.create.as.insert.only was set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from acidsql.definitions.table_kind import TRANSACTIONAL, TRANSACTIONAL_PROPERTIES
+from acidsql.errors import AnalysisError
+from acidsql.model.table import FileFormat, is_external
+from acidsql.settings import Settings
+from acidsql.statements.create_table import CreateTable
+
+_FULL_ACID = {TRANSACTIONAL: "true"}
+_INSERT_ONLY = {TRANSACTIONAL: "true", TRANSACTIONAL_PROPERTIES: "insert_only"}
+
+
+def with_defaults(statement: CreateTable, settings: Settings) -> CreateTable:
+    """The statement with the format and the properties that it does not give.
+
+    AnalysisError for ``transactional_properties`` without ``transactional``.
+    """
+    given = {key.lower() for key, _ in statement.properties}
+    if TRANSACTIONAL_PROPERTIES in given and TRANSACTIONAL not in given:
+        raise AnalysisError(
+            f"Cannot specify {TRANSACTIONAL_PROPERTIES} without {TRANSACTIONAL}",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    external = statement.external or is_external(dict(statement.properties))
+    says_format = statement.stored_as is not None or statement.delimited
+    stored_as = statement.stored_as
+    if stored_as is None:
+        by_default = default_format(settings, external=external)
+        stored_as = (FileFormat.TEXT if statement.delimited else by_default).value
+    kind: Mapping[str, str] = {}
+    if not external and TRANSACTIONAL not in given:
+        kind = default_kind(
+            settings, FileFormat(stored_as), says_format=says_format, managed=statement.managed
+        )
+    properties = (*statement.properties, *kind.items())
+    return replace(statement, stored_as=stored_as, properties=properties)
+
+
+def says_neither_kind_nor_format(statement: CreateTable) -> bool:
+    """Whether kind and format are left to `with_defaults`."""
+    given = {key.lower() for key, _ in statement.properties}
+    says_kind = statement.external or statement.managed or TRANSACTIONAL in given
+    return not (says_kind or statement.delimited or statement.stored_as is not None)
+
+
+def default_format(settings: Settings, *, external: bool) -> FileFormat:
+    """The format of a table whose statement names none."""
+    managed = settings.default_managed_format
+    if not external and managed not in (None, "none"):
+        return FileFormat(managed.upper())
+    if settings.default_format is not None:
+        return FileFormat(settings.default_format.upper())
+    return FileFormat.TEXT if external or managed is not None else FileFormat.ORC
+
+
+def default_kind(
+    settings: Settings, format: FileFormat, *, says_format: bool, managed: bool
+) -> Mapping[str, str]:
+    """The properties that make the kind of a managed table whose statement names none.
+
+    ``managed`` says that the statement has the word MANAGED. None of the properties: a plain table.
+    """
+    insert_only = settings.create_as_insert_only
+    acid = settings.create_as_acid
+    if acid is None:
+        acid = not says_format and not insert_only
+    if format is FileFormat.ORC and (acid or (managed and not insert_only)):
+        return _FULL_ACID
+    return _INSERT_ONLY if insert_only else {}
