@@ -13,6 +13,7 @@ from acidsql.grammar.dialect import PlacedParseError, parse_expression_tree, par
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.missing import refuse_missing, refuse_unbalanced
 from acidsql.grammar.near import near_clause
+from acidsql.grammar.nesting import on_deep_stack
 from acidsql.grammar.walk import TreeWalk
 from acidsql.statements.fragment import Fragment, TableRef
 
@@ -117,7 +118,7 @@ def _fragment(
         tokens = [t for t in tokens if not hole[0] <= t.start < hole[1]]
     _check_symbols(source, Cursor(source, cursor.at, cursor.end))
     try:
-        tree = parse_query_tree(code) if is_query else parse_expression_tree(code)
+        tree = _tree(code, is_query=is_query)
     except PlacedParseError as error:
         _refuse_place(cursor, start + error.offset)
     except RecursionError:
@@ -144,6 +145,14 @@ def _fragment(
         mentions_row_id=mentions,
         qualifiers=tuple(walk.qualifiers),
     )
+
+
+def _tree(code: str, *, is_query: bool) -> exp.Expr:
+    parse = parse_query_tree if is_query else parse_expression_tree
+    try:
+        return parse(code)
+    except RecursionError:
+        return on_deep_stack(lambda: parse(code))
 
 
 def _refuse_place(cursor: Cursor, offset: int) -> NoReturn:

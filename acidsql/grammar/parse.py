@@ -23,6 +23,7 @@ from acidsql.grammar.lexer import Source
 from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
 from acidsql.grammar.near import near_hint
+from acidsql.grammar.nesting import refuse_deep
 from acidsql.grammar.parameters import check_arguments
 from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
@@ -110,6 +111,7 @@ def parse(
                 token.start,
                 hint="execute_script and acidsql run take several statements.",
             )
+    refuse_deep(source)
     statement = _statement(cursor)
     cursor.expect_end()
     if arguments is not None and not isinstance(statement, Explain):

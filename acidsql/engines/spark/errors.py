@@ -21,6 +21,7 @@ from acidsql.errors import (
     SnapshotExpiredError,
     SqlSyntaxError,
     StorageError,
+    UnsupportedStatementError,
 )
 
 _TASK_ERROR = re.compile(
@@ -61,6 +62,7 @@ _VALUE = (
     "NUMERIC_VALUE_OUT_OF_RANGE",
     "USER_RAISED_EXCEPTION",
 )
+_OVERFLOW = "StackOverflowError"
 _TAKEN_BY_NAME = {
     c.__name__: c for c in (CorruptFileError, InvalidValueError, MissingFileError, StorageError)
 }
@@ -85,6 +87,8 @@ def only_ours() -> Iterator[None]:
         yield
     except AcidSqlError:
         raise
+    except RecursionError as error:  # PySpark's, over a type
+        raise UnsupportedStatementError("the types of the columns are nested too deeply") from error
     except Exception as error:
         if not _is_of_spark(error):
             raise
@@ -122,6 +126,11 @@ def clear_error(error: Exception) -> AcidSqlError:
     if found is not None:
         return found
     text, condition = str(error), chain[0].condition
+    if condition == "FAILED_TO_PARSE_TOO_COMPLEX" or any(c.name == _OVERFLOW for c in chain):
+        return UnsupportedStatementError(
+            "the statement is nested too deeply for Spark",
+            hint="Use common table expressions, or start Spark's Java with a larger stack: -Xss8m.",
+        )
     if condition.startswith("UNRESOLVED_COLUMN"):
         return _unknown_column(error)
     if condition == "UNBOUND_SQL_PARAMETER":
