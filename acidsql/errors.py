@@ -99,9 +99,14 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 class SqlError(AcidSqlError):
-    """The text of a statement is at fault."""
+    """The text of a statement is at fault.
+
+    ``piece`` is the part of the text at fault, if the error has no line and column yet: the session
+    then looks for it in the text. "" if it is not known.
+    """
 
     sqlstate = "42000"
+    piece = ""
 
 
 class SqlSyntaxError(SqlError):

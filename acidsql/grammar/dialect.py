@@ -18,6 +18,7 @@ class PlacedParseError(ParseError):
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message, errors=[{}])
         self.offset = offset
+        self.of_arguments = message.startswith("The number of provided arguments")
 
 
 class AcidParser(SparkParser):
@@ -56,6 +57,12 @@ class AcidParser(SparkParser):
             self.raise_error("a condition or a table is missing")
         return join
 
+    @property
+    def offset(self) -> int:
+        """Where the parser is in the text."""
+        token = self._curr or self._prev
+        return token.start if token else 0
+
     def question_mark(self) -> exp.Expr:
         """A node for a ``?``, with its place."""
         node = exp.Placeholder()
@@ -87,6 +94,8 @@ class AcidDialect(Spark):
 
 
 _DIALECT = AcidDialect()
+_OF_ARGUMENTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What sqlglot raises over a function with too few arguments, or with strange ones."""
 _QUERY_STARTS = (
     TokenType.L_PAREN,
     TokenType.UNION,
@@ -100,22 +109,27 @@ _QUERY_STARTS = (
 def parse_query_tree(code: str) -> exp.Expr:
     """The tree of a query. Raises PlacedParseError."""
     tokens = _expand_table_queries(_tokenize(code))
-    parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
-    return _only(parser.parse(tokens, code))
+    return _parsed(lambda parser: parser.parse(tokens, code))
 
 
 def parse_expression_tree(code: str) -> exp.Expr:
     """The tree of an expression. Raises PlacedParseError."""
     tokens = _expand_table_queries(_tokenize(code))
+    return _parsed(lambda parser: parser.parse_into(exp.Condition, tokens, code))
+
+
+def _parsed(parse: Callable[[AcidParser], list[exp.Expr | None]]) -> exp.Expr:
     parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
     try:
-        return _only(parser.parse_into(exp.Condition, tokens, code))
+        return _only(parse(parser))
     except PlacedParseError:
         raise
     except ParseError as error:
         if isinstance(error.__cause__, PlacedParseError):
             raise error.__cause__ from None
         raise PlacedParseError("this is not understood", 0) from None
+    except _OF_ARGUMENTS:
+        raise PlacedParseError("this is not understood", parser.offset) from None
 
 
 def _tokenize(code: str) -> list[Token]:

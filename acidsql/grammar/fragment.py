@@ -120,7 +120,7 @@ def _fragment(
     try:
         tree = _tree(code, is_query=is_query)
     except PlacedParseError as error:
-        _refuse_place(cursor, start + error.offset)
+        _refuse_place(cursor, start + error.offset, of_arguments=error.of_arguments)
     except RecursionError:
         source.syntax_error("the expression is nested too deeply", start)
     walk = TreeWalk(source, start, code, outer)
@@ -155,7 +155,7 @@ def _tree(code: str, *, is_query: bool) -> exp.Expr:
         return on_deep_stack(lambda: parse(code))
 
 
-def _refuse_place(cursor: Cursor, offset: int) -> NoReturn:
+def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoReturn:
     """Raise SqlSyntaxError for the rest of a cursor; ``offset`` is where the parser stopped."""
     source = cursor.source
     refuse_unbalanced(source, source.tokens[cursor.at : cursor.end])
@@ -164,7 +164,8 @@ def _refuse_place(cursor: Cursor, offset: int) -> NoReturn:
     word = source.tokens[index].text if index < len(source.tokens) else ""
     near = f' near "{word[:20]}"' if word else ""
     hint = near_clause(source.tokens, index, expected=False)
-    source.syntax_error(f"syntax error{near}", offset, hint=hint)
+    what = "wrong number of arguments" if of_arguments else "syntax error"
+    source.syntax_error(f"{what}{near}", offset, hint=hint)
 
 
 def _check_symbols(source: Source, cursor: Cursor) -> None:

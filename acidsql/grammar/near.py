@@ -37,17 +37,6 @@ def near_word(word: str, known: Sequence[str]) -> str | None:
     )
 
 
-def near_name(name: str, known: Sequence[str]) -> str | None:
-    """The known name that is most like a name in any case, or None if none is close.
-
-    >>> near_name("Ordres", ["items", "orders"]), near_name("a", ["b"])
-    ('orders', None)
-    """
-    by_lower = {k.lower(): k for k in known}
-    near = get_close_matches(name.lower(), list(by_lower), 1, _CLOSE)
-    return by_lower[near[0]] if near else None
-
-
 def near_hint(word: str, known: Sequence[str]) -> str | None:
     """A question for the known word that is most like a word, or None if none is close."""
     near = near_word(word, known)

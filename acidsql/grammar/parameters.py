@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 
 from acidsql.grammar.lexer import Source
-from acidsql.grammar.near import near_name
+from acidsql.model.near import near_name
 
 _NUMBERED = re.compile(r"_\d+", re.ASCII)
 

@@ -35,7 +35,7 @@ from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.write import run_write
 from acidsql.grammar.excerpt import show_place
 from acidsql.grammar.parse import parse
-from acidsql.grammar.place import place_of_name
+from acidsql.grammar.place import place_of_name, place_of_piece
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
@@ -201,7 +201,8 @@ class Session(BackgroundWork):
         except SqlError as error:
             if error.line is None:
                 parts = error.parts if isinstance(error, AnalysisError) else ()
-                error.line, error.column = place_of_name(text, parts, line, column)
+                found = place_of_piece(text, error.piece, line, column) if error.piece else None
+                error.line, error.column = found or place_of_name(text, parts, line, column)
             show_place(error, sql, line, column)
             raise
         result.statement, result.line, result.column = sql, line, column

@@ -50,9 +50,12 @@ def run_insert(
         frame = job.sql(rows)
         if len(frame.columns) != len(plan.columns):
             raise wrong_count(len(frame.columns), plan.columns)
-        numbered = frame.toDF(*(f"__c{i}" for i in range(len(plan.columns))))
-        values = {name: SqlText.of(f"__c{i}") for i, name in enumerate(plan.columns)}
-        placed = placed_rows(job, table, numbered, values, dict(plan.static_partition))
+        # Spark's errors show these names.
+        new = {name: f"new {name}" for name in plan.columns}
+        values = {name: SqlText.of(quote_identifier(new[name])) for name in plan.columns}
+        placed = placed_rows(
+            job, table, frame.toDF(*new.values()), values, dict(plan.static_partition)
+        )
     return write_inserted_rows(placed, table, target, statement_id)
 
 
