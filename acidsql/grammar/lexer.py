@@ -153,7 +153,7 @@ class Source:
             self.tokens = list(lex(self.text))
         except UnclosedError as error:
             self.syntax_error(str(error), error.offset)
-        if self._replaced is not None:
+        if self._replaced is not None and self._replaced.has_values:
             self._refuse_breaking_values(self._replaced)
         # SET takes a text as it is, and few others have a variable that was not replaced.
         if "${" in self.text and self.tokens and self.tokens[0].word != "SET":

@@ -28,6 +28,11 @@ class Replaced:
     written: str
     pieces: Sequence[Piece]
 
+    @property
+    def has_values(self) -> bool:
+        """Whether any variable was replaced."""
+        return any(piece.is_value for piece in self.pieces)
+
     def piece_at(self, offset: int) -> Piece:
         """The piece in which an offset of the text lies. The end of the text is in the last one."""
         return self.pieces[self._index(offset)]

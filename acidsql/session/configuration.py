@@ -50,8 +50,7 @@ _OF_OTHERS = (
 class Configuration:
     """What SET and RESET change in a session. Several threads may use it.
 
-    ``changed`` is told the settings in force after each change. ``system`` holds the variables of
-    SET system:…, and ``variables`` those of SET hivevar:….
+    ``settings`` are those in force; ``changed`` is told them after each change.
     """
 
     def __init__(
@@ -157,7 +156,8 @@ class Configuration:
             raise ConfigError(f'unknown property "{key}"', hint="See docs/statements.md.")
         elif key.startswith("spark."):
             reason = self._engine.configure(key, value)
-            note = reason and f"{key} has no effect here. {reason}"
+            if reason is not None:
+                return f"{key} has no effect here. {reason}"
         elif key.startswith(_OF_OTHERS):
             note = f"{key} has no meaning here."
         elif self._given.strict_set:

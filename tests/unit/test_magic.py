@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
@@ -54,8 +54,14 @@ def connections(
     made = []
 
     def connect(
-        warehouse: str, *, metastore: str | None, must_exist: bool, **_: object
+        warehouse: str,
+        *,
+        metastore: str | None,
+        must_exist: bool,
+        config: Mapping[str, str],
+        **_: object,
     ) -> FakeSession:
+        assert config == {"acidsql.allow.environment": "true"}  # people run their own scripts
         made.append((warehouse, metastore, FakeSession({"a": FakeResult()}), must_exist))
         return made[-1][2]
 

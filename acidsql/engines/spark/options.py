@@ -56,6 +56,11 @@ class SparkOptions:
         self._wanted: dict[str, str] = {}
         self._before: dict[str, str | None] = {}
 
+    @property
+    def are_given(self) -> bool:
+        """Whether there is a setting to be taken back."""
+        return bool(self._wanted)
+
     def give(self, key: str, value: str, spark: SparkSession | None) -> str | None:
         """Give a setting a value. Returns why that has no effect, None if it has.
 

@@ -139,7 +139,7 @@ class SparkHolder:
         if session is None or has_parents_spark():
             return
         if not self._owned:
-            if not _has_ended(session):
+            if self._options.are_given and not _has_ended(session):
                 self._options.take_all_back(session)
             return
         self._owned = False

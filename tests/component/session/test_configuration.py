@@ -172,6 +172,7 @@ def test_settings_of_spark_wait_for_it(session: Session) -> None:
     assert lines(session, "SET spark.sql.shuffle.partitions") == ["spark.sql.shuffle.partitions=3"]
     for key in ("spark.executor.memory", "spark.jars", "spark.sql.catalog.x", "spark.plugins"):
         assert f"{key} has no effect here." in str(message(session, f"SET {key}=1"))
+        assert lines(session, f"SET {key}") == [f"{key} is undefined"]
     assert session._engine._spark._options._wanted == {"spark.sql.shuffle.partitions": "3"}
     assert session._engine._spark._conf == {k: CONFIG[k] for k in CONFIG if k.startswith("spark.")}
     session.execute("RESET")
