@@ -12,6 +12,7 @@ from acidsql.statements.fragment import Identifier, TableRef
 T = TypeVar("T")
 
 _OPEN = {"(": ")", "[": "]"}
+_BRACKETS = frozenset("()[]")
 _RESERVED = frozenset(
     {"AND", "AS", "BY", "CROSS", "FROM", "FULL", "GROUP", "HAVING", "INNER", "INTO", "JOIN"}
     | {"LEFT", "LIMIT", "NATURAL", "ON", "OR", "ORDER", "OUTER", "PARTITION", "RETURNING", "RIGHT"}
@@ -195,22 +196,23 @@ class Cursor:
 
         Words inside parentheses or CASE … END do not count, nor does the FROM of DISTINCT FROM.
         """
-        start, cases = self.at, 0
-        while not self.done:
-            token = self.peek()
-            before = self.source.tokens[self.at - 1] if self.at > start else None
-            dotted = before is not None and before.text == "."
-            joined = before is not None and (before.word, token.word) == ("DISTINCT", "FROM")
-            if (
-                cases == 0
-                and not dotted
-                and not joined
-                and (token.word in words or _is_symbol(token, *words))
-            ):
-                break
-            if not dotted:
-                cases = max(0, cases + (token.word == "CASE") - (token.word == "END"))
-            self.skip()
+        tokens, start, cases, before = self.source.tokens, self.at, 0, ""
+        while self.at < self.end:
+            token = tokens[self.at]
+            is_word = token.kind is Kind.WORD
+            text = token.text.upper() if is_word else token.text
+            if is_word or token.kind is Kind.SYMBOL:
+                if before != ".":
+                    is_joined = text == "FROM" and before == "DISTINCT"
+                    if cases == 0 and text in words and not is_joined:
+                        break
+                    cases = max(0, cases + (text == "CASE") - (text == "END"))
+                if text in _BRACKETS:
+                    self.skip()
+                    before = ")"
+                    continue
+            before = text
+            self.at += 1
         return Cursor(self.source, start, self.at)
 
     def skip(self) -> None:

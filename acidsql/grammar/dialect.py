@@ -39,15 +39,14 @@ class AcidParser(SparkParser):
         self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA
     ) -> list[Any]:
         """A list between commas. sqlglot would pass over an item that is missing."""
-
-        def item() -> Any:
-            first = self._index
-            found = parse_method()
-            if found is None and first and self._tokens[first - 1].token_type is sep:
+        item = parse_method()
+        items = [] if item is None else [item]
+        while self._match(sep):
+            item = parse_method()
+            if item is None:
                 self.raise_error("an item is missing")
-            return found
-
-        return super()._parse_csv(item, sep)
+            items.append(item)
+        return items
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         """A join. sqlglot would pass over a table or condition that is missing at its end."""
@@ -94,6 +93,12 @@ class AcidDialect(Spark):
 
 
 _DIALECT = AcidDialect()
+SPECIAL_WORDS = frozenset(
+    {*AcidDialect.Tokenizer.KEYWORDS, *AcidParser.FUNCTIONS}
+    | {kind.name for kind in AcidParser.NO_PAREN_FUNCTIONS}
+    | {word.upper() for word in AcidParser.NO_PAREN_FUNCTION_PARSERS}
+)
+"""Words that may mean more than a name, in upper case."""
 _OF_ARGUMENTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What sqlglot raises over a function with too few arguments, or with strange ones."""
 _QUERY_STARTS = (
@@ -150,6 +155,8 @@ def _expand_table_queries(tokens: list[Token]) -> list[Token]:
 
     sqlglot would take ``TABLE t`` for a table called TABLE with the alias t.
     """
+    if not any(token.token_type is TokenType.TABLE for token in tokens):
+        return tokens
     out: list[Token] = []
     for index, token in enumerate(tokens):
         before = tokens[index - 1].token_type if index else TokenType.L_PAREN

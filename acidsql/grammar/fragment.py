@@ -10,14 +10,18 @@ from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor, unquote
 from acidsql.grammar.dialect import PlacedParseError, parse_expression_tree, parse_query_tree
-from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.lexer import Kind, Source, Token
 from acidsql.grammar.missing import refuse_missing, refuse_unbalanced
 from acidsql.grammar.near import near_clause
 from acidsql.grammar.nesting import on_deep_stack
+from acidsql.grammar.runs import values_of
+from acidsql.grammar.simple import simple_tree
 from acidsql.grammar.walk import TreeWalk
 from acidsql.statements.fragment import Fragment, TableRef
 
 ROW_ID = "row__id"
+_SIMPLE_TOKENS = 64
+"""Longer expressions are rarely simple."""
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 
 
@@ -64,6 +68,9 @@ def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
         cursor.missing("a value")
     if cursor.end - cursor.at == 1 and cursor.sees("DEFAULT"):
         refuse_default(cursor)
+    simple = _simple(cursor)
+    if simple is not None:
+        return simple
     fragment = _fragment(cursor, is_query=False, outer=outer)
     tree = fragment.tree
     if isinstance(tree, (exp.Star, exp.Tuple)) or (
@@ -71,6 +78,18 @@ def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     ):
         cursor.source.syntax_error("expected one value", cursor.offset)
     return fragment
+
+
+def _simple(cursor: Cursor) -> Fragment | None:
+    """The rest of the cursor as a column or a constant; None for any other expression."""
+    source, tokens = cursor.source, cursor.source.tokens[cursor.at : cursor.end]
+    start, end = tokens[0].start, tokens[-1].end
+    tree = simple_tree(tokens, start) if len(tokens) <= _SIMPLE_TOKENS else None
+    if tree is None:
+        return None
+    line, column = source.place(start)
+    mentions = any(t.kind is Kind.WORD and t.text.lower() == ROW_ID for t in tokens)
+    return Fragment(source.text[start:end], tree, line, column, mentions_row_id=mentions)
 
 
 def refuse_default(cursor: Cursor) -> NoReturn:
@@ -116,9 +135,10 @@ def _fragment(
         blank = "".join(c if c == "\n" else " " for c in text[low:high])
         text, code = text[:low] + blank + text[high:], code[:low] + blank + code[high:]
         tokens = [t for t in tokens if not hole[0] <= t.start < hole[1]]
-    _check_symbols(source, Cursor(source, cursor.at, cursor.end))
+    _check_symbols(source, tokens)
+    runs = [t for t in tokens if t.kind is Kind.RUN]
     try:
-        tree = _tree(code, is_query=is_query)
+        tree = _tree_with_runs(code, runs, start, is_query=is_query)
     except PlacedParseError as error:
         _refuse_place(cursor, start + error.offset, of_arguments=error.of_arguments)
     except RecursionError:
@@ -147,6 +167,32 @@ def _fragment(
     )
 
 
+def _tree_with_runs(code: str, runs: Sequence[Token], start: int, *, is_query: bool) -> exp.Expr:
+    """The tree of the code, which begins at ``start`` of the statement.
+
+    A run of an ``IN (…)`` has no nodes: its values are in the meta of the In, as "run". sqlglot is
+    shown a name of one letter in its place.
+    """
+    listed = [t for t in runs if not t.text.startswith("(")]
+    if not listed:
+        return _tree(code, is_query=is_query)
+    parts, at = [], 0
+    for run in listed:
+        blank = "".join(c if c == "\n" else " " for c in run.text[1:])
+        parts += [code[at : run.start - start], "r", blank]
+        at = run.end - start
+    tree = _tree("".join([*parts, code[at:]]), is_query=is_query)
+    texts = {run.start - start: run.text for run in listed}
+    for node in tree.find_all(exp.In):
+        only = node.expressions[0] if len(node.expressions) == 1 else None
+        if isinstance(only, exp.Column) and only.this.meta.get("start") in texts:
+            node.set("expressions", [exp.Null()])
+            text = texts.pop(only.this.meta["start"])
+            node.meta["run"] = tuple(value for _, value in values_of(text))
+    # What is left stands in another place than IN.
+    return _tree(code, is_query=is_query) if texts else tree
+
+
 def _tree(code: str, *, is_query: bool) -> exp.Expr:
     parse = parse_query_tree if is_query else parse_expression_tree
     try:
@@ -168,13 +214,11 @@ def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoRetur
     source.syntax_error(f"{what}{near}", offset, hint=hint)
 
 
-def _check_symbols(source: Source, cursor: Cursor) -> None:
-    for ahead in range(cursor.end - cursor.at):
-        token = cursor.peek(ahead)
+def _check_symbols(source: Source, tokens: Sequence[Token]) -> None:
+    for token in tokens:
         if token.kind is not Kind.SYMBOL:
             continue
-        pair = token.text + cursor.peek(ahead + 1).text
-        if pair == "|>" and cursor.peek(ahead + 1).start == token.end:
+        if token.text == "|" and source.text.startswith("|>", token.start):
             source.refuse(
                 "pipe syntax is not supported",
                 token.start,

@@ -18,8 +18,9 @@ from acidsql.grammar.fragment import (
     starts_query,
     stitched_query,
 )
-from acidsql.grammar.lexer import Kind
-from acidsql.statements.fragment import Fragment, Identifier, Parameter, Star, TableRef
+from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.runs import rows_of
+from acidsql.statements.fragment import Constant, Fragment, Identifier, Parameter, Star, TableRef
 from acidsql.statements.insert import Insert, PartitionValue
 
 _CONSTANT_NODES = (
@@ -35,7 +36,7 @@ _PLAIN_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 
 _LITERAL_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 
-_Row = list[tuple[int, Fragment]]
+_Row = list[tuple[int, Fragment | Constant]]
 """The values of one row, each with its place in the statement."""
 
 
@@ -182,19 +183,38 @@ def _values(cursor: Cursor) -> list[_Row] | None:
     """The rows of a bare VALUES list, each in parentheses; None for any other query."""
     if not cursor.accept("VALUES"):
         return None
-    rows: list[_Row] = []
+    rows = _run(cursor) if cursor.peek().kind is Kind.RUN else []
     while not rows or cursor.accept(","):
         start = cursor.offset
         row = _row(cursor) if cursor.sees("(") else None
         if row is None:
             return None
-        if rows and len(row) != len(rows[0]):
-            cursor.source.analysis_error(
-                f"row {len(rows) + 1} of VALUES has {len(row)} values, row 1 has {len(rows[0])}",
-                start,
-            )
+        _require_width(cursor.source, row, rows, start)
         rows.append(row)
     return rows if cursor.done else None
+
+
+def _run(cursor: Cursor) -> list[_Row]:
+    """Step over a run of rows of constants."""
+    source, token = cursor.source, cursor.step()
+    rows: list[_Row] = []
+    for at, values in rows_of(token.text):
+        row: _Row = [
+            (token.start + offset, Constant(value, token.start + offset, source.place))
+            for offset, value in values
+        ]
+        _require_width(source, row, rows, token.start + at)
+        rows.append(row)
+    return rows
+
+
+def _require_width(source: Source, row: _Row, before: list[_Row], start: int) -> None:
+    """AnalysisError for a row that has not as many values as the first one."""
+    if before and len(row) != len(before[0]):
+        source.analysis_error(
+            f"row {len(before) + 1} of VALUES has {len(row)} values, row 1 has {len(before[0])}",
+            start,
+        )
 
 
 def _row(cursor: Cursor) -> _Row | None:
@@ -268,11 +288,11 @@ def _values_source(cursor: Cursor, rows: list[_Row]) -> Fragment:
     """The VALUES list as one query fragment, put together from the fragments of its values."""
     start, end = cursor.offset, cursor.source.tokens[cursor.end - 1].end
     line, column = cursor.source.place(start)
-    tuples = [exp.Tuple(expressions=[value.tree for _, value in row]) for row in rows]
+    fragments = [(at, v) for at, v in chain.from_iterable(rows) if isinstance(v, Fragment)]
     tables: list[TableRef] = []
     parameters: list[Parameter] = []
     stars: list[Star] = []
-    for at, value in chain.from_iterable(rows):
+    for at, value in fragments:
         by, before = at - start, len(tables)
         tables += [replace(t, start=t.start + by, end=t.end + by) for t in value.tables]
         parameters += [replace(p, start=p.start + by, end=p.end + by) for p in value.parameters]
@@ -287,11 +307,11 @@ def _values_source(cursor: Cursor, rows: list[_Row]) -> Fragment:
         ]
     return Fragment(
         text=cursor.source.text[start:end],
-        tree=exp.Values(expressions=tuples),
+        tree=exp.Values(expressions=[exp.Tuple(expressions=[v.tree for _, v in fragments])]),
         line=line,
         column=column,
         tables=tuple(tables),
         parameters=tuple(parameters),
         stars=tuple(stars),
-        mentions_row_id=any(value.mentions_row_id for _, value in chain.from_iterable(rows)),
+        mentions_row_id=any(value.mentions_row_id for _, value in fragments),
     )

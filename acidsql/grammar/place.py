@@ -48,7 +48,7 @@ def place_of_piece(
     (1, 12)
     """
     try:
-        wanted = [token.text for token in lex(piece)]
+        wanted = [token.text for token in lex(piece, runs=True)]
     except UnclosedError:
         return None
     source = Source(text, line, column)

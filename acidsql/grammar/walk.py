@@ -26,6 +26,10 @@ _PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
 }
 """Nodes → their parts of which one must be there."""
 
+_LEAVES = frozenset({exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
+_PLAIN = frozenset({exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Paren})
+"""Nodes in which there is nothing to find, but in their children."""
+
 _Scope = frozenset[str]
 
 
@@ -53,7 +57,11 @@ class TreeWalk:
         selects: list[exp.Select] = []
         while stack:
             node, scope = stack.pop()
-            if isinstance(node, exp.Hint):
+            kind = type(node)
+            if kind in _LEAVES or kind is exp.Hint:
+                continue
+            if kind in _PLAIN:
+                stack += [(child, scope) for child in node.iter_expressions()]
                 continue
             self._visit(node, scope)
             if isinstance(node, exp.Select):

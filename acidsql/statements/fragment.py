@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -70,6 +72,25 @@ class Star:
     sources: tuple[int, ...]
 
 
+class Constant(NamedTuple):
+    """A value of a VALUES list that is known without a tree.
+
+    ``place`` gives line and column of ``offset``, which few values are ever asked for.
+    """
+
+    value: bool | int | str | Decimal | None
+    offset: int
+    place: Callable[[int], tuple[int, int]]
+
+    @property
+    def line(self) -> int:
+        return self.place(self.offset)[0]
+
+    @property
+    def column(self) -> int:
+        return self.place(self.offset)[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Fragment:
     """A query or an expression: its text, its tree, and the places to fill in, in text order.
@@ -78,6 +99,10 @@ class Fragment:
     out ``count(*)``, stars inside expressions and stars before EXCEPT. Some of the stars that are
     left out could show ``row__id``; then a fragment that mentions ``row__id`` is refused. ``line``
     and ``column`` are the place of the first character in the script.
+
+    In the tree, the constants of a long ``IN (…)`` are not nodes: their values are ``meta["run"]``
+    of the In, which has a NULL as its only item. Rows of constants in a VALUES list have no nodes
+    either.
     """
 
     text: str

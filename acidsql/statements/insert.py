@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.fragment import Constant, Fragment, Identifier, TableRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +39,5 @@ class Insert:
     partition: tuple[PartitionValue, ...]
     columns: tuple[Identifier, ...] | None
     source: Fragment | GivenSource
-    rows: tuple[tuple[Fragment, ...], ...] | None
+    rows: tuple[tuple[Fragment | Constant, ...], ...] | None
     overwrite: bool = False
