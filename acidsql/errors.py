@@ -54,12 +54,17 @@ class AcidSqlError(Exception):
     """The root of all errors: a fact, with an optional detail, hint and place.
 
     ``message`` is the fact, in one line. ``detail`` and ``hint`` are sentences or None. ``code`` is
-    Hive's error code, or None where Hive has none. ``line`` and ``column`` are the place at fault
-    in the statement or script, counted from 1, or None.
+    Hive's error code, or None where Hive has none. ``sqlstate`` has five characters; the class
+    decides, see docs/errors.md. ``line`` and ``column`` are the place at fault in the statement or
+    script, counted from 1, or None. ``excerpt`` is the line at that place with a caret below, or
+    None. It is not part of ``str``: logs should get no more of a statement than the fact says.
 
     The attributes keep the texts as they are. ``str`` escapes control characters: a name from a
     statement or a store must not command the terminal that shows the error.
     """
+
+    sqlstate = "HY000"
+    excerpt: str | None = None
 
     def __init__(
         self,
@@ -96,15 +101,26 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 class SqlError(AcidSqlError):
-    """The text of a statement is at fault."""
+    """The text of a statement is at fault.
+
+    ``piece`` is the part of the text at fault, if the error has no line and column yet: the session
+    then looks for it in the text. "" if it is not known.
+    """
+
+    sqlstate = "42000"
+    piece = ""
 
 
 class SqlSyntaxError(SqlError):
     """The text does not parse."""
 
+    sqlstate = "42601"
+
 
 class UnsupportedStatementError(SqlError):
     """The statement is recognised, but acidsql does not support it."""
+
+    sqlstate = "0A000"
 
 
 class AnalysisError(SqlError):
@@ -114,47 +130,69 @@ class AnalysisError(SqlError):
     session then looks for that name in the text.
     """
 
+    sqlstate = "42000"
+
     parts: tuple[str, ...] = ()
 
 
 class TableNotFoundError(AnalysisError):
     """No table, registered frame or temporary view has this name."""
 
+    sqlstate = "42P01"
+
 
 class DatabaseNotFoundError(AnalysisError):
     """No database has this name."""
+
+    sqlstate = "42704"
 
 
 class PartitionNotFoundError(AnalysisError):
     """The table has no such partition."""
 
+    sqlstate = "428FT"
+
 
 class TableExistsError(AnalysisError):
     """A table of this name is already there."""
+
+    sqlstate = "42P07"
 
 
 class DatabaseExistsError(AnalysisError):
     """A database of this name is already there."""
 
+    sqlstate = "42P06"
+
 
 class PartitionExistsError(AnalysisError):
     """A partition of this name is already there."""
+
+    sqlstate = "428FT"
 
 
 class ColumnNotFoundError(AnalysisError):
     """The table has no such column."""
 
+    sqlstate = "42703"
+
 
 class InvalidValueError(SqlError):
     """A value does not fit the type of its column."""
+
+    sqlstate = "22000"
 
 
 class ExecutionError(AcidSqlError):
     """A job failed. Nothing of its statement is visible."""
 
+    sqlstate = "58000"
+
 
 class CardinalityError(ExecutionError):
     """MERGE: several rows of the source would change the same row of the target."""
+
+    sqlstate = "21000"
 
 
 class ConstraintViolationError(ExecutionError):
@@ -170,13 +208,19 @@ class ConstraintViolationError(ExecutionError):
 class StorageError(AcidSqlError):
     """A file or directory cannot be listed, read or written."""
 
+    sqlstate = "58030"
+
 
 class CorruptFileError(StorageError):
     """A file is there, but its content is damaged or not of the kind that its name promises."""
 
+    sqlstate = "XX001"
+
 
 class PathExistsError(StorageError):
     """A file or directory was to get a name that another one already has."""
+
+    sqlstate = "58P02"
 
 
 class StoreNotWritableError(StorageError):
@@ -185,21 +229,31 @@ class StoreNotWritableError(StorageError):
     Such reasons are a full disk, a quota, or missing rights. Nothing was changed. Reads go on.
     """
 
+    sqlstate = "53000"
+
 
 class MissingFileError(StorageError):
     """A file or directory that must exist does not."""
+
+    sqlstate = "58P01"
 
 
 class SnapshotExpiredError(MissingFileError):
     """A file that a snapshot reads was removed before it was read."""
 
+    sqlstate = "72000"
+
 
 class TxnError(AcidSqlError):
     """The transaction manager refused a request."""
 
+    sqlstate = "25000"
+
 
 class NoSuchTxnError(TxnError):
     """The transaction is unknown, or it has already been committed: then ``committed`` is True."""
+
+    sqlstate = "25000"
 
     committed = False
 
@@ -207,13 +261,19 @@ class NoSuchTxnError(TxnError):
 class TxnAbortedError(TxnError):
     """The transaction was aborted: by its owner, by a time-out or by a conflict."""
 
+    sqlstate = "40000"
+
 
 class NoSuchLockError(TxnError):
     """The lock request is unknown."""
 
+    sqlstate = "55000"
+
 
 class TooManyOpenTxnsError(TxnError):
     """The limit ``hive.max.open.txns`` is reached."""
+
+    sqlstate = "53400"
 
 
 class WriteConflictError(TxnAbortedError):
@@ -222,6 +282,8 @@ class WriteConflictError(TxnAbortedError):
     ``other_user`` and ``other_host`` tell who ran the other transaction. They are None if the store
     has forgotten the other transaction or does not tell.
     """
+
+    sqlstate = "40001"
 
     def __init__(
         self,
@@ -248,13 +310,19 @@ class WriteConflictError(TxnAbortedError):
 class DeadlockError(TxnAbortedError):
     """The transaction was the youngest in a circle of transactions that waited for each other."""
 
+    sqlstate = "40P01"
+
 
 class LockTimeoutError(TxnError):
     """A lock was not granted in time; ``detail`` says which transaction holds it."""
 
+    sqlstate = "55P03"
+
 
 class StreamingQueryError(TxnError):
     """The mark of a streaming query is gone, or another stream uses the query's name."""
+
+    sqlstate = "55000"
 
 
 class CommitStateUnknownError(TxnError):
@@ -263,17 +331,25 @@ class CommitStateUnknownError(TxnError):
     The transaction may be committed or not.
     """
 
+    sqlstate = "40003"
+
 
 class StreamingError(AcidSqlError):
     """A stream of rows into a table cannot be made, or cannot go on."""
+
+    sqlstate = "55000"
 
 
 class StreamingConnectionError(StreamingError):
     """The table, or an option of the connection, does not allow streaming."""
 
+    sqlstate = "0A000"
+
 
 class StreamingStateError(StreamingError):
     """The state of a streaming connection does not allow the call: it is closed, for example."""
+
+    sqlstate = "55000"
 
 
 class SerializationError(StreamingError):
@@ -282,6 +358,8 @@ class SerializationError(StreamingError):
     ``rejected`` has, for each record that does not fit, its number in the write, counted from 1,
     the name of the column, or None, and the reason.
     """
+
+    sqlstate = "22000"
 
     def __init__(
         self,
@@ -298,18 +376,28 @@ class SerializationError(StreamingError):
 class CompactionRefusedError(AcidSqlError):
     """A compaction was not enqueued."""
 
+    sqlstate = "55000"
+
 
 class ConfigError(AcidSqlError):
     """A setting, a URL or an option is at fault."""
+
+    sqlstate = "22023"
 
 
 class ForkError(AcidSqlError):
     """A forked child used a session, a store or a Spark that its parent process opened."""
 
+    sqlstate = "55000"
+
 
 class InternalError(AcidSqlError):
     """A bug of acidsql. The error's cause says where, and the log has the trace."""
 
+    sqlstate = "XX000"
+
 
 class DependencyError(AcidSqlError):
     """Java or a package that acidsql needs is not installed; the hint says what to install."""
+
+    sqlstate = "58000"

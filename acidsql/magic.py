@@ -120,8 +120,7 @@ class AcidSqlMagics(Magics):
         try:
             self._carry_out(parse_request(line), cell)
         except (AcidSqlError, KeyboardInterrupt) as error:
-            own = isinstance(error, AcidSqlError)
-            text = f"{type(error).__name__}: {error}" if own else "interrupted"
+            text = _error_text(error) if isinstance(error, AcidSqlError) else "interrupted"
             # IPython asks the exception itself for the lines to show in place of a traceback.
             vars(error)["_render_traceback_"] = text.splitlines
             raise
@@ -199,6 +198,12 @@ class AcidSqlMagics(Magics):
         assert self.shell is not None
         names: dict[str, Any] = self.shell.user_ns
         return names
+
+
+def _error_text(error: AcidSqlError) -> str:
+    """The class and the first line of the error, the excerpt of the statement, the other lines."""
+    first, *others = f"{type(error).__name__}: {error}".splitlines()
+    return "\n".join([first, *([error.excerpt] if error.excerpt else []), *others])
 
 
 class CellLine:

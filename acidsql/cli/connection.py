@@ -104,7 +104,7 @@ def fail(error: AcidSqlError, place: str = "", *, status: int = UNREACHABLE_STAT
 
 
 def error_text(error: AcidSqlError, place: str = "") -> str:
-    """``place: error: message``, then the detail and the hint on lines of their own.
+    """``place: error: message``, then the excerpt, the detail and the hint on lines of their own.
 
     >>> print(error_text(AcidSqlError("no such table: t", hint="Create it."), "a.sql:3:1"))
     a.sql:3:1: error: no such table: t
@@ -112,6 +112,8 @@ def error_text(error: AcidSqlError, place: str = "") -> str:
     """
     code = f" [Hive error {error.code}]" if error.code is not None else ""
     lines = [f"{place or 'acidsql'}: error: {error.message}{code}"]
+    if error.excerpt:
+        lines.append(error.excerpt)
     if error.detail:
         lines.append(error.detail)
     if error.hint:

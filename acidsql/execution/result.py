@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from html import escape
 from itertools import islice
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, SqlError
 from acidsql.model.html_table import html_table
 from acidsql.ports.engine import Frame, RowBatches
 
@@ -96,6 +97,8 @@ class Result:
     compute the whole query again. Until the Result is closed, collected by Python, or its rows have
     been computed without ``df`` being taken, the cleaner keeps the files it reads.
 
+    ``place_error`` gives an error that the rows meet its place in the statement.
+
     ``metrics`` of a MERGE are Delta Lake's counters, such as ``numTargetRowsInserted``; other
     statements have none.
     """
@@ -128,6 +131,7 @@ class Result:
         self.statement = ""
         self.line = self.column = 1
         self.elapsed_s = 0.0
+        self.place_error: Callable[[SqlError], None] = lambda error: None
         self._frame = frame
         self._release = release
         self._batches: RowBatches | None = None
@@ -258,10 +262,11 @@ class Result:
             self._batches = self._frame.batches()
         before = len(self._ready)
         try:
-            while len(self._ready) == before:
-                self._ready.extend(next(self._batches))
-                if self._batches.computed:
-                    self._let_go_of_files()
+            with self._placed():
+                while len(self._ready) == before:
+                    self._ready.extend(next(self._batches))
+                    if self._batches.computed:
+                        self._let_go_of_files()
         except StopIteration:
             self._at_end = True
             self._let_go_of_files()
@@ -274,11 +279,21 @@ class Result:
 
     def _fetched(self, fetch: Callable[[], T]) -> T:
         try:
-            return fetch()
+            with self._placed():
+                return fetch()
         finally:
             # After `fetchone` some rows may not be computed yet.
             if self._batches is None:
                 self._let_go_of_files()
+
+    @contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Give an error of SQL that the rows meet its place in the statement."""
+        try:
+            yield
+        except SqlError as error:
+            self.place_error(error)
+            raise
 
     def _let_go_of_files(self) -> None:
         """Release the files of rows that are computed, or cannot be, unless ``df`` was taken."""

@@ -9,6 +9,7 @@ from acidsql.grammar.create_table import column_definition, column_definitions, 
 from acidsql.grammar.create_table import property_key as key
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import parse_partition
+from acidsql.grammar.near import near_hint
 from acidsql.grammar.partition import (
     parse_add_partitions,
     parse_drop_partitions,
@@ -41,8 +42,11 @@ _REFUSED = {
     "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
     "PARTITION COLUMN": "Directories are named after its values; create a new table and INSERT INTO"
     " it.",
+    "EXECUTE": "Write ALTER TABLE t COMPACT 'major', or VACUUM t.",
+    "WRITE": "ALTER TABLE t COMPACT 'rebalance' ORDER BY … sorts the rows that are there.",
     "RECOVER PARTITIONS": "Write MSCK REPAIR TABLE t.",
 }
+_FORMS = ("ADD", "CHANGE", "COMPACT", "DROP", "RENAME", "REPLACE", "SET", "UNSET")
 _KNOWN = "See docs/statements.md for the forms of ALTER TABLE."
 
 
@@ -53,6 +57,7 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
     target = cursor.table()
     if cursor.sees("PARTITION", "COLUMN"):
         _refuse(cursor, start)
+    _refuse_iceberg(cursor, start)
     place = cursor.offset
     if cursor.sees("PARTITION"):
         return _of_partition(cursor, target, start)
@@ -76,6 +81,15 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
             return _refuse(cursor, start)
 
 
+def _refuse_iceberg(cursor: Cursor, start: int) -> None:
+    if cursor.peek(1).word == "PARTITION" and cursor.peek(2).word == "FIELD":
+        cursor.source.refuse(
+            "PARTITION FIELD is a clause of Iceberg",
+            start,
+            hint="Partitions are directories named after the values of columns.",
+        )
+
+
 def _of_partition(cursor: Cursor, target: TableRef, start: int) -> RenamePartition | Compact:
     place = cursor.offset
     partition = parse_partition(cursor)
@@ -93,7 +107,9 @@ def _refuse(cursor: Cursor, start: int, where: str = "") -> NoReturn:
     form = " ".join(words)
     form = form if form in _REFUSED else (words[0] if words else "this form")
     cursor.source.refuse(
-        f"ALTER TABLE …{where} {form} is not supported", start, hint=_REFUSED.get(form, _KNOWN)
+        f"ALTER TABLE …{where} {form} is not supported",
+        start,
+        hint=_REFUSED.get(form) or near_hint(form, _FORMS) or _KNOWN,
     )
 
 

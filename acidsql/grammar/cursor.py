@@ -6,11 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import NoReturn, TypeVar
 
 from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.grammar.near import near_clause
 from acidsql.statements.fragment import Identifier, TableRef
 
 T = TypeVar("T")
 
 _OPEN = {"(": ")", "[": "]"}
+_BRACKETS = frozenset("()[]")
 _RESERVED = frozenset(
     {"AND", "AS", "BY", "CROSS", "FROM", "FULL", "GROUP", "HAVING", "INNER", "INTO", "JOIN"}
     | {"LEFT", "LIMIT", "NATURAL", "ON", "OR", "ORDER", "OUTER", "PARTITION", "RETURNING", "RIGHT"}
@@ -86,9 +88,16 @@ class Cursor:
 
     def unexpected(self, message: str, *, hint: str | None = None) -> NoReturn:
         """Raise SqlSyntaxError at the next token."""
-        token = self.peek()
-        found = f'found "{_short(token.text)}"' if token.text else "found the end of the text"
-        self.source.syntax_error(f"{message}, {found}", token.start, hint=hint)
+        index, tokens = min(self.at, self.end), self.source.tokens
+        text = tokens[index].text if index < len(tokens) else ";"
+        found = "the end of the text" if text == ";" else f'"{_short(text)}"'
+        hint = hint or near_clause(tokens, index, expected=True)
+        self.source.syntax_error(f"{message}, found {found}", self.offset, hint=hint)
+
+    def missing(self, what: str) -> NoReturn:
+        """Raise SqlSyntaxError: something is missing behind the token before the next one."""
+        before = self.source.tokens[self.at - 1].text if self.at else ""
+        self.unexpected(f'expected {what} after "{before}"' if before else f"expected {what}")
 
     def refuse_words(self, statement: str, words: Sequence[str], hint: str) -> None:
         """Raise UnsupportedStatementError if one of these words of a statement is next."""
@@ -187,22 +196,23 @@ class Cursor:
 
         Words inside parentheses or CASE … END do not count, nor does the FROM of DISTINCT FROM.
         """
-        start, cases = self.at, 0
-        while not self.done:
-            token = self.peek()
-            before = self.source.tokens[self.at - 1] if self.at > start else None
-            dotted = before is not None and before.text == "."
-            joined = before is not None and (before.word, token.word) == ("DISTINCT", "FROM")
-            if (
-                cases == 0
-                and not dotted
-                and not joined
-                and (token.word in words or _is_symbol(token, *words))
-            ):
-                break
-            if not dotted:
-                cases = max(0, cases + (token.word == "CASE") - (token.word == "END"))
-            self.skip()
+        tokens, start, cases, before = self.source.tokens, self.at, 0, ""
+        while self.at < self.end:
+            token = tokens[self.at]
+            is_word = token.kind is Kind.WORD
+            text = token.text.upper() if is_word else token.text
+            if is_word or token.kind is Kind.SYMBOL:
+                if before != ".":
+                    is_joined = text == "FROM" and before == "DISTINCT"
+                    if cases == 0 and text in words and not is_joined:
+                        break
+                    cases = max(0, cases + (text == "CASE") - (text == "END"))
+                if text in _BRACKETS:
+                    self.skip()
+                    before = ")"
+                    continue
+            before = text
+            self.at += 1
         return Cursor(self.source, start, self.at)
 
     def skip(self) -> None:
@@ -250,7 +260,7 @@ class Cursor:
             parts.append(self.until(","))
         for part in parts:
             if part.done:
-                part.unexpected("expected an expression")
+                part.missing("a value")
         return parts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
 from sqlglot import exp
@@ -17,6 +18,7 @@ class PlacedParseError(ParseError):
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message, errors=[{}])
         self.offset = offset
+        self.of_arguments = message.startswith("The number of provided arguments")
 
 
 class AcidParser(SparkParser):
@@ -32,6 +34,33 @@ class AcidParser(SparkParser):
         """Raise PlacedParseError at a token, where sqlglot would quote an excerpt."""
         token = token or self._curr or self._prev
         raise PlacedParseError(message, token.start if token else 0)
+
+    def _parse_csv(
+        self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA
+    ) -> list[Any]:
+        """A list between commas. sqlglot would pass over an item that is missing."""
+        item = parse_method()
+        items = [] if item is None else [item]
+        while self._match(sep):
+            item = parse_method()
+            if item is None:
+                self.raise_error("an item is missing")
+            items.append(item)
+        return items
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
+        """A join. sqlglot would pass over a table or condition that is missing at its end."""
+        first = self._index
+        join = super()._parse_join(*args, **kwargs)
+        if self._index > first and self._prev.token_type in (TokenType.ON, TokenType.COMMA):
+            self.raise_error("a condition or a table is missing")
+        return join
+
+    @property
+    def offset(self) -> int:
+        """Where the parser is in the text."""
+        token = self._curr or self._prev
+        return token.start if token else 0
 
     def question_mark(self) -> exp.Expr:
         """A node for a ``?``, with its place."""
@@ -64,6 +93,14 @@ class AcidDialect(Spark):
 
 
 _DIALECT = AcidDialect()
+SPECIAL_WORDS = frozenset(
+    {*AcidDialect.Tokenizer.KEYWORDS, *AcidParser.FUNCTIONS}
+    | {kind.name for kind in AcidParser.NO_PAREN_FUNCTIONS}
+    | {word.upper() for word in AcidParser.NO_PAREN_FUNCTION_PARSERS}
+)
+"""Words that may mean more than a name, in upper case."""
+_OF_ARGUMENTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+"""What sqlglot raises over a function with too few arguments, or with strange ones."""
 _QUERY_STARTS = (
     TokenType.L_PAREN,
     TokenType.UNION,
@@ -77,22 +114,27 @@ _QUERY_STARTS = (
 def parse_query_tree(code: str) -> exp.Expr:
     """The tree of a query. Raises PlacedParseError."""
     tokens = _expand_table_queries(_tokenize(code))
-    parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
-    return _only(parser.parse(tokens, code))
+    return _parsed(lambda parser: parser.parse(tokens, code))
 
 
 def parse_expression_tree(code: str) -> exp.Expr:
     """The tree of an expression. Raises PlacedParseError."""
     tokens = _expand_table_queries(_tokenize(code))
+    return _parsed(lambda parser: parser.parse_into(exp.Condition, tokens, code))
+
+
+def _parsed(parse: Callable[[AcidParser], list[exp.Expr | None]]) -> exp.Expr:
     parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
     try:
-        return _only(parser.parse_into(exp.Condition, tokens, code))
+        return _only(parse(parser))
     except PlacedParseError:
         raise
     except ParseError as error:
         if isinstance(error.__cause__, PlacedParseError):
             raise error.__cause__ from None
         raise PlacedParseError("this is not understood", 0) from None
+    except _OF_ARGUMENTS:
+        raise PlacedParseError("this is not understood", parser.offset) from None
 
 
 def _tokenize(code: str) -> list[Token]:
@@ -113,6 +155,8 @@ def _expand_table_queries(tokens: list[Token]) -> list[Token]:
 
     sqlglot would take ``TABLE t`` for a table called TABLE with the alias t.
     """
+    if not any(token.token_type is TokenType.TABLE for token in tokens):
+        return tokens
     out: list[Token] = []
     for index, token in enumerate(tokens):
         before = tokens[index - 1].token_type if index else TokenType.L_PAREN

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from acidsql.grammar.cursor import Cursor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # It loads sqlglot, which `excerpt` has no need of.
+    from acidsql.grammar.cursor import Cursor
 
 _FORMS = (
     *("EXTENDED", "FORMATTED", "CODEGEN", "COST", "JOINCOST", "CBO", "AST", "LOGICAL", "REWRITE"),
@@ -10,6 +14,10 @@ _FORMS = (
     *("VECTORIZATION", "ONLY", "SUMMARY", "OPERATOR", "EXPRESSION", "DETAIL"),
 )
 """Words of Hive and Spark that ask for another form of the plan, or for more beside it."""
+
+
+EXPLAIN_WORDS = frozenset({"EXPLAIN", "LOCKS", *_FORMS})
+"""All words that may stand before the statement."""
 
 
 def parse_explain_words(cursor: Cursor) -> tuple[bool, tuple[str, ...]]:

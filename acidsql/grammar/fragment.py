@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor, unquote
 from acidsql.grammar.dialect import PlacedParseError, parse_expression_tree, parse_query_tree
-from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.grammar.missing import refuse_missing, refuse_unbalanced
+from acidsql.grammar.near import near_clause
+from acidsql.grammar.nesting import on_deep_stack
+from acidsql.grammar.runs import values_of
+from acidsql.grammar.simple import simple_tree
 from acidsql.grammar.walk import TreeWalk
 from acidsql.statements.fragment import Default, Fragment, TableRef, Value
 
 ROW_ID = "row__id"
+_SIMPLE_TOKENS = 64
+"""Longer expressions are rarely simple."""
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 _INSERT_WORDS = ("INTO", "OVERWRITE")
 
@@ -63,9 +71,12 @@ def refuse_inner_insert(cursor: Cursor) -> None:
 def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     """The rest of the cursor as one expression. ``outer`` are the tables it may name."""
     if cursor.done:
-        cursor.unexpected("expected an expression")
+        cursor.missing("a value")
     if _is_default(cursor):
         cursor.unexpected("expected an expression", hint="DEFAULT stands for a column's value.")
+    simple = _simple(cursor)
+    if simple is not None:
+        return simple
     fragment = _fragment(cursor, is_query=False, outer=outer)
     tree = fragment.tree
     if isinstance(tree, (exp.Star, exp.Tuple)) or (
@@ -73,6 +84,18 @@ def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     ):
         cursor.source.syntax_error("expected one value", cursor.offset)
     return fragment
+
+
+def _simple(cursor: Cursor) -> Fragment | None:
+    """The rest of the cursor as a column or a constant; None for any other expression."""
+    source, tokens = cursor.source, cursor.source.tokens[cursor.at : cursor.end]
+    start, end = tokens[0].start, tokens[-1].end
+    tree = simple_tree(tokens, start) if len(tokens) <= _SIMPLE_TOKENS else None
+    if tree is None:
+        return None
+    line, column = source.place(start)
+    mentions = any(t.kind is Kind.WORD and t.text.lower() == ROW_ID for t in tokens)
+    return Fragment(source.text[start:end], tree, line, column, mentions_row_id=mentions)
 
 
 def value(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Value:
@@ -123,18 +146,18 @@ def _fragment(
         text = text[: low - start] + filled + text[high - start :]
         code = code[: low - start] + filled + code[high - start :]
         tokens = [t for t in tokens if not low <= t.start < high]
-    _check_symbols(source, Cursor(source, cursor.at, cursor.end))
+    _check_symbols(source, tokens)
+    runs = [t for t in tokens if t.kind is Kind.RUN]
     try:
-        tree = parse_query_tree(code) if is_query else parse_expression_tree(code)
+        tree = _tree_with_runs(code, runs, start, is_query=is_query)
     except PlacedParseError as error:
-        at = start + error.offset
-        word = next((t.text for t in tokens if t.start <= at < t.end), "")
-        near = f' near "{word[:20]}"' if word else ""
-        source.syntax_error(f"syntax error{near}", at)
+        _refuse_place(cursor, start + error.offset, of_arguments=error.of_arguments)
     except RecursionError:
         source.syntax_error("the expression is nested too deeply", start)
     walk = TreeWalk(source, start, code, outer)
     walk.run(tree)
+    if walk.lacks_something:
+        refuse_missing(source, cursor.at, cursor.end)
     mentions = any(
         t.kind in (Kind.WORD, Kind.QUOTED) and unquote(t).lower() == ROW_ID for t in tokens
     )
@@ -155,13 +178,58 @@ def _fragment(
     )
 
 
-def _check_symbols(source: Source, cursor: Cursor) -> None:
-    for ahead in range(cursor.end - cursor.at):
-        token = cursor.peek(ahead)
+def _tree_with_runs(code: str, runs: Sequence[Token], start: int, *, is_query: bool) -> exp.Expr:
+    """The tree of the code, which begins at ``start`` of the statement.
+
+    A run of an ``IN (…)`` has no nodes: its values are in the meta of the In, as "run". sqlglot is
+    shown a name of one letter in its place.
+    """
+    listed = [t for t in runs if not t.text.startswith("(")]
+    if not listed:
+        return _tree(code, is_query=is_query)
+    parts, at = [], 0
+    for run in listed:
+        blank = "".join(c if c == "\n" else " " for c in run.text[1:])
+        parts += [code[at : run.start - start], "r", blank]
+        at = run.end - start
+    tree = _tree("".join([*parts, code[at:]]), is_query=is_query)
+    texts = {run.start - start: run.text for run in listed}
+    for node in tree.find_all(exp.In):
+        only = node.expressions[0] if len(node.expressions) == 1 else None
+        if isinstance(only, exp.Column) and only.this.meta.get("start") in texts:
+            node.set("expressions", [exp.Null()])
+            text = texts.pop(only.this.meta["start"])
+            node.meta["run"] = tuple(value for *_, value in values_of(text))
+    # What is left stands in another place than IN.
+    return _tree(code, is_query=is_query) if texts else tree
+
+
+def _tree(code: str, *, is_query: bool) -> exp.Expr:
+    parse = parse_query_tree if is_query else parse_expression_tree
+    try:
+        return parse(code)
+    except RecursionError:
+        return on_deep_stack(lambda: parse(code))
+
+
+def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoReturn:
+    """Raise SqlSyntaxError for the rest of a cursor; ``offset`` is where the parser stopped."""
+    source = cursor.source
+    refuse_unbalanced(source, source.tokens[cursor.at : cursor.end])
+    refuse_missing(source, cursor.at, cursor.end)
+    index = source.index_at(offset)
+    word = source.tokens[index].text if index < len(source.tokens) else ""
+    near = f' near "{word[:20]}"' if word else ""
+    hint = near_clause(source.tokens, index, expected=False)
+    what = "wrong number of arguments" if of_arguments else "syntax error"
+    source.syntax_error(f"{what}{near}", offset, hint=hint)
+
+
+def _check_symbols(source: Source, tokens: Sequence[Token]) -> None:
+    for token in tokens:
         if token.kind is not Kind.SYMBOL:
             continue
-        pair = token.text + cursor.peek(ahead + 1).text
-        if pair == "|>" and cursor.peek(ahead + 1).start == token.end:
+        if token.text == "|" and source.text.startswith("|>", token.start):
             source.refuse(
                 "pipe syntax is not supported",
                 token.start,

@@ -11,6 +11,7 @@ from typing import NamedTuple, NoReturn
 
 from acidsql.errors import AnalysisError, SqlSyntaxError, UnsupportedStatementError
 from acidsql.grammar.replaced import Replaced
+from acidsql.grammar.runs import end_of_items, end_of_rows
 
 
 class Kind(Enum):
@@ -21,6 +22,8 @@ class Kind(Enum):
     STRING = "string"
     NUMBER = "number"
     HINT = "hint"
+    RUN = "run"
+    """Many constants in one token (`runs`)."""
     SYMBOL = "symbol"
 
 
@@ -83,13 +86,15 @@ class UnclosedError(Exception):
         self.offset = offset
 
 
-def lex(text: str) -> Iterator[Token]:
-    """The tokens in order. Raises UnclosedError for a quote, hint or comment without an end.
+def lex(text: str, *, runs: bool = False) -> Iterator[Token]:
+    """The tokens in order. With ``runs`` a run of constants is one token.
+
+    Raises UnclosedError for a quote, hint or comment without an end.
 
     >>> [token.text for token in lex("a /* ; */ = 'b;' -- c")]
     ['a', '=', "'b;'"]
     """
-    at = 0
+    at, before = 0, ""
     while match := _TOKEN.match(text, at):
         at = match.end()
         group = match.lastgroup or ""
@@ -105,6 +110,26 @@ def lex(text: str) -> Iterator[Token]:
             elif group == "hint" and not _PLAIN_HINT.fullmatch(token):
                 raise UnclosedError("hint: a string or a comment begins inside", match.start())
             yield Token(_KINDS[group], token, match.start(), at)
+            if runs and (token[0] == "(" or group == "word"):
+                run = _run(text, at, before, token)
+                if run is not None:
+                    yield run
+                    at = run.end
+                before = token
+
+
+def _run(text: str, at: int, before: str, word: str) -> Token | None:
+    """The run of constants behind two words or symbols; None if there is none."""
+    end = None
+    if word[0] == "(" and before.upper() == "IN":
+        end = end_of_items(text, at)
+    elif word.upper() == "VALUES":
+        end = end_of_rows(text, at)
+    if end is None:
+        return None
+    while text[at].isspace():
+        at += 1
+    return Token(Kind.RUN, text[at:end], at, end)
 
 
 def _bracket_end(text: str, start: int) -> int:
@@ -147,8 +172,10 @@ class Source:
         self.line = line
         self.column = column
         self.reflection = reflection
+        self.parameters: dict[int, str] = {}
+        """Offset of each parameter that was parsed → its name; the n-th ``?`` is called ``_n``."""
         try:
-            self.tokens = list(lex(self.text))
+            self.tokens = list(lex(self.text, runs=True))
         except UnclosedError as error:
             self.syntax_error(str(error), error.offset)
         if self._replaced is not None and self._replaced.has_values:
@@ -224,6 +251,10 @@ class Source:
         """Offset of each ``?`` → its number, from 1."""
         places = (t.start for t in self.tokens if t.kind is Kind.SYMBOL and t.text == "?")
         return {place: number for number, place in enumerate(places, 1)}
+
+    def index_at(self, offset: int) -> int:
+        """The index of the first token that ends behind an offset."""
+        return bisect_right(self.tokens, offset, key=lambda token: token.end)
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column, in the script, of what stands at an offset in the text."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.check import parse_check
@@ -24,6 +24,8 @@ from acidsql.grammar.lexer import Source
 from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
 from acidsql.grammar.multi_insert import parse_multi_insert, sees_multi_insert
+from acidsql.grammar.nesting import refuse_deep
+from acidsql.grammar.parameters import check_arguments
 from acidsql.grammar.partition import parse_repair
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.refusal import refuse
@@ -72,7 +74,12 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
 
 
 def parse(
-    text: str | Replaced, line: int = 1, column: int = 1, *, reflection: bool = False
+    text: str | Replaced,
+    line: int = 1,
+    column: int = 1,
+    *,
+    reflection: bool = False,
+    arguments: Collection[str] | None = None,
 ) -> Statement:
     """Parse the one statement in a text. The text may end in a semicolon.
 
@@ -80,6 +87,8 @@ def parse(
 
     ``line`` and ``column`` are the place of the text in its script; all places in the statement and
     in errors count from there. ``reflection`` allows functions that call any method of Java.
+    ``arguments`` are the names of the parameters that have a value; None if that is not to be
+    checked. The n-th ``?`` is called ``_n``.
 
     Raises SqlSyntaxError for a text that does not parse, UnsupportedStatementError for a refused
     statement, and AnalysisError for clauses that do not fit together.
@@ -101,8 +110,11 @@ def parse(
                 token.start,
                 hint="execute_script and acidsql run take several statements.",
             )
+    refuse_deep(source)
     statement = _statement(cursor)
     cursor.expect_end()
+    if arguments is not None and not isinstance(statement, Explain):
+        check_arguments(source, arguments)
     return statement
 
 

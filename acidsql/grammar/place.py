@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.grammar.lexer import Kind, Source, Token
+from acidsql.grammar.lexer import Kind, Source, Token, UnclosedError, lex
 from acidsql.grammar.replaced import Replaced
+
+_BEGINNING_MIN = 3
+"""Tokens of the shortest beginning of a piece that tells where the piece is."""
 
 
 def place_of_name(
@@ -29,6 +32,45 @@ def place_of_name(
         if names == wanted and dots == ["."] * (len(wanted) - 1):
             return source.place(token.start)
     return source.place(tokens[0].start if tokens else 0)
+
+
+def place_of_piece(
+    text: str | Replaced, piece: str, line: int = 1, column: int = 1
+) -> tuple[int, int] | None:
+    """Line and column of the first place where the text has the tokens of a piece, or None.
+
+    The names of tables in the piece may be others than in the text: if the whole piece is not
+    there, it is enough that its beginning stands at one place only.
+
+    >>> place_of_piece("SELECT t.id, id FROM t", "id"), place_of_piece("SELECT 1", "x")
+    ((1, 14), None)
+    >>> place_of_piece("SELECT 1, (SELECT sum(a) FROM t)", "SELECT sum(a) FROM view AS t")
+    (1, 12)
+    """
+    try:
+        wanted = [token.text for token in lex(piece, runs=True)]
+    except UnclosedError:
+        return None
+    source = Source(text, line, column)
+    found = _places(source.tokens, wanted)
+    while not found and len(wanted) > _BEGINNING_MIN:
+        wanted.pop()
+        found = _places(source.tokens, wanted)
+        found = found if len(found) == 1 else []
+    return source.place(found[0].start) if found else None
+
+
+def _places(tokens: Sequence[Token], wanted: Sequence[str]) -> list[Token]:
+    """The first token of each place that has the wanted ones, and is no part of a longer name."""
+    places = []
+    for index, token in enumerate(tokens):
+        end = index + len(wanted)
+        if not wanted or token.text != wanted[0] or [t.text for t in tokens[index:end]] != wanted:
+            continue
+        neighbours = [tokens[n].text for n in (index - 1, end) if 0 <= n < len(tokens)]
+        if "." not in neighbours:
+            places.append(token)
+    return places
 
 
 def _name(token: Token) -> str | None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import NoReturn
 
 from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.near import near_hint, near_word
 from acidsql.grammar.transaction import SAVEPOINT_HINT
 
 _SPARK = "Run it on the Spark session itself."
 _CREATE = "CREATE TABLE and CREATE DATABASE are supported."
 _ACCESS = "The permissions of the files and of the catalog control access."
+
+_COMPACTS = "ALTER TABLE t COMPACT 'major' joins the files, VACUUM t removes obsolete ones."
+_NO_HISTORY = "Tables keep no earlier versions. Within a transaction, ROLLBACK undoes."
 
 _REFUSED: dict[str, tuple[str, str]] = {
     "SAVEPOINT": ("savepoints are not supported", SAVEPOINT_HINT),
@@ -26,14 +30,34 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "ADD": ("ADD is not supported", _SPARK),
     "DECLARE": ("DECLARE is not supported", "Pass parameters: :name or ?."),
     "EXECUTE": ("EXECUTE is not supported", "Pass parameters: :name or ?."),
-    "CALL": ("CALL is not supported", "See docs/statements.md."),
-    "OPTIMIZE": ("OPTIMIZE is not supported", "Write ALTER TABLE t COMPACT 'major'."),
+    "CALL": ("CALL is not supported", f"Procedures are Iceberg's. {_COMPACTS}"),
+    "OPTIMIZE": ("OPTIMIZE is a statement of Delta Lake", f"{_COMPACTS}"),
+    "ZORDER": ("ZORDER is a statement of Delta Lake", f"{_COMPACTS}"),
+    "REORG": ("REORG is a statement of Delta Lake", f"{_COMPACTS}"),
+    "RESTORE": ("RESTORE is a statement of Delta Lake", _NO_HISTORY),
+    "CONVERT": (
+        "CONVERT TO is a statement of Delta Lake",
+        "ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true') converts a plain table.",
+    ),
+    "FSCK": ("FSCK is a statement of Databricks", "Write CHECK TABLE t."),
+    "GENERATE": ("GENERATE is a statement of Delta Lake", "Hive tables need no manifest."),
+    "CLONE": ("CLONE is a statement of Delta Lake", "Write CREATE TABLE t AS SELECT * FROM …."),
+    "COPY": ("COPY INTO is not supported", "Write LOAD DATA, or INSERT INTO t SELECT …."),
+    "UPSERT": ("UPSERT is not supported", "Write MERGE INTO t USING … ON …."),
+    "UNDROP": ("UNDROP is not supported", "A dropped table is gone, with its files."),
+    "PURGE": ("PURGE is not supported", "VACUUM t removes what no reader needs any more."),
     "REPLACE": ("REPLACE is not supported", "DROP the table, then CREATE it."),
     "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
     "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),
     "EXPORT": ("EXPORT is not supported", "Query the table and write the result with Spark."),
     "IMPORT": ("IMPORT is not supported", "Read the files with Spark, then INSERT INTO."),
 }
+STATEMENT_WORDS = (
+    "ABORT", "ALTER", "BEGIN", "CHECK", "COMMIT", "CREATE", "DELETE", "DESCRIBE", "DROP", "EXPLAIN",
+    "INSERT", "LOAD", "MERGE", "MSCK", "RESET", "ROLLBACK", "SELECT", "SHOW", "START", "TABLE",
+    "TRUNCATE", "UPDATE", "VACUUM", "VALUES", "WITH",
+)  # fmt: skip
+"""The first words of statements, for hints."""
 _REFUSED_CREATE = {
     "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
     "FUNCTION": "Register the function on the Spark session.",
@@ -54,16 +78,29 @@ def refuse(cursor: Cursor) -> NoReturn:
         replaces = words[:2] == ["OR", "REPLACE"]
         kind = next((w for w in words if w in ("VIEW", "FUNCTION")), second)
         kind = "OR REPLACE" if kind == "OR" and replaces else kind
-        hint = _REFUSED_CREATE.get(kind, _CREATE)
+        hint = _REFUSED_CREATE.get(kind) or _near_hint(cursor, ("TABLE", "DATABASE"), _CREATE)
         cursor.source.refuse(f"CREATE {kind} is not supported", first.start, hint=hint)
     if first.word == "DROP":
-        hint = "DROP TABLE and DROP DATABASE are supported."
+        hint = _near_hint(
+            cursor, ("TABLE", "DATABASE"), "DROP TABLE and DROP DATABASE are supported."
+        )
         cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
     if first.word == "ALTER":
-        hint = "ALTER TABLE and ALTER DATABASE are supported."
+        hint = _near_hint(
+            cursor, ("TABLE", "DATABASE"), "ALTER TABLE and ALTER DATABASE are supported."
+        )
         cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
     if not first.word:
         cursor.unexpected("expected a statement")
     cursor.source.refuse(
-        f"{first.word} is not a supported statement", first.start, hint="See docs/statements.md."
+        f"{first.word} is not a supported statement",
+        first.start,
+        hint=near_hint(first.word, STATEMENT_WORDS) or "See docs/statements.md.",
     )
+
+
+def _near_hint(cursor: Cursor, known: tuple[str, ...], otherwise: str) -> str:
+    """A question for the statement that the second word may have been meant to make."""
+    first, second = cursor.peek().word, cursor.peek(1).word
+    near = near_word(second, known)
+    return f"Did you mean {first} {near}?" if near else otherwise

@@ -6,6 +6,7 @@ from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import DATABASE_WORDS, database_name, parse_describe_database
 from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.grammar.lexer import Kind
+from acidsql.grammar.near import near_word
 from acidsql.grammar.show_compactions import parse_show_compactions
 from acidsql.statements.show import (
     Describe,
@@ -46,7 +47,9 @@ def parse_show(cursor: Cursor) -> Show:
     word = cursor.peek().word
     if word not in _SHOWN:
         what = f"SHOW {word}".rstrip()
-        cursor.source.refuse(f"{what} is not supported", start, hint=_KNOWN)
+        near = near_word(word, _SHOWN)
+        hint = f"Did you mean SHOW {near}?" if near else _KNOWN
+        cursor.source.refuse(f"{what} is not supported", start, hint=hint)
     cursor.step()
     match word:
         case "TABLES":
@@ -86,6 +89,12 @@ def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase:
     if cursor.sees("TABLE") and cursor.peek(1).text:
         cursor.step()
     named = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
+    if cursor.sees_any("HISTORY", "DETAIL") and named:
+        cursor.source.refuse(
+            f"DESCRIBE {cursor.peek().word} is a statement of Delta Lake",
+            start,
+            hint="Write DESCRIBE FORMATTED t, SHOW COMPACTIONS or SHOW TRANSACTIONS.",
+        )
     formatted = named and (cursor.accept("FORMATTED") or cursor.accept("EXTENDED"))
     if not cursor.done and cursor.sees("SELECT"):
         cursor.source.refuse("DESCRIBE of a query is not supported", start, hint="Use EXPLAIN.")

@@ -30,7 +30,7 @@ def split(text: str) -> Iterator[ScriptStatement]:
     ['USE a', "-- done;\nSELECT ';'"]
     """
     places = _Places(text)
-    tokens = lex(text)
+    tokens = lex(text, runs=True)
     start, filled = 0, False
     while True:
         token = _next(tokens, places)

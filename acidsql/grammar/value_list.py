@@ -10,35 +10,57 @@ from sqlglot import exp
 from acidsql.grammar.cursor import Cursor, string_value
 from acidsql.grammar.dialect import parse_expression_tree
 from acidsql.grammar.fragment import value
-from acidsql.grammar.lexer import Kind
-from acidsql.statements.fragment import Fragment, Value
+from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.runs import rows_of
+from acidsql.statements.fragment import Constant, Fragment, Value
 from acidsql.statements.insert import ValueList
 
 _PLAIN_NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 
 _LITERAL_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMP_NTZ")
 
+_Row = tuple[Value, ...]
+
 
 def parse_value_list(cursor: Cursor) -> ValueList | None:
     """Parse a bare VALUES list, each row in parentheses; None for any other query."""
     if not cursor.accept("VALUES"):
         return None
-    rows: list[tuple[Value, ...]] = []
+    rows = _run(cursor) if cursor.peek().kind is Kind.RUN else []
     while not rows or cursor.accept(","):
         start = cursor.offset
         row = _row(cursor) if cursor.sees("(") else None
         if row is None:
             return None
-        if rows and len(row) != len(rows[0]):
-            cursor.source.analysis_error(
-                f"row {len(rows) + 1} of VALUES has {len(row)} values, row 1 has {len(rows[0])}",
-                start,
-            )
+        _require_width(cursor.source, row, rows, start)
         rows.append(row)
     return ValueList(tuple(rows)) if cursor.done else None
 
 
-def _row(cursor: Cursor) -> tuple[Value, ...] | None:
+def _run(cursor: Cursor) -> list[_Row]:
+    """Step over a run of rows of constants."""
+    source, token = cursor.source, cursor.step()
+    rows: list[_Row] = []
+    for at, values in rows_of(token.text):
+        row = tuple(
+            Constant(value, token.start + start, token.start + end, source)
+            for start, end, value in values
+        )
+        _require_width(source, row, rows, token.start + at)
+        rows.append(row)
+    return rows
+
+
+def _require_width(source: Source, row: _Row, before: list[_Row], start: int) -> None:
+    """AnalysisError for a row that has not as many values as the first one."""
+    if before and len(row) != len(before[0]):
+        source.analysis_error(
+            f"row {len(before) + 1} of VALUES has {len(row)} values, row 1 has {len(before[0])}",
+            start,
+        )
+
+
+def _row(cursor: Cursor) -> _Row | None:
     """Parse ``(value, …)``. None if a value is itself a row: Spark may take such a row apart."""
     inside = cursor.parenthesised()
     values: list[Value] = []

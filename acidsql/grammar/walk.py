@@ -19,6 +19,17 @@ _STAR_CLAUSES = ("except_", "except", "replace", "rename", "ilike")
 _NOT_SPARK = (exp.Connect, exp.Fetch, exp.Final, exp.HistoricalData, exp.MatchRecognize)
 """Clauses that sqlglot accepts in a query, but that Spark does not have."""
 
+_PARTS: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Select: ("expressions",),
+    exp.In: ("expressions", "query", "unnest", "field"),
+    exp.Group: tuple(exp.Group.arg_types),
+}
+"""Nodes → their parts of which one must be there."""
+
+_LEAVES = frozenset({exp.Identifier, exp.Literal, exp.Null, exp.Boolean})
+_PLAIN = frozenset({exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or, exp.Paren})
+"""Nodes in which there is nothing to find, but in their children."""
+
 _Scope = frozenset[str]
 
 
@@ -36,6 +47,9 @@ class TreeWalk:
     stars: list[tuple[int, int, str | None, tuple[int, ...]]] = field(default_factory=list)
     row_id_leaks: list[tuple[int, str]] = field(default_factory=list)
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
+    lacks_something: bool = False
+    """Whether sqlglot has passed over a place where something is missing, as in ``SELECT FROM t``.
+    """
 
     def run(self, tree: exp.Expr) -> None:
         """Visit every node, with the names of the common table expressions in its scope."""
@@ -43,7 +57,11 @@ class TreeWalk:
         selects: list[exp.Select] = []
         while stack:
             node, scope = stack.pop()
-            if isinstance(node, exp.Hint):
+            kind = type(node)
+            if kind in _LEAVES or kind is exp.Hint:
+                continue
+            if kind in _PLAIN:
+                stack += [(child, scope) for child in node.iter_expressions()]
                 continue
             self._visit(node, scope)
             if isinstance(node, exp.Select):
@@ -96,6 +114,8 @@ class TreeWalk:
                 self._qualifier(node)
             case exp.Star():
                 self._star_outside_list(node)
+            case exp.Select() | exp.In() | exp.Group():
+                self.lacks_something |= not any(node.args.get(key) for key in _PARTS[type(node)])
             case exp.Join() if node.args.get("method") == "NATURAL":
                 self.row_id_leaks.append((self._start(node), "NATURAL JOIN"))
             case exp.Pivot():
@@ -184,6 +204,7 @@ class TreeWalk:
         name = node.name if number is None else f"_{number}"
         node.set("this", name)
         self.parameters.append(Parameter(name, start, end))
+        self.source.parameters[self.base + start] = name
 
     def _qualifier(self, column: exp.Column) -> None:
         """Note that the ``db.`` of ``db.t.column`` is to be removed, if the nearest FROM has db.t.

@@ -186,12 +186,17 @@ def _field_name(name: str) -> str:
     return name if name.replace("_", "a").isalnum() and name.isascii() else quote_identifier(name)
 
 
+TYPE_NESTING_MAX = 100
+"""How many arrays, maps and structs may be inside of each other."""
+
+
 class _TypeParser:
     """Recursive descent over the text of one type."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 0
+        self.depth = 0
 
     def parse(self) -> ColumnType:
         word = self._word()
@@ -214,7 +219,11 @@ class _TypeParser:
         return PrimitiveType(word)
 
     def _inner(self) -> ColumnType:
+        self.depth += 1
+        if self.depth > TYPE_NESTING_MAX:
+            raise ValueError(f"a type is nested at most {TYPE_NESTING_MAX} deep")
         kind = self.parse()
+        self.depth -= 1
         if kind == VOID:
             raise ValueError("void columns cannot be declared")
         return kind

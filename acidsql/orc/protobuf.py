@@ -35,9 +35,9 @@ def fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
         elif wire_type in (FIXED32, FIXED64):
             size = 4 if wire_type == FIXED32 else 8
         else:
-            raise ValueError(f"wire type {wire_type} is unknown")
+            raise ValueError("the metadata of the file has a field of an unknown kind")
         if at + size > end:
-            raise ValueError("a field is longer than its message")
+            raise ValueError("the metadata of the file is cut short")
         yield number, message[at : at + size]
         at += size
 
@@ -53,7 +53,7 @@ def read_varint(message: bytes, at: int) -> tuple[int, int]:
     value = 0
     for count in range(_LONGEST_VARINT):
         if at + count >= len(message):
-            raise ValueError("a number runs past the end of its message")
+            raise ValueError("a number in the file is cut short")
         byte = message[at + count]
         value |= (byte & 0x7F) << 7 * count
         if byte < 0x80:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from acidsql.errors import ConstraintViolationError
-from acidsql.model.constraint import Constraint, checks, requirements
+from acidsql.model.constraint import checks, requirements
 from acidsql.model.table import Column, Table
 from acidsql.planner.defaults import default_cell
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.insert import LiteralRows
-from acidsql.statements.fragment import Default, Value
+from acidsql.statements.fragment import Default
 from acidsql.statements.insert import ValueList
 
 
@@ -29,31 +29,37 @@ def literal_rows(
     """
     if checks(table.constraints):
         raise NotLiteral
-    required = requirements(table.constraints)
     rest = tuple(default_cell(table, column) for column in defaulted)
-    rows = []
-    for row in values.rows:
-        cells = [
-            _cell(value, column, table, required, arguments)
-            for value, column in zip(row, columns, strict=True)
-        ]
-        rows.append((*cells, *rest))
-    return LiteralRows(rows=tuple(rows))
-
-
-def _cell(
-    value: Value,
-    column: Column,
-    table: Table,
-    required: Mapping[str, Constraint],
-    arguments: Arguments,
-) -> str | None:
-    if isinstance(value, Default):
-        cell = default_cell(table, column)
-    else:
-        cell = cell_text(value, column.type, arguments, column.name)
-    if cell is None and column.name in required:
-        raise ConstraintViolationError(
-            required[column.name].violated(table.name), line=value.line, column=value.column
+    rows = tuple(
+        (
+            *(
+                default_cell(table, column)
+                if isinstance(value, Default)
+                else cell_text(value, column.type, arguments, column.name)
+                for value, column in zip(row, columns, strict=True)
+            ),
+            *rest,
         )
-    return cell
+        for row in values.rows
+    )
+    _refuse_nulls(values, rows, columns, table)
+    return LiteralRows(rows=rows)
+
+
+def _refuse_nulls(
+    values: ValueList,
+    rows: Sequence[Sequence[str | None]],
+    columns: Sequence[Column],
+    table: Table,
+) -> None:
+    required = requirements(table.constraints)
+    for at, column in enumerate(columns):
+        if column.name not in required:
+            continue
+        for given, cells in zip(values.rows, rows, strict=True):
+            if cells[at] is None:
+                raise ConstraintViolationError(
+                    required[column.name].violated(table.name),
+                    line=given[at].line,
+                    column=given[at].column,
+                )

@@ -18,7 +18,7 @@ from acidsql.errors import InvalidValueError
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
 from acidsql.model.value_text import decimal_text
 from acidsql.planner.predicates import Arguments
-from acidsql.statements.fragment import Fragment
+from acidsql.statements.fragment import Constant, Fragment
 
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -35,14 +35,14 @@ class NotLiteral(Exception):  # noqa: N818 - not an error: Spark computes the va
 
 
 def cell_text(
-    fragment: Fragment, kind: ColumnType, arguments: Arguments, column: str
+    fragment: Fragment | Constant, kind: ColumnType, arguments: Arguments, column: str
 ) -> str | None:
     """The canonical text of one value for a column; None for null.
 
     Raises NotLiteral if Spark has to compute the value, and InvalidValueError if the value does not
     fit the column's type.
     """
-    value = _literal(fragment.tree, arguments)
+    value = fragment.value if isinstance(fragment, Constant) else _literal(fragment.tree, arguments)
     if value is None:
         return None
     try:

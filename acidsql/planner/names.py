@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Protocol
 
 from acidsql.errors import (
@@ -13,6 +12,7 @@ from acidsql.errors import (
     UnsupportedStatementError,
 )
 from acidsql.model.names import TableName
+from acidsql.model.near import near_name
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.statements.fragment import Identifier, TableRef
 
@@ -122,11 +122,11 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
 def unknown_table(ref: TableRef, names: Names) -> TableNotFoundError:
     """The error for the name of an unknown table, with a suggestion."""
     name = table_name(ref, names)
-    near = get_close_matches(name.table, names.table_names(name.database), 1)
+    near = near_name(name.table, names.table_names(name.database))
     return TableNotFoundError(
         f'table "{name}" not found',
         code=10001,
-        hint=f'Did you mean "{near[0]}"?' if near else "SHOW TABLES lists the tables.",
+        hint=f'Did you mean "{near}"?' if near else "SHOW TABLES lists the tables.",
         line=ref.line,
         column=ref.column,
     )
@@ -137,12 +137,12 @@ def find_column(table: Table, identifier: Identifier) -> Column:
     column = table.column(identifier.name)
     if column is not None:
         return column
-    near = get_close_matches(identifier.name.lower(), [c.name for c in table.all_columns], 1)
+    near = near_name(identifier.name, [c.name for c in table.all_columns])
     columns = ", ".join(c.name for c in table.all_columns)
     raise ColumnNotFoundError(
         f'table "{table.name}" has no column "{identifier.name}"',
         code=10002,
-        hint=f'Did you mean "{near[0]}"?' if near else f"Its columns are {columns}.",
+        hint=f'Did you mean "{near}"?' if near else f"Its columns are {columns}.",
         line=identifier.line,
         column=identifier.column,
     )

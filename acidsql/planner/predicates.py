@@ -69,12 +69,13 @@ def conjunct_predicates(
 
 def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
     """The parts of a condition that AND joins, without parentheses around them."""
-    node = condition.unnest()
-    if isinstance(node, exp.And):
-        yield from conjuncts(node.left)
-        yield from conjuncts(node.right)
-    else:
-        yield node
+    stack = [condition]
+    while stack:
+        node = stack.pop().unnest()
+        if isinstance(node, exp.And):
+            stack += [node.right, node.left]
+        else:
+            yield node
 
 
 def _predicates(
@@ -106,11 +107,24 @@ def _predicates(
             yield Predicate(column=name, operator="<=", values=(high,))
     elif isinstance(node, exp.In) and node.expressions and not node.args.get("query"):
         name = column(node.this)
-        texts = [value(e, name) for e in node.expressions] if name else []
+        texts = _listed(node, table, name, arguments) if name else []
         if name and texts and all(t is not None for t in texts):
             yield Predicate(
                 column=name, operator="in", values=tuple(t for t in texts if t is not None)
             )
+
+
+def _listed(node: exp.In, table: Table, name: str, arguments: Arguments) -> list[str | None]:
+    """The canonical text of each item of an ``IN (…)``; None for what is no literal of the type."""
+    found = table.column(name)
+    if found is None:
+        return []
+    run = node.meta.get("run")
+    if run is None:
+        return [literal_text(item, found.type, arguments) for item in node.expressions]
+    if found.type == PrimitiveType("date"):
+        return [_date_text(value) if isinstance(value, str) else None for value in run]
+    return [_argument_text(value, found.type) for value in run]
 
 
 def _column(node: exp.Expr, table: Table, qualifiers: set[str], *, bare: bool) -> str | None:
@@ -130,7 +144,7 @@ def literal_text(node: exp.Expr, kind: ColumnType, arguments: Arguments) -> str 
         return _argument_text(arguments.get(node.name), kind)
     if isinstance(node, exp.Neg) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         text = _number_text(node.this.name, kind)
-        return f"-{text}" if text is not None else None
+        return f"-{text}" if text is not None and text.strip("0.") else text
     if isinstance(node, exp.Cast) and node.is_type(exp.DType.DATE) and node.this.is_string:
         return _date_text(node.this.name) if kind == PrimitiveType("date") else None
     if not isinstance(node, exp.Literal):
@@ -151,9 +165,10 @@ def _is_text(kind: ColumnType) -> bool:
 
 def _number_text(text: str, kind: ColumnType) -> str | None:
     if isinstance(kind, PrimitiveType) and kind.name in INTEGER_BITS:
-        return text if text.isdigit() and len(text) < 19 else None
+        return text.lstrip("0") or "0" if text.isdigit() and len(text) < 19 else None
     if isinstance(kind, DecimalType):
-        return text if re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) and len(text) < 38 else None
+        is_short = re.fullmatch(r"\d+(\.\d*)?|\.\d+", text) and len(text) < 38
+        return f"{Decimal(text):f}" if is_short else None
     return None
 
 

@@ -14,7 +14,7 @@ from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, table_name, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
 from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
-from acidsql.statements.fragment import Default, Fragment, Star, TableRef, Value
+from acidsql.statements.fragment import Constant, Default, Fragment, Star, TableRef, Value
 
 _SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
@@ -36,7 +36,13 @@ class Lowering:
 
     def value(self, value: Value, table: Table, column: Column) -> SqlText:
         """The text of what a column is set to."""
-        return default_value(table, column) if isinstance(value, Default) else self.text(value)
+        match value:
+            case Default():
+                return default_value(table, column)
+            case Constant():
+                return SqlText.of(value.text)
+            case Fragment():
+                return self.text(value)
 
     def text(self, fragment: Fragment) -> SqlText:
         """The fragment's own text with its tables as open sources."""

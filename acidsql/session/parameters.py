@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, ConfigError
-from acidsql.grammar.lexer import Source
-from acidsql.grammar.replaced import Replaced
 
 Args = Mapping[str, Any] | Sequence[Any] | None
 """Values for parameters: a mapping for ``:name``, a sequence for each ``?`` in order."""
 
 
-def named_arguments(args: Args, sql: str | Replaced) -> dict[str, Any]:
+def named_arguments(args: Args) -> dict[str, Any]:
     """The values of the parameters by name; the n-th ``?`` is called ``_n``.
 
-    Raises AnalysisError for anything but a mapping of names, a sequence or an array; for a string
-    that is not valid Unicode; and for a list that does not have one value for each ``?``.
+    Raises AnalysisError for anything but a mapping of names, a sequence or an array, and for a
+    string that is not valid Unicode.
 
-    >>> named_arguments([7], "SELECT '?', ?")
+    >>> named_arguments([7])
     {'_1': 7}
     """
     if args is None:
@@ -43,12 +41,6 @@ def named_arguments(args: Args, sql: str | Replaced) -> dict[str, Any]:
         )
     else:
         named = {f"_{number}": value for number, value in enumerate(args, 1)}
-        marks = len(Source(sql).question_marks)
-        if len(named) != marks:
-            raise AnalysisError(
-                f"{len(named)} values for {marks} parameters",
-                hint="Pass a list with one value for each ?, or a dict of the values for :name.",
-            )
     for name, value in named.items():
         if isinstance(value, str):
             check_text(value, f'parameter "{name}"')

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+from acidsql.errors import SqlSyntaxError
+from acidsql.grammar.excerpt import show_place
 from acidsql.grammar.split import split
 
 T = TypeVar("T")
@@ -20,5 +22,13 @@ def run_script(text: str, execute: Callable[[str, int, int], T]) -> Iterator[T]:
     error ends the script, and so does text that cannot be split. Statements that ran before the
     error stay done.
     """
-    for statement in split(text):
+    statements = split(text)
+    while True:
+        try:
+            statement = next(statements, None)
+        except SqlSyntaxError as error:
+            show_place(error, text)
+            raise
+        if statement is None:
+            return
         yield execute(statement.text, statement.line, statement.column)

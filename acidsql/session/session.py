@@ -22,7 +22,7 @@ from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.shows import show
-from acidsql.errors import AnalysisError, ConfigError, SqlError
+from acidsql.errors import ConfigError, SqlError
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
 from acidsql.execution.places import refuse_files_outside
@@ -33,8 +33,8 @@ from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
 from acidsql.execution.stream_scope import StreamScope
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.write import run_write
+from acidsql.grammar.origin import Origin
 from acidsql.grammar.parse import parse
-from acidsql.grammar.place import place_of_name
 from acidsql.model.access import Access, Operation
 from acidsql.model.ids import NO_TXN
 from acidsql.model.names import TableName
@@ -197,17 +197,17 @@ class Session(BackgroundWork):
         require_count(column, "column", 1)
         started_s = time.perf_counter()
         text = self._configuration.replaced(sql, line, column) if variables else sql
+        origin = Origin(sql, text, line, column)
         reflection = self._configuration.settings.allow_reflection
         try:
-            statement = parse(text, line, column, reflection=reflection)
-            arguments = named_arguments(args, text)
+            arguments = named_arguments(args)
+            statement = parse(text, line, column, reflection=reflection, arguments=arguments.keys())
             result = self._run_with_retries(statement, arguments, retries)
         except SqlError as error:
-            if error.line is None:
-                parts = error.parts if isinstance(error, AnalysisError) else ()
-                error.line, error.column = place_of_name(text, parts, line, column)
+            origin.place(error)
             raise
         result.statement, result.line, result.column = sql, line, column
+        result.place_error = origin.place
         result.elapsed_s = time.perf_counter() - started_s
         return result
 
@@ -245,7 +245,7 @@ class Session(BackgroundWork):
         try:
             result = self._run_with_retries(statement, arguments, retries)
         except SqlError as error:
-            error.line = error.column = None  # there is no text
+            error.line = error.column = error.excerpt = None  # there is no text
             raise
         result.elapsed_s = time.perf_counter() - started_s
         return result

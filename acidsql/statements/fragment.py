@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from typing import NamedTuple, Protocol
 
 from sqlglot import exp
 
@@ -70,6 +72,38 @@ class Star:
     sources: tuple[int, ...]
 
 
+class Text(Protocol):
+    """The text of a statement, with line and column of each offset."""
+
+    text: str
+
+    def place(self, offset: int) -> tuple[int, int]: ...
+
+
+class Constant(NamedTuple):
+    """A value of a VALUES list that is known without a tree, at ``start:end`` of the ``source``.
+
+    Few values are ever asked for their text or their place.
+    """
+
+    value: bool | int | str | Decimal | None
+    start: int
+    end: int
+    source: Text
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    @property
+    def line(self) -> int:
+        return self.source.place(self.start)[0]
+
+    @property
+    def column(self) -> int:
+        return self.source.place(self.start)[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Fragment:
     """A query or an expression: its text, its tree, and the places to fill in, in text order.
@@ -78,6 +112,9 @@ class Fragment:
     out ``count(*)``, stars inside expressions and stars before EXCEPT. Some of the stars that are
     left out could show ``row__id``; then a fragment that mentions ``row__id`` is refused. ``line``
     and ``column`` are the place of the first character in the script.
+
+    In the tree, the constants of a long ``IN (…)`` are not nodes: their values are ``meta["run"]``
+    of the In, which has a NULL as its only item.
     """
 
     text: str
@@ -139,5 +176,5 @@ class Default:
     column: int
 
 
-Value = Fragment | Default
+Value = Fragment | Constant | Default
 """What a column is set to."""

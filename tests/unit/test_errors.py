@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
-from acidsql.errors import AnalysisError
+from acidsql.errors import AcidSqlError, AnalysisError
 
 
 def test_fact_detail_and_hint() -> None:
@@ -27,3 +31,16 @@ def test_a_name_cannot_command_the_terminal(name: str, shown: str) -> None:
     error = AnalysisError(f"no {name}", hint=f"not {name}".replace("\n", " "))
     assert str(error).splitlines()[0] == f"no {shown}"
     assert error.message == f"no {name}"
+
+
+def classes(root: type[AcidSqlError] = AcidSqlError) -> Iterator[type[AcidSqlError]]:
+    yield root
+    for child in root.__subclasses__():
+        if child.__module__ == "acidsql.errors":
+            yield from classes(child)
+
+
+def test_the_page_of_errors_has_each_class_with_its_state() -> None:
+    page = (Path(__file__).parents[2] / "docs/errors.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (\w{5}) \|$", page, re.M)
+    assert rows == [(c.__name__, c.sqlstate) for c in classes()]

@@ -17,12 +17,13 @@ _LINE = re.compile(r"^(?:Caused by: |: )?(?:[\w$]+\.)+([\w$]+(?:Exception|Error)
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One exception: its class without package or outer class, Spark's error condition or "", its
-    message.
+    message, and the piece of SQL that Spark blames or "".
     """
 
     name: str
     condition: str
     message: str
+    piece: str = ""
 
     def has(self, *conditions: str) -> bool:
         """Whether its condition is one of these, or a subcondition of one."""
@@ -46,7 +47,9 @@ def _from_jvm(thrown: Any) -> Iterator[Cause]:
             return
         try:
             name, message = thrown.getClass().getName(), thrown.getMessage() or ""
-            yield Cause(_simple_name(str(name)), _condition(thrown), str(message))
+            condition = _condition(thrown)
+            piece = _piece(thrown) if condition else ""
+            yield Cause(_simple_name(str(name)), condition, str(message), piece)
             thrown = thrown.getCause()
         except java_errors(OSError):  # the JVM has ended meanwhile
             return
@@ -54,7 +57,7 @@ def _from_jvm(thrown: Any) -> Iterator[Cause]:
 
 def _from_text(error: BaseException) -> Iterator[Cause]:
     text = str(error)
-    yield Cause(type(error).__name__, _condition(error), text)
+    yield Cause(type(error).__name__, _condition(error), text, _piece(error))
     for match in _LINE.finditer(text):
         condition = re.match(r"\[([A-Z][A-Z0-9_.]*)\]", match[2])
         yield Cause(_simple_name(match[1]), condition[1] if condition else "", match[2])
@@ -74,4 +77,14 @@ def _condition(thrown: Any) -> str:
     try:
         return str(thrown.getCondition() or "")
     except Exception:  # py4j's error for a method that is not there is no narrower one
+        return ""
+
+
+def _piece(thrown: Any) -> str:
+    """The SQL that Spark blames; "" if it blames none."""
+    try:
+        contexts = list(thrown.getQueryContext() or ())
+        found = next((c for c in contexts if str(c.contextType()).endswith("SQL")), None)
+        return "" if found is None else str(found.fragment())
+    except Exception:  # as above
         return ""

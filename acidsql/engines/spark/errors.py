@@ -20,9 +20,12 @@ from acidsql.errors import (
     InvalidValueError,
     MissingFileError,
     SnapshotExpiredError,
+    SqlError,
     SqlSyntaxError,
     StorageError,
+    UnsupportedStatementError,
 )
+from acidsql.model.near import near_name
 
 _TASK_ERROR = re.compile(
     r"^acidsql\.(?:\w+\.)*errors\.(\w+): (.*?)(?:\n\s*\n|\n\s*at |\n\s*SQLSTATE: |\Z)", re.M | re.S
@@ -30,8 +33,10 @@ _TASK_ERROR = re.compile(
 _FILE = re.compile(r"(file:/[^\s,;'\"]+|[a-z0-9]+://[^\s,;'\"]+)")
 _PART = re.compile(r"`((?:[^`]|``)*)`")
 _JAVA_CALL = re.compile(r"An error occurred while calling [\w.]+\.\s*:?\s*(?:[\w.$]+: )?")
-_BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error\.")
+_BYPASS = re.compile(r" If necessary set \S+ to \S+ to bypass this error(?:, [^.]*)?\.")
 """Advice of Spark's that does not hold here: writes are always computed under ANSI rules."""
+_OWN_CAST = re.compile(r"CAST\(\((.*)\n\) AS [^)]*(?:\([^)]*\))?[^)]*\)", re.DOTALL)
+"""What `values.stored` writes."""
 _MISSING = ("FAILED_READ_FILE.FILE_NOT_EXIST", "PATH_NOT_FOUND")
 _MISSING_CLASSES = frozenset({"FileNotFoundException", "NoSuchFileException"})
 _UNREADABLE = ("FAILED_READ_FILE", "CANNOT_READ_FILE_FOOTER")
@@ -52,6 +57,7 @@ _CORRUPT_CLASSES = frozenset(
 _VALUE = (
     "ARITHMETIC_OVERFLOW",
     "BINARY_ARITHMETIC_OVERFLOW",
+    "CANNOT_PARSE_TIMESTAMP",
     "CAST_INVALID_INPUT",
     "CAST_OVERFLOW",
     "CAST_OVERFLOW_IN_TABLE_INSERT",
@@ -59,9 +65,20 @@ _VALUE = (
     "EXCEED_LIMIT_LENGTH",
     "INVALID_ARRAY_INDEX",
     "INVALID_ARRAY_INDEX_IN_ELEMENT_AT",
+    "INVALID_PARAMETER_VALUE",
     "NUMERIC_VALUE_OUT_OF_RANGE",
+    "REMAINDER_BY_ZERO",
+    "SCALAR_SUBQUERY_TOO_MANY_ROWS",
     "USER_RAISED_EXCEPTION",
 )
+_INTERNAL = re.compile(r"\b(?:__acidsql_|_pyspark_|__path\b|__c\d)")
+"""Names in Spark's messages that no user has written."""
+_WHERE_PARAMETERS = {
+    "DATATYPE_MISMATCH.FILTER_NOT_BOOLEAN": "sqlExpr",
+    "INVALID_WHERE_CONDITION": "condition",
+}
+"""Error conditions → the parameter of the message that has the condition of WHERE."""
+_OVERFLOW = "StackOverflowError"
 _TAKEN_BY_NAME = {
     c.__name__: c
     for c in (
@@ -90,6 +107,8 @@ def only_ours() -> Iterator[None]:
         yield
     except AcidSqlError:
         raise
+    except RecursionError as error:  # PySpark's, over a type
+        raise UnsupportedStatementError("the types of the columns are nested too deeply") from error
     except Exception as error:
         if not _is_of_spark(error):
             raise
@@ -123,20 +142,52 @@ def clear_error(error: Exception) -> AcidSqlError:
             " otherwise connect again with a new SparkSession.",
         )
     chain = causes(error)
+    found = _of_chain(error, chain)
+    if isinstance(found, SqlError):
+        found.piece = _piece_of_where(error, chain[0]) or _users_piece(chain)
+    return found
+
+
+def _piece_of_where(error: Exception, cause: Cause) -> str | None:
+    """The WHERE that Spark blames by an expression only; None for any other error."""
+    name = _WHERE_PARAMETERS.get(cause.condition)
+    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    blamed = parameters.get(name, "").strip('"') if name else ""
+    if blamed.startswith("(") and blamed.endswith(")"):
+        blamed = blamed[1:-1]
+    return f"WHERE {blamed}" if blamed else None
+
+
+def _of_chain(error: Exception, chain: Sequence[Cause]) -> AcidSqlError:
     found = _of_worker(chain) or _of_file(chain) or _of_value(chain)
     if found is not None:
         return found
     text, condition = str(error), chain[0].condition
+    if condition == "FAILED_TO_PARSE_TOO_COMPLEX" or any(c.name == _OVERFLOW for c in chain):
+        return UnsupportedStatementError(
+            "the statement is nested too deeply for Spark",
+            hint="Use common table expressions, or start Spark's Java with a larger stack: -Xss8m.",
+        )
     if condition.startswith("UNRESOLVED_COLUMN"):
         return _unknown_column(error)
     if condition == "UNBOUND_SQL_PARAMETER":
         return _unbound(error)
+    if condition == "UNRESOLVED_ROUTINE":
+        return _unknown_function(error)
     kind = type(error).__name__
     if kind == "ParseException":
         return SqlSyntaxError(first_line(text), hint="Spark could not parse this part.")
     if kind == "AnalysisException":
-        return AnalysisError(first_line(text))
+        code = 10007 if condition == "AMBIGUOUS_REFERENCE" else None
+        return AnalysisError(first_line(text), code=code)
     return ExecutionError(f"the Spark job failed: {first_line(text)}", detail=_root(chain))
+
+
+def _users_piece(chain: Sequence[Cause]) -> str:
+    """The SQL that Spark blames, without the cast to a column's type that acidsql puts around."""
+    piece = next((cause.piece for cause in chain if cause.piece), "")
+    cast = _OWN_CAST.fullmatch(piece)
+    return cast[1] if cast else piece
 
 
 def is_gone(error: BaseException) -> bool:
@@ -229,14 +280,32 @@ def _unknown_column(error: Exception) -> ColumnNotFoundError:
     parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
     parts = tuple(p.replace("``", "`") for p in _PART.findall(parameters.get("objectName", "")))
     names = parameters.get("proposal", "").split(", ")
-    near = [n.replace("`", "") for n in names if n and "__acidsql_" not in n]
+    known = [n.replace("`", "") for n in names if n and not _INTERNAL.search(n)]
+    near = near_name(parts[-1], [n.rpartition(".")[2] for n in known]) if parts else None
+    hint = f"Some columns here are {', '.join(known)}." if known else None
     unknown = ColumnNotFoundError(
         f'column "{".".join(parts)}" not found',
-        hint=f"Similar columns: {', '.join(near)}." if near else None,
+        hint=f'Did you mean "{near}"?' if near else hint,
         code=10002,
     )
     unknown.parts = parts
     return unknown
+
+
+def _unknown_function(error: Exception) -> AnalysisError:
+    """The error for a function that Spark does not have; a name of Spark's own may be proposed."""
+    from pyspark.sql import functions  # noqa: PLC0415 - loaded by then
+
+    parameters: dict[str, str] = getattr(error, "getMessageParameters", dict)() or {}
+    parts = [p.replace("``", "`") for p in _PART.findall(parameters.get("routineName", ""))]
+    near = near_name(parts[-1], functions.__all__) if len(parts) == 1 else None
+    return AnalysisError(
+        f'function "{".".join(parts)}" not found',
+        hint=f'Did you mean "{near}"?'
+        if near
+        else "Functions are those of Spark and those that are registered on its session.",
+        code=10011,
+    )
 
 
 def _unbound(error: Exception) -> AnalysisError:

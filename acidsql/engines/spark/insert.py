@@ -57,14 +57,16 @@ def rows_to_insert(plan: InsertPlan, rows: SqlText, job: Job) -> DataFrame:
     with ansi(job.spark):
         frame = job.sql(rows)
         filled = _filled_columns(plan, frame, table)
-        numbered = frame.toDF(*(f"__c{i}" for i in range(len(filled))))
-        values = {name: SqlText.of(f"__c{i}") for i, name in enumerate(filled)}
+        # Spark's errors show these names.
+        new = {name: f"new {name}" for name in filled}
+        values = {name: SqlText.of(quote_identifier(new[name])) for name in filled}
         if plan.by_name:
             types = zip(filled, frame.schema.fields, strict=True)
             kinds = {c.name: c.type for c in table.all_columns}
             values |= {n: in_order(values[n], n, kinds[n], field.dataType) for n, field in types}
         values = {d.column: d.value for d in plan.defaults} | values
-        return placed_rows(job, table, numbered, values, dict(plan.static_partition))
+        placed = frame.toDF(*new.values())
+        return placed_rows(job, table, placed, values, dict(plan.static_partition))
 
 
 def _filled_columns(plan: InsertPlan, frame: DataFrame, table: Table) -> Sequence[str]:

@@ -26,11 +26,14 @@ _log = logging.getLogger(__name__)
 
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 
+STACK = "8m"
+"""The stack of Java's threads. Statements that are nested 500 deep need some 3 MB."""
 OWN_CONF: Mapping[str, str] = {
     "spark.driver.extraJavaOptions": (
-        f'-Duser.timezone=UTC -Dfile.encoding=UTF-8 "-Dlog4j2.configurationFile={_LOGGING}"'
+        f"-Xss{STACK} -Duser.timezone=UTC -Dfile.encoding=UTF-8"
+        f' "-Dlog4j2.configurationFile={_LOGGING}"'
     ),
-    "spark.executor.extraJavaOptions": "-Duser.timezone=UTC -Dfile.encoding=UTF-8",
+    "spark.executor.extraJavaOptions": f"-Xss{STACK} -Duser.timezone=UTC -Dfile.encoding=UTF-8",
     "spark.driver.memory": "4g",
     "spark.sql.ansi.enabled": "true",
     "spark.sql.session.timeZone": "UTC",

@@ -12,6 +12,7 @@ from acidsql.errors import (
     ExecutionError,
     InvalidValueError,
     SnapshotExpiredError,
+    UnsupportedStatementError,
 )
 
 WORKER = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker:
@@ -32,6 +33,16 @@ class Thrown:
     message: str | None
     cause: Thrown | None = None
     condition: str | None = None
+    piece: str | None = None
+
+    def getQueryContext(self) -> list[Thrown]:  # noqa: N802
+        return [] if self.piece is None else [self]
+
+    def contextType(self) -> str:  # noqa: N802
+        return "SQL"
+
+    def fragment(self) -> str | None:
+        return self.piece
 
     def getClass(self) -> Thrown:  # noqa: N802 - Java's
         return self
@@ -142,3 +153,29 @@ def test_without_a_gateway_the_printed_chain_is_read() -> None:
 def test_only_what_is_of_spark_is_translated() -> None:
     with pytest.raises(ZeroDivisionError), clear_errors():
         raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("piece", "shown"),
+    [
+        ("id + a", "id + a"),
+        ("CAST((v\n) AS int)", "v"),
+        ("CAST((CAST(v AS int)\n) AS decimal(5,2))", "CAST(v AS int)"),
+        ("CAST((v\n) AS struct<x:decimal(5,2),y:int>)", "v"),
+        (None, ""),
+    ],
+)
+def test_the_piece_at_fault_is_that_of_the_user(piece: str | None, shown: str) -> None:
+    error = seen(Thrown("SparkNumberFormatException", "x", None, "CAST_INVALID_INPUT", piece))
+    assert isinstance(error, InvalidValueError)
+    assert error.piece == shown
+
+
+def test_no_stack_of_java_is_deep_enough_for_everything() -> None:
+    for name, condition in (
+        ("StackOverflowError", None),
+        ("ParseException", "FAILED_TO_PARSE_TOO_COMPLEX"),
+    ):
+        error = seen(Thrown(name, "x", None, condition))
+        assert isinstance(error, UnsupportedStatementError)
+        assert error.message == "the statement is nested too deeply for Spark"

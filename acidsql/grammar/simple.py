@@ -1,0 +1,90 @@
+"""The trees of the simplest expressions, made without sqlglot: most values in MERGE are columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from acidsql.grammar.dialect import SPECIAL_WORDS
+from acidsql.grammar.lexer import Kind, Token
+
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_COMPARISONS: dict[str, type[exp.Binary]] = {
+    "=": exp.EQ,
+    "==": exp.EQ,
+    "<": exp.LT,
+    "<=": exp.LTE,
+    ">": exp.GT,
+    ">=": exp.GTE,
+    "<>": exp.NEQ,
+}
+_OPERANDS = (exp.Column, exp.Literal, exp.Null, exp.Boolean)
+_CONSTANTS = {"NULL": None, "TRUE": True, "FALSE": False}
+
+
+def simple_tree(tokens: Sequence[Token], start: int) -> exp.Expr | None:
+    """The tree of a column ``a`` or ``t.a``, of a constant, or of comparisons joined by AND.
+
+    None for any other expression. The tokens begin at ``start`` of the statement. The tree is the
+    one that sqlglot would make.
+    """
+    tree, at = None, 0
+    while at < len(tokens):
+        end = next((n for n in range(at, len(tokens)) if tokens[n].word == "AND"), len(tokens))
+        part = _comparison(tokens[at:end], start)
+        is_lone = tree is None and end == len(tokens)
+        if part is None or (isinstance(part, _OPERANDS) and not is_lone):
+            return None
+        tree = part if tree is None else exp.And(this=tree, expression=part)
+        at = end + 1
+    return tree if tokens[-1].word != "AND" else None
+
+
+def _comparison(tokens: Sequence[Token], start: int) -> exp.Expr | None:
+    """The tree of ``operand``, or of ``operand = operand`` and the like."""
+    symbols = [n for n, t in enumerate(tokens) if t.kind is Kind.SYMBOL and t.text in "=<>"]
+    if not symbols:
+        return _operand(tokens, start)
+    first, end = symbols[0], symbols[-1] + 1
+    is_joined = end - first == len(symbols) == tokens[end - 1].end - tokens[first].start
+    kind = _COMPARISONS.get("".join(t.text for t in tokens[first:end])) if is_joined else None
+    left, right = _operand(tokens[:first], start), _operand(tokens[end:], start)
+    return kind(this=left, expression=right) if kind and left and right else None
+
+
+def _operand(tokens: Sequence[Token], start: int) -> exp.Expr | None:
+    if len(tokens) == 1:
+        return _constant(tokens[0]) or _column(tokens, start)
+    return _column(tokens, start) if len(tokens) == 3 and tokens[1].text == "." else None
+
+
+def _constant(token: Token) -> exp.Expr | None:
+    text = token.text
+    if token.kind is Kind.NUMBER and _NUMBER.fullmatch(text):
+        return exp.Literal(this=text, is_string=False)
+    if token.kind is Kind.STRING and "\\" not in text and text[0] in "'\"":
+        return exp.Literal(this=text[1:-1], is_string=True)
+    if token.word in _CONSTANTS:
+        value = _CONSTANTS[token.word]
+        return exp.Null() if value is None else exp.Boolean(this=value)
+    return None
+
+
+def _column(tokens: Sequence[Token], start: int) -> exp.Expr | None:
+    names = [_identifier(token, start) for token in tokens[::2]]
+    if None in names:
+        return None
+    return exp.Column(this=names[-1], table=names[0] if len(names) == 2 else None)
+
+
+def _identifier(token: Token, start: int) -> exp.Identifier | None:
+    if token.kind is not Kind.WORD or token.word in SPECIAL_WORDS:
+        return None
+    if not _NAME.fullmatch(token.text):
+        return None
+    name = exp.Identifier(this=token.text, quoted=False)
+    name.meta.update(start=token.start - start, end=token.end - start - 1)
+    return name
