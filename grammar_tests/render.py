@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from enum import Enum
 from typing import Any
 
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
@@ -63,6 +64,8 @@ def _inline(value: Any) -> str | None:
             return value.name
         case bool():
             return "yes"
+        case Enum():
+            return str(value.value)
         case str():
             return repr(value)
         case int():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing_extensions import assert_never
 
 from acidsql.definitions.columns import add_columns, change_column, replace_columns
+from acidsql.definitions.constraints import alter_constraints
 from acidsql.definitions.create_table import create_table, create_table_like, drop_table
 from acidsql.definitions.database import (
     create_database,
@@ -23,6 +24,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.statements import (
     AddColumns,
+    AddConstraint,
     AddPartitions,
     AlterTable,
     ChangeColumn,
@@ -30,6 +32,8 @@ from acidsql.statements import (
     CreateTable,
     CreateTableLike,
     Definition,
+    DropColumnConstraint,
+    DropConstraint,
     DropDatabase,
     DropPartitions,
     DropTable,
@@ -72,12 +76,22 @@ def _alter(statement: AlterTable, scope: Scope) -> Result:
             return change_column(statement, scope)
         case ReplaceColumns():
             return replace_columns(statement, scope)
+        case AddConstraint() | DropConstraint() | DropColumnConstraint():
+            return alter_constraints(statement, scope)
         case RenameTable():
             return rename_table(statement, scope)
         case SetProperties():
             return set_properties(statement, scope)
         case UnsetProperties():
             return unset_properties(statement, scope)
+        case _:
+            return _alter_partitions(statement, scope)
+
+
+def _alter_partitions(
+    statement: AddPartitions | DropPartitions | RenamePartition, scope: Scope
+) -> Result:
+    match statement:
         case AddPartitions():
             return add_partitions(statement, scope)
         case DropPartitions():

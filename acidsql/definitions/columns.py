@@ -13,6 +13,7 @@ from typing import Any
 
 from typing_extensions import assert_never
 
+from acidsql.definitions.constraints import constrained, remaining, renamed
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, UnsupportedStatementError
@@ -22,6 +23,7 @@ from acidsql.model.table import POSITIONAL_EVOLUTION, Column, FileFormat, Table,
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
 from acidsql.planner.names import find_column, find_target
 from acidsql.statements.alter_table import AddColumns, ChangeColumn, ReplaceColumns
+from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Identifier, TableRef
 
@@ -58,7 +60,8 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
     _refuse_change(table, old, new, statement.name)
     _refuse_bucket_column(table, old, new, statement.column)
     columns = tuple(new if c == old else c for c in table.columns)
-    return _alter(table, columns, scope, renames=new.name != old.name)
+    renames = (old.name, new.name) if new.name != old.name else None
+    return _alter(table, columns, scope, renames=renames, added=statement.constraints)
 
 
 def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
@@ -117,15 +120,24 @@ def _kept(table: Table, new: Sequence[Column], statement: ReplaceColumns) -> Seq
 
 
 def _alter(
-    table: Table, columns: Sequence[Column], scope: Scope, *, renames: bool = False
+    table: Table,
+    columns: Sequence[Column],
+    scope: Scope,
+    *,
+    renames: tuple[str, str] | None = None,
+    added: Sequence[ConstraintDefinition] = (),
 ) -> Result:
+    """Give the table these columns. ``renames`` is the old and the new name of one of them."""
     with altering(table, scope) as (txn, now):
         parameters = now.noted
-        if renames:
+        if renames is not None:
             _refuse_by_name(now)
             parameters[POSITIONAL_EVOLUTION] = "true"
+        kept = remaining(now, columns) if renames is None else renamed(now, *renames)
+        altered = replace(now, columns=tuple(columns), parameters=parameters, constraints=kept)
+        altered = replace(altered, constraints=constrained(altered, added, scope))
         with scope.store.committing(txn.txn_id):
-            scope.store.alter_table(replace(now, columns=tuple(columns), parameters=parameters))
+            scope.store.alter_table(altered)
     return Result("alter", message="OK")
 
 

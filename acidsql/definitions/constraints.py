@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
-from acidsql.errors import AnalysisError
+from acidsql.definitions.partition import altering
+from acidsql.errors import AnalysisError, SqlError, UnsupportedStatementError
+from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import quote_identifier as quote
@@ -15,9 +18,10 @@ from acidsql.model.types import spark_type
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.names import find_column, find_target
 from acidsql.plans.sql_text import SqlText
+from acidsql.statements.alter_table import AddConstraint, DropColumnConstraint, DropConstraint
 from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import ColumnDefinition
-from acidsql.statements.fragment import Fragment
+from acidsql.statements.fragment import Fragment, Identifier
 
 _PREFIXES = {
     ConstraintKind.NOT_NULL: "nn",
@@ -37,13 +41,107 @@ def constraints_of_columns(columns: Sequence[ColumnDefinition]) -> Iterator[Cons
     return (constraint for column in columns for constraint in column.constraints)
 
 
+def alter_constraints(
+    statement: AddConstraint | DropConstraint | DropColumnConstraint, scope: Scope
+) -> Result:
+    """Add or drop a constraint."""
+    match statement:
+        case AddConstraint():
+            return _add(statement, scope)
+        case DropConstraint():
+            return _drop(statement, scope)
+        case DropColumnConstraint():
+            return _drop_of_column(statement, scope)
+
+
+def _add(statement: AddConstraint, scope: Scope) -> Result:
+    """Add a constraint, which later writes keep. Rows that are there are not looked at (Hive)."""
+    table = find_target(statement.target, scope.names)
+    definition = statement.constraint
+    with altering(table, scope) as (txn, now):
+        is_default = definition.kind is ConstraintKind.DEFAULT
+        before = _without(now, definition.columns[0], definition.kind) if is_default else now
+        added = replace(before, constraints=constrained(before, [definition], scope))
+        with scope.store.committing(txn.txn_id):
+            scope.store.alter_table(added)
+    return Result("alter", message="OK")
+
+
+def _drop(statement: DropConstraint, scope: Scope) -> Result:
+    """Drop a constraint by its name. AnalysisError if the table has none of that name."""
+    table = find_target(statement.target, scope.names)
+    name = statement.name.name.lower()
+    with altering(table, scope) as (txn, now):
+        left = tuple(c for c in now.constraints if c.name != name)
+        if left == now.constraints and not statement.if_exists:
+            raise AnalysisError(
+                f"The constraint: {name} does not exist for the associated table: {table.name}",
+                hint="DESCRIBE FORMATTED shows the names.",
+                line=statement.name.line,
+                column=statement.name.column,
+            )
+        with scope.store.committing(txn.txn_id):
+            scope.store.alter_table(replace(now, constraints=left))
+    return Result("alter", message="OK")
+
+
+def _drop_of_column(statement: DropColumnConstraint, scope: Scope) -> Result:
+    """Drop the NOT NULL or the DEFAULT of a column, if it has one."""
+    table = find_target(statement.target, scope.names)
+    find_column(table, statement.column)
+    with altering(table, scope) as (txn, now):
+        left = _without(now, statement.column, statement.kind)
+        with scope.store.committing(txn.txn_id):
+            scope.store.alter_table(left)
+    return Result("alter", message="OK")
+
+
+def _without(table: Table, column: Identifier, kind: ConstraintKind) -> Table:
+    """The table without the constraint of this kind that a column has."""
+    about = (column.name.lower(),)
+    left = (c for c in table.constraints if c.kind is not kind or c.columns != about)
+    return replace(table, constraints=tuple(left))
+
+
+def renamed(table: Table, old: str, new: str) -> tuple[Constraint, ...]:
+    """The constraints after a column has got another name.
+
+    UnsupportedStatementError if a CHECK mentions the column: its text would have to change.
+    """
+    _refuse_mentioned(table, {old}, "renamed")
+    return tuple(
+        replace(c, columns=tuple(new if name == old else name for name in c.columns))
+        for c in table.constraints
+    )
+
+
+def remaining(table: Table, columns: Sequence[Column]) -> tuple[Constraint, ...]:
+    """The constraints after the table has got these columns: those of lost columns are gone.
+
+    UnsupportedStatementError if a CHECK mentions a lost column.
+    """
+    lost = {c.name for c in table.columns} - {c.name for c in columns}
+    _refuse_mentioned(table, lost, "dropped")
+    return tuple(c for c in table.constraints if not lost & set(c.columns))
+
+
+def _refuse_mentioned(table: Table, columns: set[str], what: str) -> None:
+    for constraint in table.constraints:
+        if constraint.kind is ConstraintKind.CHECK and columns & set(constraint.columns):
+            raise UnsupportedStatementError(
+                f'a column that the CHECK constraint "{constraint.name}" of {table.name} mentions'
+                f" cannot be {what}",
+                hint=f"ALTER TABLE … DROP CONSTRAINT {quote(constraint.name)} before.",
+            )
+
+
 def constrained(
     table: Table, definitions: Sequence[ConstraintDefinition], scope: Scope
 ) -> tuple[Constraint, ...]:
     """The constraints of the table, with those that are defined now behind them.
 
-    A column that may not be null, or has a default, loses no constraint: it is an error to give it
-    a second one. Raises AnalysisError and ColumnNotFoundError.
+    It is an error to give a column a second NOT NULL or DEFAULT. Raises AnalysisError and
+    ColumnNotFoundError.
     """
     found = list(table.constraints)
     for definition in definitions:
@@ -102,7 +200,8 @@ def _refuse_bad_default(value: Fragment, column: Column, scope: Scope) -> None:
         cell_text(value, column.type, {}, column.name)
     except NotLiteral:
         # Spark says what the value is. A statement that inserts it casts it in the same way.
-        scope.types(SqlText.of("SELECT CAST((", value.text, f"\n) AS {spark_type(column.type)})"))
+        cast = SqlText.of("SELECT CAST((", value.text, f"\n) AS {spark_type(column.type)})")
+        _types(cast, value, scope)
 
 
 def _refuse_bad_check(
@@ -112,9 +211,19 @@ def _refuse_bad_check(
     nulls = ", ".join(
         f"CAST(NULL AS {spark_type(c.type)}) AS {quote(c.name)}" for c in table.columns
     )
-    [kind] = scope.types(SqlText.of("SELECT (", value.text, f"\n) FROM (SELECT {nulls})"))
+    query = SqlText.of("SELECT (", value.text, f"\n) FROM (SELECT {nulls})")
+    [kind] = _types(query, value, scope)
     if kind != "boolean":
         raise _invalid(f"CHECK is of type {kind}, not boolean", definition)
+
+
+def _types(query: SqlText, value: Fragment, scope: Scope) -> list[str]:
+    """The types of the query's columns. What Spark does not like about it is at the value."""
+    try:
+        return scope.types(query)
+    except SqlError as error:
+        error.line, error.column, error.piece = value.line, value.column, ""
+        raise
 
 
 def _refuse_second(

@@ -20,6 +20,7 @@ from acidsql.planner.names import SeenNames, find_target, table_name
 from acidsql.planner.query import plan_query
 from acidsql.statements import (
     AddColumns,
+    AddConstraint,
     AddPartitions,
     AlterTable,
     ChangeColumn,
@@ -28,6 +29,8 @@ from acidsql.statements import (
     CreateTableAs,
     CreateTableLike,
     Definition,
+    DropColumnConstraint,
+    DropConstraint,
     DropDatabase,
     DropPartitions,
     DropTable,
@@ -84,7 +87,10 @@ def _alteration_locks(
             return partition_drop_locks(table, matched_partitions(statement, table, scope)[0])
         case (
             AddColumns()
+            | AddConstraint()
             | ChangeColumn()
+            | DropColumnConstraint()
+            | DropConstraint()
             | ReplaceColumns()
             | AddPartitions()
             | RenamePartition()

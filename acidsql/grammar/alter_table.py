@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from acidsql.errors import UnsupportedStatementError
+from acidsql.grammar.alter_constraint import parse_constraint_change, sees_constraint_change
 from acidsql.grammar.compact import parse_compact
 from acidsql.grammar.create_table import column_definition, column_definitions, properties
 from acidsql.grammar.create_table import property_key as key
@@ -36,7 +38,6 @@ _REFUSED = {
     "SET OWNER": "The permissions of the files control access.",
     "DROP COLUMN": "Old files keep the column; create a new table and INSERT INTO … SELECT.",
     "DROP COLUMNS": "Old files keep the columns; create a new table and INSERT INTO … SELECT.",
-    "ALTER COLUMN": "Write CHANGE COLUMN name name type.",
     "EXCHANGE PARTITION": "Row ids belong to one table: INSERT INTO … SELECT, then DROP PARTITION.",
     "CONCATENATE": "Write COMPACT 'major'.",
     "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
@@ -55,12 +56,12 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
     start = cursor.offset
     cursor.expect("ALTER", "TABLE")
     target = cursor.table()
-    if cursor.sees("PARTITION", "COLUMN"):
-        _refuse(cursor, start)
     _refuse_iceberg(cursor, start)
     place = cursor.offset
     if cursor.sees("PARTITION"):
         return _of_partition(cursor, target, start)
+    if sees_constraint_change(cursor):
+        return parse_constraint_change(cursor, target)
     match cursor.peek().word:
         case "COMPACT":
             return parse_compact(cursor, target, (), place)
@@ -92,6 +93,8 @@ def _refuse_iceberg(cursor: Cursor, start: int) -> None:
 
 def _of_partition(cursor: Cursor, target: TableRef, start: int) -> RenamePartition | Compact:
     place = cursor.offset
+    if cursor.sees("PARTITION", "COLUMN"):
+        _refuse(cursor, start)
     partition = parse_partition(cursor)
     if cursor.sees("COMPACT"):
         return parse_compact(cursor, target, partition, place)
@@ -121,6 +124,15 @@ def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns:
         if one
         else column_definitions(cursor.parenthesised(), "column")
     )
+    constrained = next((c for column in columns for c in column.constraints), None)
+    if constrained is not None:
+        form = "REPLACE COLUMNS" if replaces else "ADD COLUMNS"
+        raise UnsupportedStatementError(
+            f"{form} with {constrained.kind.value} is not supported",
+            hint="Write ALTER TABLE … ALTER COLUMN c SET … or ADD CONSTRAINT … afterwards.",
+            line=constrained.line,
+            column=constrained.column,
+        )
     _skip_reach(cursor)
     return ReplaceColumns(target, columns) if replaces else AddColumns(target, columns)
 
@@ -138,7 +150,9 @@ def _change(cursor: Cursor, target: TableRef) -> ChangeColumn:
     first = cursor.accept("FIRST")
     after = cursor.name("a column") if cursor.accept("AFTER") else None
     _skip_reach(cursor)
-    return ChangeColumn(target, column, new.name, new.type, new.comment, first, after)
+    return ChangeColumn(
+        target, column, new.name, new.type, new.comment, first, after, new.constraints
+    )
 
 
 def _rename(cursor: Cursor, target: TableRef) -> ChangeColumn | RenameTable:

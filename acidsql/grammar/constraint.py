@@ -145,6 +145,8 @@ def _default(cursor: Cursor) -> Fragment:
     """Parse the value of DEFAULT: it ends at a comma, or where the next clause begins."""
     at = cursor.offset
     first = cursor.at
+    if cursor.done or cursor.sees(","):
+        cursor.unexpected("expected a value")
     cursor.skip()
     rest = cursor.until(",", *COLUMN_WORDS)
     value = expression(Cursor(cursor.source, first, rest.end))

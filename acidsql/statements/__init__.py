@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from acidsql.statements.alter_table import (
     AddColumns,
+    AddConstraint,
     ChangeColumn,
+    DropColumnConstraint,
+    DropConstraint,
     RenameTable,
     ReplaceColumns,
     SetProperties,
@@ -90,6 +93,7 @@ __all__ = [
     "AbortCompactions",
     "AbortTransactions",
     "AddColumns",
+    "AddConstraint",
     "AddPartitions",
     "AlterTable",
     "Begin",
@@ -106,6 +110,8 @@ __all__ = [
     "Delete",
     "Describe",
     "DescribeDatabase",
+    "DropColumnConstraint",
+    "DropConstraint",
     "DropDatabase",
     "DropPartitions",
     "DropTable",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.model.constraint import ConstraintKind
+from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Identifier, TableRef
 
@@ -28,6 +30,8 @@ class ReplaceColumns:
 class ChangeColumn:
     """ALTER TABLE ``target`` CHANGE ``column`` name type [COMMENT s] [FIRST | AFTER c].
 
+    ``constraints`` stand behind the type.
+
     RENAME COLUMN a TO b is one without a type. ``first`` and ``after`` give the column's new place.
     """
 
@@ -38,6 +42,33 @@ class ChangeColumn:
     comment: str | None = None
     first: bool = False
     after: Identifier | None = None
+    constraints: tuple[ConstraintDefinition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AddConstraint:
+    """ALTER TABLE ``target`` ADD CONSTRAINT n …, or ALTER COLUMN c SET NOT NULL | DEFAULT e."""
+
+    target: TableRef
+    constraint: ConstraintDefinition
+
+
+@dataclass(frozen=True, slots=True)
+class DropConstraint:
+    """ALTER TABLE ``target`` DROP CONSTRAINT [IF EXISTS] ``name``."""
+
+    target: TableRef
+    name: Identifier
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropColumnConstraint:
+    """ALTER TABLE ``target`` ALTER COLUMN ``column`` DROP NOT NULL | DROP DEFAULT."""
+
+    target: TableRef
+    column: Identifier
+    kind: ConstraintKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from acidsql.statements.alter_table import (
     AddColumns,
+    AddConstraint,
     ChangeColumn,
+    DropColumnConstraint,
+    DropConstraint,
     RenameTable,
     ReplaceColumns,
     SetProperties,
@@ -23,6 +26,9 @@ AlterTable = (
     AddColumns
     | ReplaceColumns
     | ChangeColumn
+    | AddConstraint
+    | DropConstraint
+    | DropColumnConstraint
     | RenameTable
     | SetProperties
     | UnsetProperties

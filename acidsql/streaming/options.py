@@ -10,6 +10,7 @@ from acidsql.errors import StreamingConnectionError
 from acidsql.execution.stream_scope import StreamScope
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
+from acidsql.model.constraint import checks
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Column, Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows
@@ -69,6 +70,13 @@ def require_streamable(options: StreamOptions, scope: StreamScope) -> None:
         raise StreamingConnectionError(
             f"table {table.name} cannot be written to", detail=table.read_only
         )
+    unchecked = checks(table.constraints)
+    if unchecked:
+        raise StreamingConnectionError(
+            f'table {table.name} has the CHECK constraint "{unchecked[0].name}"',
+            detail="Only Spark can check it, and streams do without Spark.",
+            hint="Write with INSERT, or with the sink for Structured Streaming.",
+        )
     placement = Placement.of(table)
     for kind in placement.types:
         if not is_bucketable(kind, placement.version):
@@ -99,4 +107,5 @@ def shape(table: Table) -> tuple[object, ...]:
         table.bucketing,
         [(c.name, c.type) for c in table.columns],
         [(c.name, c.type) for c in table.partition_columns],
+        table.constraints,
     )
