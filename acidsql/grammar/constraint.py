@@ -130,7 +130,8 @@ def _references(cursor: Cursor) -> tuple[TableRef, tuple[Identifier, ...]]:
 def _check(cursor: Cursor, name: Identifier | None, start: int) -> ConstraintDefinition:
     cursor.expect("CHECK")
     value = _condition(cursor.parenthesised())
-    return _made(cursor, ConstraintKind.CHECK, name, _mentioned(value), start, value=value)
+    columns = tuple(Identifier(n, value.line, value.column) for n in mentioned_columns(value))
+    return _made(cursor, ConstraintKind.CHECK, name, columns, start, value=value)
 
 
 def _condition(cursor: Cursor) -> Fragment:
@@ -178,14 +179,10 @@ def _refuse_outside_of_row(source: Source, value: Fragment, at: int, what: str) 
         _invalid(source, at, f'{what} calls "{changing[0]}"', "Each call gives another value.")
 
 
-def _mentioned(value: Fragment) -> tuple[Identifier, ...]:
-    """The columns that an expression mentions, each once, at the place of the expression.
-
-    Of ``s.f``, a field of a struct, that is ``s``.
-    """
+def mentioned_columns(value: Fragment) -> tuple[str, ...]:
+    """The columns that an expression mentions, each once. Of ``s.f``, a field, that is ``s``."""
     columns = value.tree.find_all(exp.Column)
-    names = dict.fromkeys(column.parts[0].name.lower() for column in columns)
-    return tuple(Identifier(name, value.line, value.column) for name in names)
+    return tuple(dict.fromkeys(column.parts[0].name.lower() for column in columns))
 
 
 def _made(

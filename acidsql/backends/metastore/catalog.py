@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 
 from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
+from acidsql.backends.metastore.constraints import ConstraintCalls
 from acidsql.backends.metastore.databases import Roots, database_from, database_to
 from acidsql.backends.metastore.errors import (
     AlreadyThereError,
@@ -35,6 +37,7 @@ from acidsql.backends.metastore.tables import (
     values_of,
 )
 from acidsql.backends.metastore.undo import Undo
+from acidsql.errors import UnsupportedStatementError
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
@@ -75,6 +78,7 @@ class MetastoreCatalog:
         self._client = client
         self._definition_locked = definition_locked
         self._partitions = PartitionCalls(client)
+        self._constraints = ConstraintCalls(client)
         self._undo = Undo()
         self._roots: Roots | None = None
 
@@ -156,6 +160,8 @@ class MetastoreCatalog:
         except NoSuchObjectError:
             raise database_not_found(table.name.database) from None
         self._undo.by(self.drop_table, table.name)
+        if table.constraints:
+            self._constraints.set(table.name, table.constraints)
 
     def drop_table(self, name: TableName) -> None:
         """As in the port, with one difference: Hive 4 keeps the table's write ids if it does not
@@ -171,11 +177,33 @@ class MetastoreCatalog:
             struct = self._require(table.name)
             before = copied(struct)
             change_table(struct, table)
-            cascade = bool(struct.partitionKeys) and struct.sd.cols != before.sd.cols
-            self._alter(table.name, struct, cascade)
-            # Others may commit rows before the old definition is put back, so its statistics go.
-            _remove_statistics(before)
-            self._undo.by(self._put_back, table.name, before, cascade)
+            changes_columns = struct.sd.cols != before.sd.cols
+            cascade = bool(struct.partitionKeys) and changes_columns
+            with self._changed_constraints(table, anew=changes_columns):
+                self._alter(table.name, struct, cascade)
+                # Others may commit rows before the old definition is put back, so its statistics
+                # go.
+                _remove_statistics(before)
+                self._undo.by(self._put_back, table.name, before, cascade)
+
+    @contextmanager
+    def _changed_constraints(self, table: Table, *, anew: bool) -> Iterator[None]:
+        """Change the table in the ``with`` block; it has its constraints afterwards.
+
+        When a column changes, Hive 4 forgets constraints of the column, and Hive 3.1 the columns of
+        all constraints. So they are dropped before, and made ``anew``.
+        """
+        if table.external:
+            yield
+            return
+        name, set_constraints = table.name, self._constraints.set
+        there = self._constraints.of(name)
+        kept = () if anew else there
+        self._undo.by(set_constraints, name, there)
+        set_constraints(name, kept)
+        yield
+        self._undo.by(set_constraints, name, kept)
+        set_constraints(name, table.constraints)
 
     def _put_back(self, name: TableName, before: Struct, cascade: bool) -> None:
         with self._definition_locked(name):
@@ -253,7 +281,18 @@ class MetastoreCatalog:
 
     def find_table(self, name: TableName) -> Table | None:
         struct = self._find(TableName.of(name.database, name.table))
-        return None if struct is None else table_from(struct)
+        if struct is None:
+            return None
+        table = table_from(struct)
+        return table if table.external else self._constrained(table)
+
+    def _constrained(self, table: Table) -> Table:
+        """The table with its constraints, or, if we do not understand them, for reading only."""
+        try:
+            return replace(table, constraints=self._constraints.of(table.name))
+        except UnsupportedStatementError as error:
+            reason = f"{error.message}. {error.detail or ''}".rstrip()
+            return replace(table, read_only=table.read_only or reason)
 
     def _find(self, name: TableName, *, keep_unknown: bool = False) -> Struct | None:
         request = hms.GetTableRequest(

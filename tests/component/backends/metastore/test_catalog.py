@@ -44,6 +44,7 @@ TABLE = Table(
     parameters={"transactional": "true"},
 )
 Open = Callable[..., tuple[FakeMetastore, MetastoreStore]]
+NO_CONSTRAINTS = hms.AllTableConstraintsResponse(hms.SQLAllTableConstraints())
 NOTED = {"COLUMN_STATS_ACCURATE": "{}", "numRows": "1"}
 
 
@@ -102,6 +103,7 @@ class Tables:
         )  # fmt: skip
         return {
             "get_config_value": lambda name, default: default,
+            "get_all_table_constraints": lambda _: NO_CONSTRAINTS,
             **{name: getattr(self, name) for name in names},
         }
 
@@ -385,7 +387,10 @@ def test_what_was_done_is_taken_back_if_the_commit_fails(metastore: Open) -> Non
     server, store = metastore(**handlers)
     with pytest.raises(TxnAbortedError, match="already aborted"):
         define_two(store)
-    asked = ("get_table_req", "get_config_value", "get_latest_txnid_in_conflict")
+    asked = (
+        "get_table_req", "get_config_value", "get_latest_txnid_in_conflict",
+        "get_all_table_constraints",
+    )  # fmt: skip
     alone = ["open_txns", "lock", "alter_table_req", "commit_txn"]
     done = [n for n in server.names if n not in asked]
     assert done[1:] == [*alone, "create_table_req", "commit_txn", "drop_table", *alone]

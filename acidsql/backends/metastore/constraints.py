@@ -1,0 +1,202 @@
+"""Constraints of tables, which the metastore keeps beside its Table structs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from acidsql.backends.metastore.client import MetastoreClient
+from acidsql.backends.metastore.errors import NoSuchObjectError, UnknownMethodError
+from acidsql.backends.metastore.idl import hms
+from acidsql.backends.metastore.sense import given
+from acidsql.errors import SqlError, UnsupportedStatementError
+from acidsql.grammar.constraint import constraint_expression, mentioned_columns
+from acidsql.model.constraint import Constraint, ConstraintKind
+from acidsql.model.names import TableName
+
+_CATALOG = "hive"
+"""The catalog of every metastore that has no others. Requests about constraints must name it."""
+_LENGTH_MAX = 400
+"""Characters of a text in the metastore's KEY_CONSTRAINTS."""
+_KINDS = (
+    (ConstraintKind.PRIMARY_KEY, "primaryKeys", "pk_name"),
+    (ConstraintKind.FOREIGN_KEY, "foreignKeys", "fk_name"),
+    (ConstraintKind.UNIQUE, "uniqueConstraints", "uk_name"),
+    (ConstraintKind.NOT_NULL, "notNullConstraints", "nn_name"),
+    (ConstraintKind.DEFAULT, "defaultConstraints", "dc_name"),
+    (ConstraintKind.CHECK, "checkConstraints", "dc_name"),
+)
+"""The kinds, each with the field of SQLAllTableConstraints and the field of the name."""
+
+
+_KEYS = (ConstraintKind.PRIMARY_KEY, ConstraintKind.UNIQUE, ConstraintKind.FOREIGN_KEY)
+
+
+class ConstraintCalls:
+    """The calls about constraints."""
+
+    def __init__(self, client: MetastoreClient) -> None:
+        self._client = client
+
+    def of(self, name: TableName) -> tuple[Constraint, ...]:
+        """The constraints of a table, sorted by kind and name.
+
+        UnsupportedStatementError for a CHECK whose text we do not understand, and for a NOT NULL or
+        DEFAULT whose column is not known.
+        """
+        try:
+            request = hms.AllTableConstraintsRequest(name.database, name.table, _CATALOG)
+            answer = self._client.call("get_all_table_constraints", request)
+            lists = [getattr(answer.allTableConstraints, field) for _, field, _ in _KINDS]
+        except UnknownMethodError:
+            lists = self._one_by_one(name)
+        except NoSuchObjectError:
+            return ()  # dropped meanwhile
+        found: list[Constraint] = []
+        for (kind, _, named), structs in zip(_KINDS, lists, strict=True):
+            found += _constraints(kind, named, structs or (), name)
+        return tuple(found)
+
+    def _one_by_one(self, name: TableName) -> list[Any]:
+        """What Hive 3.1 answers, in the order of `_KINDS`."""
+        place = (name.database, name.table)
+        others = (_CATALOG, *place)
+        requests = (
+            ("get_primary_keys", hms.PrimaryKeysRequest(*place, _CATALOG)),
+            ("get_foreign_keys", hms.ForeignKeysRequest(None, None, *place, _CATALOG)),
+            ("get_unique_constraints", hms.UniqueConstraintsRequest(*others)),
+            ("get_not_null_constraints", hms.NotNullConstraintsRequest(*others)),
+            ("get_default_constraints", hms.DefaultConstraintsRequest(*others)),
+            ("get_check_constraints", hms.CheckConstraintsRequest(*others)),
+        )
+        found = []
+        for (_, field, _), (method, request) in zip(_KINDS, requests, strict=True):
+            try:
+                found.append(getattr(self._client.call(method, request), field))
+            except UnknownMethodError:
+                found.append(None)  # a server that does not know constraints has none
+        return found
+
+    def set(self, name: TableName, wanted: Sequence[Constraint]) -> None:
+        """Drop and add constraints, so that the table has those that are wanted."""
+        before = self.of(name)
+        for constraint in before:
+            if constraint not in wanted:
+                request = hms.DropConstraintRequest(
+                    name.database, name.table, constraint.name, _CATALOG
+                )
+                self._client.call("drop_constraint", request, repeatable=False)
+        for constraint in wanted:
+            if constraint not in before:
+                self._add(name, constraint)
+
+    def _add(self, name: TableName, constraint: Constraint) -> None:
+        if len(constraint.text) > _LENGTH_MAX:
+            raise UnsupportedStatementError(
+                f'the text of the constraint "{constraint.name}" is longer than {_LENGTH_MAX}'
+                " characters, which the metastore does not keep"
+            )
+        method, request = _ADDED[constraint.kind](list(_structs(name, constraint)))
+        self._client.call(method, request, repeatable=False)
+
+
+def _constraints(
+    kind: ConstraintKind, named: str, structs: Sequence[Any], table: TableName
+) -> Iterator[Constraint]:
+    """The constraints of one kind, sorted by name. A key has a struct for each column."""
+    by_name: dict[str, list[Any]] = {}
+    for struct in structs:
+        by_name.setdefault(given(getattr(struct, named), f"a {kind.value}"), []).append(struct)
+    for name, parts in sorted(by_name.items()):
+        parts.sort(key=lambda part: getattr(part, "key_seq", 0) or 0)
+        first, text = parts[0], _text(kind, parts[0])
+        is_foreign = kind is ConstraintKind.FOREIGN_KEY
+        field = "fkcolumn_name" if is_foreign else "column_name"
+        columns = [getattr(part, field) for part in parts]
+        if kind is ConstraintKind.CHECK:
+            columns = list(_mentioned(name, text, table))
+        elif None in columns and kind in _KEYS:
+            continue  # Hive 3.1 forgets the name of a column that it renames.
+        elif None in columns:
+            raise UnsupportedStatementError(
+                f'the metastore does not know the column of the constraint "{name}" of {table}',
+                hint="Hive 3.1 forgets it when it renames the column. Drop the constraint in Hive.",
+            )
+        yield Constraint(
+            kind=kind,
+            name=name.lower(),
+            columns=tuple(column.lower() for column in columns),
+            text=text,
+            parent=TableName.of(first.pktable_db, first.pktable_name) if is_foreign else None,
+            parent_columns=tuple(p.pkcolumn_name.lower() for p in parts) if is_foreign else (),
+            enabled=bool(first.enable_cstr),
+            rely=bool(first.rely_cstr),
+        )
+
+
+def _text(kind: ConstraintKind, struct: Any) -> str:
+    match kind:
+        case ConstraintKind.DEFAULT:
+            return str(given(struct.default_value, "the value of a DEFAULT"))
+        case ConstraintKind.CHECK:
+            return str(given(struct.check_expression, "the expression of a CHECK"))
+        case _:
+            return ""
+
+
+def _mentioned(name: str, text: str, table: TableName) -> tuple[str, ...]:
+    try:
+        found = constraint_expression(ConstraintKind.CHECK, text)
+    except SqlError as error:
+        raise UnsupportedStatementError(
+            f'acidsql does not understand the CHECK constraint "{name}" of {table}',
+            detail=f"{text}: {error.message}",
+        ) from None
+    return mentioned_columns(found)
+
+
+def _structs(table: TableName, constraint: Constraint) -> Iterator[Any]:
+    """The structs of a constraint: one for each column of a key, else one."""
+    name = constraint.name
+    state = (constraint.enabled, False, constraint.rely)
+    place = (_CATALOG, table.database, table.table)
+    match constraint.kind:
+        case ConstraintKind.PRIMARY_KEY:
+            for number, column in enumerate(constraint.columns, 1):
+                yield hms.SQLPrimaryKey(*place[1:], column, number, name, *state, _CATALOG)
+        case ConstraintKind.UNIQUE:
+            for number, column in enumerate(constraint.columns, 1):
+                yield hms.SQLUniqueConstraint(*place, column, number, name, *state)
+        case ConstraintKind.FOREIGN_KEY:
+            parent = given(constraint.parent, "the table of a FOREIGN KEY")
+            pairs = zip(constraint.parent_columns, constraint.columns, strict=True)
+            for number, (of_parent, column) in enumerate(pairs, 1):
+                yield hms.SQLForeignKey(
+                    parent.database, parent.table, of_parent, *place[1:], column, number,
+                    0, 0, name, None, *state, _CATALOG,
+                )  # fmt: skip
+        case ConstraintKind.NOT_NULL:
+            yield hms.SQLNotNullConstraint(*place, constraint.columns[0], name, *state)
+        case ConstraintKind.DEFAULT:
+            column, text = constraint.columns[0], constraint.text
+            yield hms.SQLDefaultConstraint(*place, column, text, name, *state)
+        case ConstraintKind.CHECK:
+            # One column is all that Hive notes of a CHECK; of the table's it notes none.
+            only = constraint.columns[0] if len(constraint.columns) == 1 else None
+            yield hms.SQLCheckConstraint(*place, only, constraint.text, name, *state)
+
+
+_ADDED: dict[ConstraintKind, Callable[[list[Any]], tuple[str, Any]]] = {
+    ConstraintKind.PRIMARY_KEY: lambda s: ("add_primary_key", hms.AddPrimaryKeyRequest(s)),
+    ConstraintKind.FOREIGN_KEY: lambda s: ("add_foreign_key", hms.AddForeignKeyRequest(s)),
+    ConstraintKind.UNIQUE: lambda s: (
+        "add_unique_constraint", hms.AddUniqueConstraintRequest(s),
+    ),
+    ConstraintKind.NOT_NULL: lambda s: (
+        "add_not_null_constraint", hms.AddNotNullConstraintRequest(s),
+    ),
+    ConstraintKind.DEFAULT: lambda s: (
+        "add_default_constraint", hms.AddDefaultConstraintRequest(s),
+    ),
+    ConstraintKind.CHECK: lambda s: ("add_check_constraint", hms.AddCheckConstraintRequest(s)),
+}  # fmt: skip

@@ -1,0 +1,203 @@
+"""Conversations about the constraints of a table, as Hive 3.1 and 4.x hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from acidsql.backends.metastore import MetastoreStore
+from acidsql.backends.metastore.idl import hms
+from acidsql.errors import UnsupportedStatementError
+from acidsql.model.constraint import Constraint, ConstraintKind
+from acidsql.model.names import TableName
+from acidsql.model.table import Table
+from tests.component.backends.metastore.server import FakeMetastore
+from tests.component.backends.metastore.test_catalog import TABLE, T, Tables
+
+STATE = (True, False, True)
+PRIMARY = Constraint(ConstraintKind.PRIMARY_KEY, "pk", ("k", "id"), enabled=False)
+FOREIGN = Constraint(
+    ConstraintKind.FOREIGN_KEY,
+    "fk",
+    ("id", "k"),
+    parent=TableName("sales", "p"),
+    parent_columns=("x", "y"),
+    enabled=False,
+    rely=True,
+)
+UNIQUE = Constraint(ConstraintKind.UNIQUE, "uk", ("id",), enabled=False)
+NOT_NULL = Constraint(ConstraintKind.NOT_NULL, "nn", ("id",), rely=True)
+DEFAULT = Constraint(ConstraintKind.DEFAULT, "dc", ("id",), text="5", rely=True)
+CHECK = Constraint(ConstraintKind.CHECK, "ck", ("id", "k"), text="id > 1 OR `K` = 2", rely=True)
+ALL = (PRIMARY, FOREIGN, UNIQUE, NOT_NULL, DEFAULT, CHECK)
+
+
+class Constraints:
+    """The handlers of a server that keeps the constraints of one table."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, list[Any]] = {}
+        self.dropped: list[str] = []
+
+    def adding(self, field: str, of_request: str) -> Callable[[Any], None]:
+        def add(request: Any) -> None:
+            # In Hive the columns of a key come in any order.
+            self.kept.setdefault(field, [])[:0] = getattr(request, of_request)[::-1]
+
+        return add
+
+    def drop_constraint(self, request: Any) -> None:
+        self.dropped.append(request.constraintname)
+        for structs in self.kept.values():
+            structs[:] = [s for s in structs if request.constraintname not in vars(s).values()]
+
+    @property
+    def changes(self) -> dict[str, Callable[..., Any]]:
+        names = (
+            "primary_key", "foreign_key", "unique_constraint", "not_null_constraint",
+            "default_constraint", "check_constraint",
+        )  # fmt: skip
+        found: dict[str, Callable[..., Any]] = {"drop_constraint": self.drop_constraint}
+        for name in names:
+            words = name.split("_")
+            field = words[0] + "".join(word.capitalize() for word in words[1:])
+            found[f"add_{name}"] = self.adding(f"{field}s", f"{field}Cols")
+        return found
+
+    @property
+    def of_hive4(self) -> dict[str, Callable[..., Any]]:
+        def every(request: Any) -> Any:
+            assert (request.dbName, request.tblName, request.catName) == ("default", "t", "hive")
+            return hms.AllTableConstraintsResponse(hms.SQLAllTableConstraints(**self.kept))
+
+        return {**self.changes, "get_all_table_constraints": every}
+
+    @property
+    def of_hive3(self) -> dict[str, Callable[..., Any]]:
+        responses = {
+            "primaryKeys": hms.PrimaryKeysResponse,
+            "foreignKeys": hms.ForeignKeysResponse,
+            "uniqueConstraints": hms.UniqueConstraintsResponse,
+            "notNullConstraints": hms.NotNullConstraintsResponse,
+            "defaultConstraints": hms.DefaultConstraintsResponse,
+            "checkConstraints": hms.CheckConstraintsResponse,
+        }
+        found = dict(self.changes)
+        for field, response in responses.items():
+            name = "".join(f"_{c.lower()}" if c.isupper() else c for c in field)
+            found[f"get_{name}"] = lambda _, f=field, r=response: r(self.kept.get(f, []))
+        return found
+
+
+def without_constraints() -> dict[str, Callable[..., Any]]:
+    """The handlers of a server that does not know constraints."""
+    handlers = Tables().handlers
+    del handlers["get_all_table_constraints"]
+    return handlers
+
+
+Open = Callable[..., tuple[FakeMetastore, MetastoreStore]]
+
+
+@pytest.fixture
+def metastore() -> Iterator[Open]:
+    opened = []
+
+    def make(**handlers: Callable[..., Any]) -> tuple[FakeMetastore, MetastoreStore]:
+        server = FakeMetastore(**{**without_constraints(), **handlers})
+        store = MetastoreStore(server.url, user="ann", sleep=lambda _: None)
+        opened.append((server, store))
+        return opened[-1]
+
+    yield make
+    for server, store in opened:
+        store.close()
+        server.__exit__(None, None, None)
+
+
+@pytest.mark.parametrize("hive", [3, 4])
+def test_constraints_come_back_as_they_were_given(metastore: Open, hive: int) -> None:
+    kept = Constraints()
+    handlers = kept.of_hive4 if hive == 4 else kept.of_hive3
+    _, store = metastore(**handlers, create_table_req=lambda _: None)
+    store.create_table(replace(TABLE, constraints=ALL))
+    assert store.table(T).constraints == ALL
+    (check,) = kept.kept["checkConstraints"]
+    assert (check.column_name, check.check_expression) == (None, CHECK.text)
+
+
+def test_only_what_differs_is_dropped_and_added(metastore: Open) -> None:
+    kept = Constraints()
+    altered = {"alter_table_req": lambda _: hms.AlterTableResponse()}
+    server, store = metastore(**kept.of_hive4, **altered, create_table_req=lambda _: None)
+    store.create_table(replace(TABLE, constraints=ALL))
+    asked = len(server.names)
+    other = replace(DEFAULT, text="6")
+    store.alter_table(replace(store.table(T), constraints=(PRIMARY, NOT_NULL, other, CHECK)))
+    assert sorted(kept.dropped) == ["dc", "fk", "uk"]
+    assert [n for n in server.names[asked:] if n.startswith("add_")] == ["add_default_constraint"]
+    assert store.table(T).constraints == (PRIMARY, NOT_NULL, other, CHECK)
+
+
+def test_a_server_that_does_not_know_constraints_has_none(metastore: Open) -> None:
+    _, store = metastore()
+    assert store.table(T).constraints == ()
+
+
+def test_a_check_that_is_not_understood_keeps_the_table_from_being_written(
+    metastore: Open,
+) -> None:
+    kept = Constraints()
+    kept.kept["checkConstraints"] = [
+        hms.SQLCheckConstraint("hive", "default", "t", None, "id > (select 1)", "ck", *STATE)
+    ]
+    _, store = metastore(**kept.of_hive4)
+    table = store.table(T)
+    assert table.constraints == ()
+    assert table.read_only is not None
+    assert 'does not understand the CHECK constraint "ck" of default.t' in table.read_only
+    assert "id > (select 1)" in table.read_only
+
+
+def test_a_constraint_whose_column_is_lost(metastore: Open) -> None:
+    kept = Constraints()
+    key = ("default", "t", None, 1, "uk", False, False, False)
+    kept.kept["uniqueConstraints"] = [hms.SQLUniqueConstraint("hive", *key)]
+    _, store = metastore(**kept.of_hive4)
+    assert (store.table(T).constraints, store.table(T).read_only) == ((), None)
+    kept.kept["notNullConstraints"] = [
+        hms.SQLNotNullConstraint("hive", "default", "t", None, "nn", *STATE)
+    ]
+    read_only = store.table(T).read_only
+    assert read_only is not None
+    assert 'does not know the column of the constraint "nn" of default.t' in read_only
+
+
+def test_constraints_of_a_renamed_column_are_dropped_before_and_added_after(
+    metastore: Open,
+) -> None:
+    kept = Constraints()
+    handlers = {"alter_table_req": lambda _: hms.AlterTableResponse(), **kept.of_hive4}
+    server, store = metastore(**handlers, create_table_req=lambda _: None)
+    store.create_table(replace(TABLE, constraints=(UNIQUE, NOT_NULL)))
+    asked = len(server.names)
+    new = replace(TABLE.columns[0], name="key")
+    renamed = tuple(replace(c, columns=("key",)) for c in (UNIQUE, NOT_NULL))
+    store.alter_table(replace(store.table(T), columns=(new,), constraints=renamed))
+    changes = [n for n in server.names[asked:] if n.startswith(("add_", "drop_", "alter_"))]
+    assert changes == [
+        "drop_constraint", "drop_constraint", "alter_table_req",
+        "add_unique_constraint", "add_not_null_constraint",
+    ]  # fmt: skip
+    assert store.table(T).constraints == renamed
+
+
+def test_a_text_that_the_metastore_would_cut(metastore: Open) -> None:
+    _, store = metastore(**Constraints().of_hive4, create_table_req=lambda _: None)
+    long = replace(CHECK, text="id > 1" + " OR id > 1" * 40)
+    table: Table = replace(TABLE, constraints=(long,))
+    with pytest.raises(UnsupportedStatementError, match="longer than 400 characters"):
+        store.create_table(table)

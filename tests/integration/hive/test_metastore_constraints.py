@@ -1,0 +1,71 @@
+"""Constraints over a Hive Metastore: who defines them does not matter to who keeps them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import acidsql
+from acidsql.errors import ConstraintViolationError
+from tests.integration.hive.one_metastore import OneMetastore
+from tests.integration.hive.process import Hive, HiveError
+from tests.integration.hive.shared import Row
+
+pytestmark = pytest.mark.hive
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+COLUMNS = (
+    "(id int CONSTRAINT {0}_nn NOT NULL ENABLE, v string DEFAULT 'none',"
+    " n int CONSTRAINT {0}_ck CHECK (n > 0) ENABLE,"
+    " CONSTRAINT {0}_row CHECK (id < n OR v IS NULL) ENABLE,"
+    " CONSTRAINT {0}_uk UNIQUE (id, n) DISABLE NOVALIDATE)"
+)
+
+
+@pytest.fixture
+def both(hive: Hive, client: acidsql.Session, database: str) -> OneMetastore:
+    return OneMetastore(hive, client, database)
+
+
+@pytest.mark.parametrize("definer", ["acidsql", "theirs"])
+def test_both_keep_the_constraints(both: OneMetastore, definer: str) -> None:
+    getattr(both, definer)(f"CREATE TABLE t {COLUMNS.format(both.database)} {ACID}")
+    both.acidsql("INSERT INTO t (id, n) VALUES (1, 10)")
+    both.acidsql("INSERT INTO t (id, n) SELECT id + 1, n + 10 FROM t")
+    both.theirs("INSERT INTO t (id, n) VALUES (3, 30)")
+    rows = both.same("t", 3)
+    assert values(rows) == {("1", "'none'", "10"), ("2", "'none'", "20"), ("3", "'none'", "30")}
+    for sql in (
+        "INSERT INTO t (n) VALUES (5)",
+        "INSERT INTO t (id, n) VALUES (1, -1)",
+        "UPDATE t SET id = 30 WHERE n = 30",
+    ):
+        with pytest.raises(ConstraintViolationError):
+            both.acidsql(sql)
+        with pytest.raises(HiveError):
+            both.theirs(sql)
+    assert both.same("t", 3) == rows
+    ours, theirs = both.acidsql("DESCRIBE FORMATTED t"), both.theirs("DESCRIBE FORMATTED t")
+    assert shown(ours) == shown([tuple(row.values()) for row in theirs])
+    both.acidsql(f"ALTER TABLE t DROP CONSTRAINT {both.database}_ck")
+    both.acidsql("ALTER TABLE t ALTER COLUMN v SET DEFAULT 'other'")
+    both.theirs("INSERT INTO t (id, n) VALUES (4, 40)")
+    both.theirs(f"ALTER TABLE t DROP CONSTRAINT {both.database}_row")
+    both.acidsql("ALTER TABLE t RENAME COLUMN v TO w")
+    both.acidsql("INSERT INTO t (id, n) VALUES (5, -50)")
+    assert values(both.same("t", 5)) >= {("4", "'other'", "40"), ("5", "'other'", "-50")}
+
+
+def values(rows: list[Row]) -> set[tuple[str, ...]]:
+    return {row[3:] for row in rows}
+
+
+def shown(rows: list[Any]) -> set[tuple[str, ...]]:
+    """What follows "# Constraints" in DESCRIBE FORMATTED.
+
+    Hive writes CHECKs with back quotes, and generates the name of the DEFAULT.
+    """
+    texts = [tuple((cell or "").strip().replace("`", "") for cell in row) for row in rows]
+    found = set(texts[texts.index(("# Constraints", "", "")) :])
+    return {row for row in found if row[1][:3] != "dc_" and "id < n" not in row[1]}
