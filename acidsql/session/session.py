@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
 import weakref
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from types import TracebackType
@@ -14,82 +13,41 @@ from typing import Any
 from acidsql.background.initiator import Initiator
 from acidsql.background.rounds import Rounds
 from acidsql.background.scope import BackgroundScope
-from acidsql.background.vacuum import run_vacuum
-from acidsql.check.table import run_check
-from acidsql.definitions import define
-from acidsql.definitions.abort_compactions import abort_compactions
-from acidsql.definitions.abort_transactions import abort_transactions
-from acidsql.definitions.compaction_request import compact
-from acidsql.definitions.create_table_as import create_table_as
-from acidsql.definitions.shows import show
 from acidsql.errors import ConfigError, SqlError
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
-from acidsql.execution.places import refuse_files_outside
-from acidsql.execution.query import run_query
-from acidsql.execution.reading import Reading
 from acidsql.execution.result import Result
 from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
 from acidsql.execution.stream_scope import StreamScope
-from acidsql.execution.transaction_block import TransactionBlock
-from acidsql.execution.write import run_write
+from acidsql.execution.types import query_types
 from acidsql.grammar.origin import Origin
 from acidsql.grammar.parse import parse
-from acidsql.model.access import Access, Operation
-from acidsql.model.ids import NO_TXN
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
-from acidsql.model.snapshot import ValidTxnList
-from acidsql.model.table import FIELD_DELIMITER
-from acidsql.plans.query import QueryPlan
-from acidsql.plans.sql_text import SqlText
-from acidsql.ports.engine import Engine, ReadContext
+from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.process.forks import Home
 from acidsql.service.inline import InlineService
 from acidsql.service.timetable import ServiceTimes
-from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
 from acidsql.session.background_work import BackgroundWork
 from acidsql.session.configuration import Configuration
-from acidsql.session.explain import explain
+from acidsql.session.dispatch import Dispatch
+from acidsql.session.frames import Frames
 from acidsql.session.insert import insert_of_rows, require_retriable
 from acidsql.session.parameters import Args, named_arguments, require_count, require_text
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
 from acidsql.settings import Settings
-from acidsql.statements import (
-    AbortCompactions,
-    AbortTransactions,
-    Check,
-    Compact,
-    ConfigurationStatement,
-    CreateTableAs,
-    Definition,
-    Delete,
-    Explain,
-    Insert,
-    Load,
-    Merge,
-    MultiInsert,
-    OtherStatement,
-    Query,
-    Show,
-    Statement,
-    TransactionStatement,
-    Truncate,
-    Update,
-    Use,
-    Vacuum,
-)
+from acidsql.statements import Statement
 from acidsql.txn.compaction_need import DEFAULT_THRESHOLDS, Thresholds
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.policy import TxnPolicy
 from acidsql.txn.transaction import TxnOpener, transaction
 
 
-class Session(BackgroundWork):
+class Session(Frames, BackgroundWork):
     """Runs statements on a warehouse with its store and an engine. A context manager.
 
     Made by `acidsql.connect`. Several threads may run statements at the same time.
@@ -122,40 +80,45 @@ class Session(BackgroundWork):
         With ``inline`` the session compacts and cleans up in the background, after its commits.
         ``borrows_store`` says that the store belongs to another session, which closes it.
         """
+        self._store, self._engine, self._storage = store, engine, storage
+        self._warehouse, self._user, self._host = warehouse, user, host
+        self._is_new, self._bounds, self._sleep = is_new, bounds, sleep
         self._borrows_store = borrows_store
-        self._sleep = sleep
-        self._store = store
-        self._engine = engine
-        self._storage = storage
-        self._warehouse = warehouse
-        self._user, self._host = user, host
-        self._is_new, self._bounds = is_new, bounds
-        self._names = SessionNames(store, engine)
-
+        self._supervisor = heartbeats.supervisor
+        self._progress = progress or Relay()
         # An object of its own, not a bound method: transactions and leases keep it, and they must
         # not keep the session alive.
         open_txn = TxnOpener(store, user, host, policy, heartbeats, progress or UNWATCHED)
-        self._progress = progress or Relay()
         self._open_txn = open_txn
-        self._supervisor = heartbeats.supervisor
-        self._leases = Leases(self._supervisor)
-        self._transactions = TransactionControl(store, engine, open_txn, self._leases)
+        self._leases = leases = Leases(self._supervisor)
+        self._transactions = TransactionControl(store, engine, open_txn, leases)
         # Background work shows no progress: a notebook watches its statements alone.
         quiet = TxnOpener(store, user, host, policy, heartbeats)
-        initiator = Initiator(thresholds, host)
-        rounds = Rounds(
-            BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep),
-            engine, initiator, host, self._leases.settle,
-        )  # fmt: skip
-        # It keeps the objects that go by the settings, and not the session.
-        self._configuration = Configuration(
-            settings or Settings.of(warehouse), engine, partial(_put_in_force, open_txn, initiator)
-        )
+        scope = BackgroundScope(store, store, storage, quiet, self._supervisor, sleep=sleep)
+        rounds = Rounds(scope, engine, Initiator(thresholds, host), host, leases.settle)
         super().__init__(rounds, heartbeats, times, inline=inline)
-        self._compared: set[Hashable] = set()
+        # It keeps the objects that go by the settings, and not the session.
+        put_in_force = partial(_put_in_force, open_txn, rounds.initiator)
+        settings = settings or Settings.of(warehouse)
+        self._configuration = Configuration(settings, engine, put_in_force)
+        self._names = SessionNames(store, engine)
+        self._dispatch = self._new_dispatch()
         self._closed = False
         self._home = Home("session", self)
         weakref.finalize(self, _close_later, self._transactions, self._leases, self._inline)
+
+    def _new_dispatch(self) -> Dispatch:
+        """It keeps nothing of the session but its parts."""
+        open_txn = self._open_txn
+        base = Scope(
+            self._store, self._storage, self._names, self._warehouse, self._user,
+            lambda: transaction(open_txn()), self._leases.release_table, {},
+            self._configuration.settings, partial(query_types, self._engine), bounds=self._bounds,
+        )  # fmt: skip
+        return Dispatch(
+            base, self._names, self._engine, open_txn, self._leases, self._transactions,
+            self._configuration, self._rounds,
+        )  # fmt: skip
 
     @property
     def new_warehouse(self) -> str | None:
@@ -202,7 +165,7 @@ class Session(BackgroundWork):
         try:
             arguments = named_arguments(args)
             statement = parse(text, line, column, reflection=reflection, arguments=arguments.keys())
-            result = self._run_with_retries(statement, arguments, retries)
+            result = self._run(statement, arguments, retries)
         except SqlError as error:
             origin.place(error)
             raise
@@ -243,7 +206,7 @@ class Session(BackgroundWork):
         name = TableName.parse(table, self._names.database)
         statement, arguments = insert_of_rows(name, source, partition or {}, overwrite=overwrite)
         try:
-            result = self._run_with_retries(statement, arguments, retries)
+            result = self._run(statement, arguments, retries)
         except SqlError as error:
             error.line = error.column = error.excerpt = None  # there is no text
             raise
@@ -299,70 +262,6 @@ class Session(BackgroundWork):
         """Whether a transaction of several statements is open."""
         return self._transactions.in_block
 
-    def table(self, name: str) -> Any:
-        """A table as a lazy Spark DataFrame under one snapshot.
-
-        The snapshot is that of the open transaction, if there is one, else a new one. The snapshot
-        and its files are kept until the session is closed.
-        """
-        self._check_open()
-        require_text(name, "the name of a table")
-        full_name = TableName.parse(name, self._names.database)
-        self._store.table(full_name)
-        with self._transactions.statement() as block:
-            accesses = [Access.of(full_name, Operation.SELECT)]
-            reading = Reading.begin(accesses, self._store, block, self._open_txn)
-            with reading.released_on_error():
-                context = reading.context([self._store.table(full_name)], {})
-                frame = self._engine.table(context.tables[full_name], context.txns).data_frame
-            self._leases.keep(reading.pin, [full_name])
-        return frame
-
-    def read_acid(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        schema: str,
-        partitioned_by: str | None = "",
-        valid_write_ids: str | None = None,
-        valid_txns: str | None = None,
-        row_id: bool = False,
-        stored_as: str | None = None,
-        field_delimiter: str = FIELD_DELIMITER,
-    ) -> Any:
-        """The rows of an ACID table's directory as a DataFrame. No catalog need know the table.
-
-        ``schema`` and ``partitioned_by`` list columns as in CREATE TABLE. ``valid_write_ids`` has
-        Hive's text form ``db.table:watermark:min open:open:aborted``; ``valid_txns`` has the same
-        form without the table. None for either sees everything. ``row_id`` adds the column
-        ``row__id`` in front.
-
-        Files of an insert-only table may be ORC, PARQUET or TEXTFILE: ``stored_as`` names the
-        format, or, None, the first bytes of the files tell. ``field_delimiter`` stands between the
-        fields of TEXTFILE. Nothing keeps a cleaner from removing the files. Raises AcidSqlError.
-        """
-        self._check_open()
-        location = directory_path(path, self._storage)
-        refuse_files_outside(location, self._storage, self._bounds)
-        snapshot = directory_snapshot(
-            path, schema, partitioned_by, valid_write_ids, self._storage,
-            row_id=row_id, stored_as=stored_as, field_delimiter=field_delimiter,
-        )  # fmt: skip
-        txns = directory_txns(valid_txns)
-        return self._engine.table(snapshot, txns, row_id=row_id).data_frame
-
-    def register(self, name: str, frame: Any) -> None:
-        """Make rows usable as a source under a name. The name hides a table of the same name.
-
-        ``frame`` is a Spark or pandas DataFrame, or an Arrow table, record batch, reader or other
-        object that gives an Arrow stream. Rows of pandas and Arrow are copied now, which starts
-        Spark. The index of a pandas frame is no column, and its NaN becomes NULL. AnalysisError for
-        anything else.
-        """
-        self._check_open()
-        require_text(name, "the name of a frame")
-        self._engine.register(name, frame)
-
     def beside(self, spark: Any = None) -> Session:
         """A session on the same store, with a transaction and registered names of its own.
 
@@ -390,8 +289,8 @@ class Session(BackgroundWork):
         """What `acidsql.streaming` needs to write beside this session. Not for other callers."""
         self._check_open()
         return StreamScope(
-            self._scope({}), self._policy, self._heartbeats, self._host, self._names.database,
-            self._committed,
+            self._dispatch.scope({}), self._policy, self._heartbeats, self._host,
+            self._names.database, self._committed,
         )  # fmt: skip
 
     def close(self) -> None:
@@ -428,96 +327,20 @@ class Session(BackgroundWork):
         """The current database."""
         return self._names.database
 
-    # -- one match over statements -----------------------------------------------------------------
+    # -- what the public methods share -------------------------------------------------------------
 
-    def _run_with_retries(
-        self, statement: Statement, arguments: dict[str, Any], retries: int
-    ) -> Result:
+    def _run(self, statement: Statement, arguments: dict[str, Any], retries: int) -> Result:
         if retries and (self._transactions.in_block or not self._transactions.autocommit):
             raise ConfigError(
                 "a single statement of a transaction cannot be retried",
                 hint="Run the whole transaction again, on a new snapshot.",
             )
-        result = with_retries(lambda: self._run(statement, arguments), retries, self._sleep)
+        result = with_retries(
+            lambda: self._dispatch.run(statement, arguments), retries, self._sleep
+        )
         if result.write_ids and result.kind != "rollback" and not self.in_transaction:
             self._committed()
         return result
-
-    def _run(self, statement: Statement, arguments: dict[str, Any]) -> Result:
-        if isinstance(statement, TransactionStatement):
-            return self._transactions.run(statement)
-        if isinstance(statement, ConfigurationStatement):
-            return self._configuration.run(statement)
-        with self._transactions.statement(statement) as block:
-            return self._dispatch(statement, arguments, block)
-
-    def _dispatch(
-        self, statement: OtherStatement, arguments: dict[str, Any], block: TransactionBlock | None
-    ) -> Result:
-        match statement:
-            case Query():
-                return run_query(
-                    statement, block, self._open_txn, self._scope(arguments), self._engine,
-                    self._leases,
-                )  # fmt: skip
-            case Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load():
-                return run_write(
-                    statement, block, self._open_txn, self._scope(arguments), self._engine
-                )
-            case Explain():
-                return explain(statement, self._scope(arguments), self._policy)
-            case Check():
-                return run_check(statement, block, self._open_txn, self._scope(arguments))
-            case Compact() | Vacuum() | AbortTransactions() | AbortCompactions():
-                return self._maintain(statement, arguments)
-            case Use():
-                self._names.database = self._store.database(statement.name.name).name
-                return Result("use", message="OK")
-            case _ if isinstance(statement, Show):
-                return show(statement, self._scope(arguments))
-            case _:
-                return self._define(statement, self._scope(arguments))
-
-    def _maintain(
-        self,
-        statement: Compact | Vacuum | AbortTransactions | AbortCompactions,
-        arguments: dict[str, Any],
-    ) -> Result:
-        match statement:
-            case Compact():
-                return compact(
-                    statement, self._scope(arguments), self._host, self.run_worker,
-                    self._thresholds,
-                )  # fmt: skip
-            case Vacuum():
-                return run_vacuum(statement, self._scope(arguments), self._rounds)
-            case AbortTransactions():
-                return abort_transactions(statement, self._store)
-            case AbortCompactions():
-                return abort_compactions(statement, self._store)
-
-    def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
-        if isinstance(statement, CreateTableAs):
-            return create_table_as(statement, scope, self._engine)
-        result = define(statement, scope)
-        self._names.leave_dropped_database()
-        return result
-
-    def _scope(self, arguments: dict[str, Any]) -> Scope:
-        return Scope(
-            self._store, self._storage, self._names, self._warehouse, self._user,
-            self._transaction, self._leases.release_table, arguments,
-            self._configuration.settings, self._types, self._compared, self._bounds,
-        )  # fmt: skip
-
-    def _types(self, query: SqlText) -> list[str]:
-        nothing = ReadContext(ValidTxnList(NO_TXN), {})
-        return self._engine.query(QueryPlan(rows=query), nothing).types
-
-    # -- transactions ------------------------------------------------------------------------------
-
-    def _transaction(self) -> Any:
-        return transaction(self._open_txn())
 
     def _check_open(self) -> None:
         self._home.require()

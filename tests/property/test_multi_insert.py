@@ -85,10 +85,9 @@ class Pair:
 
     def compare(self) -> None:
         """Both have the same rows in all tables."""
-        for table in TABLES:
-            query = f"SELECT k, v, s FROM {table}"
-            found = sorted(map(repr, self.session.execute(query).fetchall()))
-            assert found == sorted(map(repr, self.duck.execute(query).fetchall())), table
+        query = " UNION ALL ".join(f"SELECT '{table}', k, v, s FROM {table}" for table in TABLES)
+        found = sorted(map(repr, self.session.execute(query).fetchall()))
+        assert found == sorted(map(repr, self.duck.execute(query).fetchall()))
 
 
 @pytest.fixture(scope="module")

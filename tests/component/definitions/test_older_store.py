@@ -39,8 +39,8 @@ class Side:
         self.directory, self.store = directory, store
         self.sessions: list[Session] = []
 
-    def session(self) -> Session:
-        storage = LocalStorage()
+    def session(self, storage: LocalStorage | None = None) -> Session:
+        storage = storage or LocalStorage()
         session = Session(
             store=self.store,
             engine=PythonEngine(storage, None, {}),
@@ -248,8 +248,8 @@ def test_a_session_looks_at_a_place_once(sides: Callable[[str], Side]) -> None:
     """What others write meanwhile has ids that the store knows."""
     side = sides("w")
     side.run(CREATE, PARTITIONED.replace("TABLE t", "TABLE u"))
-    first, second = side.session(), side.session()
-    first._storage = storage = Counting()
+    storage = Counting()
+    first, second = side.session(storage), side.session()
     for k in range(3):
         first.execute(f"INSERT INTO t VALUES ({k}, 'a')")
         second.execute(f"INSERT INTO t VALUES ({k}, 'b')")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from acidsql.model.names import TableName
 from acidsql.orc.reader import read_deletes
 from acidsql.ports.engine import TableSnapshot
 from acidsql.session.session import Session
+from acidsql.txn.transaction import transaction
 from tests.python_engine import PythonEngine
 from tests.unit.engines.tables import EVERYTHING
 
@@ -27,7 +29,8 @@ FIRST = "delta_0000001_0000001_0000/bucket_00000"
 @pytest.fixture
 def session(tmp_path: Path) -> Iterator[Session]:
     with acidsql.connect(tmp_path, metastore="memory:") as session:
-        session._engine = PythonEngine(LocalStorage(), None, {})
+        engine = PythonEngine(LocalStorage(), None, {})
+        session._dispatch = replace(session._dispatch, engine=engine)
         yield session
 
 
@@ -38,7 +41,7 @@ def problems(session: Session, table: str = "t") -> set[tuple[str, str]]:
 
 def snapshot(session: Session, table: str = "t") -> TableSnapshot:
     name = TableName("default", table)
-    with session._transaction() as txn:
+    with transaction(session._open_txn()) as txn:
         return read_context(session._store, txn, [session._store.table(name)], {}).tables[name]
 
 

@@ -1,0 +1,131 @@
+"""The dispatch of a session: one match over statements."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acidsql.background.rounds import Rounds
+from acidsql.background.vacuum import run_vacuum
+from acidsql.check.table import run_check
+from acidsql.definitions import define
+from acidsql.definitions.abort_compactions import abort_compactions
+from acidsql.definitions.abort_transactions import abort_transactions
+from acidsql.definitions.compaction_request import compact
+from acidsql.definitions.create_table_as import create_table_as
+from acidsql.definitions.shows import show
+from acidsql.execution.leases import Leases
+from acidsql.execution.names import SessionNames
+from acidsql.execution.query import run_query
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
+from acidsql.execution.transaction_block import TransactionBlock
+from acidsql.execution.write import run_write
+from acidsql.model.table import pool_of
+from acidsql.ports.engine import Engine
+from acidsql.session.configuration import Configuration
+from acidsql.session.explain import explain
+from acidsql.session.transaction_control import TransactionControl
+from acidsql.statements import (
+    AbortCompactions,
+    AbortTransactions,
+    Check,
+    Compact,
+    ConfigurationStatement,
+    CreateTableAs,
+    Definition,
+    Delete,
+    Explain,
+    Insert,
+    Load,
+    Merge,
+    MultiInsert,
+    OtherStatement,
+    Query,
+    Show,
+    Statement,
+    TransactionStatement,
+    Truncate,
+    Update,
+    Use,
+    Vacuum,
+)
+from acidsql.txn.transaction import TxnOpener
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """Carries out the statements of a session.
+
+    ``base`` is the Scope of all of them, without the arguments of a statement. Its settings are
+    those with which the session began; ``configuration`` has those in force.
+    """
+
+    base: Scope
+    names: SessionNames
+    engine: Engine
+    open_txn: TxnOpener
+    leases: Leases
+    transactions: TransactionControl
+    configuration: Configuration
+    rounds: Rounds
+
+    def run(self, statement: Statement, arguments: Mapping[str, Any]) -> Result:
+        """Run one statement, in the open transaction if there is one. Raises AcidSqlError."""
+        if isinstance(statement, TransactionStatement):
+            return self.transactions.run(statement)
+        if isinstance(statement, ConfigurationStatement):
+            return self.configuration.run(statement)
+        with self.transactions.statement(statement) as block:
+            return self._run(statement, self.scope(arguments), block)
+
+    def scope(self, arguments: Mapping[str, Any]) -> Scope:
+        """What a statement with these arguments works on."""
+        return replace(self.base, arguments=arguments, settings=self.configuration.settings)
+
+    def _run(
+        self, statement: OtherStatement, scope: Scope, block: TransactionBlock | None
+    ) -> Result:
+        match statement:
+            case Query():
+                return run_query(statement, block, self.open_txn, scope, self.engine, self.leases)
+            case Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load():
+                return run_write(statement, block, self.open_txn, scope, self.engine)
+            case Explain():
+                return explain(statement, scope, self.open_txn.policy)
+            case Check():
+                return run_check(statement, block, self.open_txn, scope)
+            case Compact() | Vacuum() | AbortTransactions() | AbortCompactions():
+                return self._maintain(statement, scope)
+            case Use():
+                self.names.database = scope.store.database(statement.name.name).name
+                return Result("use", message="OK")
+            case _ if isinstance(statement, Show):
+                return show(statement, scope)
+            case _:
+                return self._define(statement, scope)
+
+    def _maintain(
+        self, statement: Compact | Vacuum | AbortTransactions | AbortCompactions, scope: Scope
+    ) -> Result:
+        match statement:
+            case Compact():
+                thresholds = self.rounds.initiator.thresholds
+                return compact(statement, scope, self.open_txn.host, self._work, thresholds)
+            case Vacuum():
+                return run_vacuum(statement, scope, self.rounds)
+            case AbortTransactions():
+                return abort_transactions(statement, scope.store)
+            case AbortCompactions():
+                return abort_compactions(statement, scope.store)
+
+    def _work(self, pool: str | None) -> int:
+        return self.rounds.work(pool_of(pool or ""))
+
+    def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
+        if isinstance(statement, CreateTableAs):
+            return create_table_as(statement, scope, self.engine)
+        result = define(statement, scope)
+        self.names.leave_dropped_database()
+        return result
