@@ -198,6 +198,8 @@ class CardinalityError(ExecutionError):
 class ConstraintViolationError(ExecutionError):
     """A row that a statement would write violates NOT NULL or CHECK. Nothing was written."""
 
+    sqlstate = "23000"
+
     @property
     def constraint(self) -> str | None:
         """The name of the constraint."""
