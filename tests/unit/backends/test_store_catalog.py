@@ -15,6 +15,7 @@ from acidsql.errors import (
     TxnAbortedError,
     WriteConflictError,
 )
+from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Bucketing, Column, Table, TableKind
@@ -43,7 +44,16 @@ WHOLE = Table(
     "a comment",
     "ann",
     1_700_000_000,
-)
+    constraints=(
+        Constraint(ConstraintKind.NOT_NULL, "nn", ("id",), rely=True),
+        Constraint(ConstraintKind.CHECK, "ck", ("id", "price"), "price > 0 OR id = 'ü'"),
+        Constraint(ConstraintKind.DEFAULT, "dc", ("price",), "1.5", enabled=False),
+        Constraint(
+            ConstraintKind.FOREIGN_KEY, "fk", ("id", "price"), parent=TableName("s", "p"),
+            parent_columns=("a, b", "c"), enabled=False,
+        ),
+    ),
+)  # fmt: skip
 BARE = Table(TableName("default", "bare"), (Column("a", parse_type("int")),), "/warehouse/bare")
 
 
