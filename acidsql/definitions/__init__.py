@@ -19,12 +19,14 @@ from acidsql.definitions.partition import (
 )
 from acidsql.definitions.properties import set_properties, unset_properties
 from acidsql.definitions.rename_table import rename_table
+from acidsql.definitions.view import alter_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.statements import (
     AddColumns,
     AddPartitions,
     AlterTable,
+    AlterView,
     ChangeColumn,
     CreateDatabase,
     CreateTable,
@@ -33,6 +35,7 @@ from acidsql.statements import (
     DropDatabase,
     DropPartitions,
     DropTable,
+    DropView,
     RenamePartition,
     RenameTable,
     RepairTable,
@@ -60,6 +63,10 @@ def define(statement: Definition, scope: Scope) -> Result:
             return set_database_properties(statement, scope)
         case RepairTable():
             return repair_table(statement, scope)
+        case DropView():
+            return drop_view(statement, scope)
+        case _ if isinstance(statement, AlterView):
+            return alter_view(statement, scope)
         case _:
             return _alter(statement, scope)
 

@@ -36,7 +36,7 @@ from acidsql.model.table import (
     kind_of,
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
-from acidsql.planner.names import find_target, table_name
+from acidsql.planner.names import ViewRefusal, find_target, table_name
 from acidsql.ports.catalog import Database, table_exists
 from acidsql.statements.create_table import (
     ColumnDefinition,
@@ -162,12 +162,14 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     """
     name = table_name(statement.target, scope.names)
     try:
-        find_target(statement.target, scope.names)
+        if statement.if_exists and scope.store.find_view(name) is not None:
+            return Result("drop", message=f"{name} is a view: nothing was dropped")  # as in Hive
+        find_target(statement.target, scope.names, ViewRefusal.DROP)
         with scope.transaction() as txn:
             scope.release(lambda held: held == name)
             txn.lock(drop_locks(name))
             # The table may have been dropped, or made anew, while the statement waited.
-            table = find_target(statement.target, scope.names)
+            table = find_target(statement.target, scope.names, ViewRefusal.DROP)
             notes = forget_table(table, scope, Neighbours(scope), [table.name])
     except TableNotFoundError as error:
         if statement.if_exists:
@@ -184,8 +186,11 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
 
 def finds_nothing_to_drop(statement: DropTable, scope: Scope) -> bool:
     """Whether there is no such table, and that is no error."""
-    ignored = statement.if_exists or scope.settings.drop_ignores_missing
-    return ignored and scope.store.find_table(table_name(statement.target, scope.names)) is None
+    name = table_name(statement.target, scope.names)
+    if scope.store.find_table(name) is not None:
+        return False
+    ignored = scope.settings.drop_ignores_missing and scope.store.find_view(name) is None
+    return statement.if_exists or ignored
 
 
 def drop_locks(name: TableName) -> list[LockComponent]:

@@ -14,7 +14,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.naming import is_path_part, table_path
 from acidsql.model.table import Table
-from acidsql.planner.names import find_target
+from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.ports.catalog import Partition, table_exists
 from acidsql.ports.storage import require_present
 from acidsql.statements.alter_table import RenameTable
@@ -24,7 +24,7 @@ from acidsql.txn.locks import lock_components
 
 def rename_table(statement: RenameTable, scope: Scope) -> Result:
     """Give a table another name. As in Hive, a directory at the default place is renamed, too."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     name = new_table_name(statement.renamed, scope)
     home = _home(table, table.name, scope)
     parent = _home(table, name, scope)

@@ -8,7 +8,7 @@ from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.transaction import SAVEPOINT_HINT
 
 _SPARK = "Run it on the Spark session itself."
-_CREATE = "CREATE TABLE and CREATE DATABASE are supported."
+_CREATE = "CREATE TABLE, CREATE VIEW and CREATE DATABASE are supported."
 _ACCESS = "The permissions of the files and of the catalog control access."
 
 _REFUSED: dict[str, tuple[str, str]] = {
@@ -36,6 +36,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
 }
 _REFUSED_CREATE = {
     "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
+    "MATERIALIZED VIEW": "CREATE TABLE … AS keeps the rows of a query.",
     "FUNCTION": "Register the function on the Spark session.",
     "OR REPLACE": "DROP the old one, then CREATE the new one.",
     "INDEX": "Leave it out.",
@@ -55,12 +56,15 @@ def refuse(cursor: Cursor) -> NoReturn:
         kind = next((w for w in words if w in ("VIEW", "FUNCTION")), second)
         kind = "OR REPLACE" if kind == "OR" and replaces else kind
         hint = _REFUSED_CREATE.get(kind, _CREATE)
+        if kind == "VIEW":  # a plain view is no refused statement
+            kind = f"{words[words.index(kind) - 1]} VIEW"
+            hint = _REFUSED_CREATE.get(kind, hint)
         cursor.source.refuse(f"CREATE {kind} is not supported", first.start, hint=hint)
     if first.word == "DROP":
-        hint = "DROP TABLE and DROP DATABASE are supported."
+        hint = "DROP TABLE, DROP VIEW and DROP DATABASE are supported."
         cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
     if first.word == "ALTER":
-        hint = "ALTER TABLE and ALTER DATABASE are supported."
+        hint = "ALTER TABLE, ALTER VIEW and ALTER DATABASE are supported."
         cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
     if not first.word:
         cursor.unexpected("expected a statement")

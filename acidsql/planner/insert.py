@@ -5,7 +5,7 @@ from __future__ import annotations
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
 from acidsql.planner.literals import NotLiteral, cell_text
-from acidsql.planner.names import Names, find_column, find_target
+from acidsql.planner.names import Names, ViewRefusal, find_column, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
@@ -16,7 +16,7 @@ from acidsql.statements.insert import GivenSource, Insert
 
 def plan_insert(statement: Insert, names: Names, arguments: Arguments) -> InsertPlan:
     """The plan of an INSERT: of rows that the caller gives, of literals, else of a query."""
-    table = find_target(statement.target, names)
+    table = find_target(statement.target, names, ViewRefusal.INSERT)
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
     return InsertPlan(

@@ -7,32 +7,37 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from acidsql.errors import SqlError
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Table, TableKind
+from acidsql.model.view import View
 from acidsql.planner.names import Names, table_name, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
-from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.planner.view_path import NO_VIEW, ViewPath
+from acidsql.plans.sql_text import AnySource, FrameSource, SqlText, TableSource, ViewSource
 from acidsql.statements.fragment import Fragment, Star, TableRef
 
 _SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
 
-Source = TableSource | FrameSource | InputSource
-
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars."""
+    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars.
+
+    ``path`` has the views whose text the fragment is.
+    """
 
     names: Names
     arguments: Arguments
     row_id: bool
+    path: ViewPath = NO_VIEW
 
     def text(self, fragment: Fragment) -> SqlText:
         """The fragment's own text with its tables as open sources."""
         # The mark of a source's place must be a character that the text does not contain.
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
-        sources: list[Source] = []
+        sources: list[AnySource] = []
         found = [self._resolve(fragment, ref) for ref in fragment.tables]
 
         def table(index: int, ref: TableRef) -> str:
@@ -40,25 +45,37 @@ class Lowering:
             if source is None:
                 return fragment.text[ref.start : ref.end]
             sources.append(source)
-            return mark + _alias_of(fragment, ref)
+            return mark + alias_of(fragment, ref)
 
         filled = fragment.fill(
             table, lambda name: f":{name}", lambda s: self._star(s, fragment, found)
         )
-        parts: list[str | Source] = []
+        parts: list[str | AnySource] = []
         for index, stretch in enumerate(filled.split(mark)):
             parts += [sources[index - 1], stretch] if index else [stretch]
         return SqlText.of(*(p for p in parts if p != ""))
 
-    def _resolve(self, fragment: Fragment, ref: TableRef) -> Source | None:
+    def _resolve(self, fragment: Fragment, ref: TableRef) -> AnySource | None:
         if ref.database is None and self.names.is_frame(ref.table):
             return FrameSource(name=ref.table.lower())
         table = self.names.find_table(table_name(ref, self.names))
         if table is not None:
             return self._table_source(fragment, ref, table)
-        if ref.database is None and self.names.is_view(ref.table):
+        view = self.names.find_view(table_name(ref, self.names))
+        if view is not None:
+            return self._view_source(ref, view)
+        if ref.database is None and self.names.is_temporary_view(ref.table):
             return None
-        raise unknown_table(ref, self.names)
+        raise self.path.explained(unknown_table(ref, self.names))
+
+    def _view_source(self, ref: TableRef, view: View) -> ViewSource:
+        try:
+            rows = view_text(view, self.names, self.path)
+        except SqlError as error:
+            # The place in the view's text says nothing to the user of the statement.
+            error.line, error.column = ref.line, ref.column
+            raise
+        return ViewSource(view=view.name, columns=tuple(c.name for c in view.columns), rows=rows)
 
     def _table_source(self, fragment: Fragment, ref: TableRef, table: Table) -> TableSource:
         mentioned = mentioned_columns(fragment)
@@ -69,7 +86,7 @@ class Lowering:
             columns=tuple(c.name for c in table.columns if c.name in mentioned),
         )
 
-    def _star(self, star: Star, fragment: Fragment, found: list[Source | None]) -> str | None:
+    def _star(self, star: Star, fragment: Fragment, found: list[AnySource | None]) -> str | None:
         """A star with EXCEPT for row ids: in Hive a star does not show them. None to keep it."""
         if not self.row_id:
             return None
@@ -84,12 +101,23 @@ class Lowering:
         return f"{prefix} EXCEPT ({', '.join(hidden)})"
 
 
+def view_text(view: View, names: Names, path: ViewPath = NO_VIEW) -> SqlText:
+    """The text of a view's query, with its tables as open sources.
+
+    ``path`` leads to the text in which the view stands. AnalysisError for a view that contains
+    itself, TableNotFoundError for a table that is gone.
+    """
+    within = path.into(view)
+    source = names.query_of(view).source
+    return Lowering(within.names(names), {}, source.mentions_row_id, within).text(source)
+
+
 def mentioned_columns(fragment: Fragment) -> frozenset[str]:
     """Every name in the fragment that may be a column, in lower case."""
     return frozenset(column.name.lower() for column in fragment.tree.find_all(exp.Column))
 
 
-def _alias_of(fragment: Fragment, ref: TableRef) -> str:
+def alias_of(fragment: Fragment, ref: TableRef) -> str:
     """An ``AS`` alias that keeps the table's own name usable as a qualifier.
 
     Empty before TABLESAMPLE and after TABLE, where Spark's grammar allows no alias.

@@ -14,9 +14,9 @@ from acidsql.plans.delete import DeletePlan
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.plan import WritePlan, texts
 from acidsql.plans.query import QueryPlan
-from acidsql.plans.sql_text import SqlText, TableSource
+from acidsql.plans.sql_text import SqlText, TableSource, ViewSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
@@ -25,16 +25,16 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
     """The plan as a tree: a head, and a branch for everything that is read or written."""
     match plan:
         case QueryPlan():
-            return _tree("query", _query_lines(plan))
+            return _tree("query", [*_query_lines(plan), *_view_lines(plan)])
         case InsertPlan():
             verb = "overwrite" if plan.overwrite else "into"
-            return _tree(f"insert {verb} {plan.table}", _insert_lines(plan))
+            return _tree(f"insert {verb} {plan.table}", [*_insert_lines(plan), *_view_lines(plan)])
         case UpdatePlan():
-            return _tree(f"update {plan.table}", _update_lines(plan))
+            return _tree(f"update {plan.table}", [*_update_lines(plan), *_view_lines(plan)])
         case DeletePlan():
-            return _tree(f"delete {plan.table}", _delete_lines(plan))
+            return _tree(f"delete {plan.table}", [*_delete_lines(plan), *_view_lines(plan)])
         case MergePlan():
-            return _tree(f"merge into {plan.table}", _merge_lines(plan))
+            return _tree(f"merge into {plan.table}", [*_merge_lines(plan), *_view_lines(plan)])
         case TruncatePlan():
             written = "file" if plan.target is TableKind.PLAIN else "base"
             place = _fixed(plan.static_partition)
@@ -71,6 +71,13 @@ def _tree(head: str, branches: Sequence[str]) -> str:
 def _query_lines(plan: QueryPlan) -> list[str]:
     scans = [s for s in plan.rows.sources if isinstance(s, TableSource)]
     return [f"scan: {_scan(s)}" for s in scans] + [f"rows: {_one_line(plan.rows)}"]
+
+
+def _view_lines(plan: WritePlan | QueryPlan) -> list[str]:
+    """A line for each view that is read, with its query."""
+    sources = (source for text in texts(plan) for source in text.sources)
+    views = dict.fromkeys(s for s in sources if isinstance(s, ViewSource))
+    return [f"view {v.view} ({', '.join(v.columns)}): {_one_line(v.rows)}" for v in views]
 
 
 def _scan(source: TableSource) -> str:

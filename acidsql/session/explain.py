@@ -16,7 +16,7 @@ from acidsql.planner.planner import make_plan
 from acidsql.plans.explain import explain as plan_text
 from acidsql.plans.plan import WritePlan
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Compact, CreateTableAs, Definition, Explain
+from acidsql.statements import Compact, CreateTableAs, Definition, Explain, ViewDefinition
 from acidsql.statements.explain import Planned
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
@@ -36,7 +36,7 @@ def explain(statement: Explain, scope: Scope, policy: TxnPolicy) -> Result:
 
 
 def _unplanned_locks(
-    statement: Compact | Definition | CreateTableAs, scope: Scope
+    statement: Compact | Definition | CreateTableAs | ViewDefinition, scope: Scope
 ) -> Sequence[LockComponent]:
     if isinstance(statement, Compact):
         plan_compact(statement, scope.names, scope.arguments)

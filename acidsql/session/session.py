@@ -21,6 +21,7 @@ from acidsql.definitions.abort_compactions import abort_compactions
 from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
+from acidsql.definitions.create_view import define_view
 from acidsql.definitions.shows import show
 from acidsql.errors import AnalysisError, ConfigError, SqlError
 from acidsql.execution.leases import Leases
@@ -39,6 +40,7 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
 from acidsql.model.table import FIELD_DELIMITER
+from acidsql.model.view import View
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
@@ -54,6 +56,7 @@ from acidsql.session.parameters import Args, named_arguments, require_count, req
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
+from acidsql.session.view_text import view_query
 from acidsql.settings import Settings
 from acidsql.statements import (
     AbortCompactions,
@@ -77,6 +80,7 @@ from acidsql.statements import (
     Update,
     Use,
     Vacuum,
+    ViewDefinition,
 )
 from acidsql.txn.compaction_need import DEFAULT_THRESHOLDS, Thresholds
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
@@ -125,7 +129,6 @@ class Session(BackgroundWork):
         self._warehouse = warehouse
         self._user, self._host = user, host
         self._is_new, self._bounds = is_new, bounds
-        self._names = SessionNames(store, engine)
 
         # An object of its own, not a bound method: transactions and leases keep it, and they must
         # not keep the session alive.
@@ -146,6 +149,7 @@ class Session(BackgroundWork):
         self._configuration = Configuration(
             settings or Settings.of(warehouse), engine, partial(_put_in_force, open_txn, initiator)
         )
+        self._names = SessionNames(store, engine, partial(_view_query, self._configuration))
         super().__init__(rounds, heartbeats, times, inline=inline)
         self._compared: set[Hashable] = set()
         self._closed = False
@@ -491,9 +495,13 @@ class Session(BackgroundWork):
             case AbortCompactions():
                 return abort_compactions(statement, self._store)
 
-    def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
+    def _define(
+        self, statement: Definition | CreateTableAs | ViewDefinition, scope: Scope
+    ) -> Result:
         if isinstance(statement, CreateTableAs):
             return create_table_as(statement, scope, self._engine)
+        if isinstance(statement, ViewDefinition):
+            return define_view(statement, scope, self._engine)
         result = define(statement, scope)
         self._names.leave_dropped_database()
         return result
@@ -514,6 +522,10 @@ class Session(BackgroundWork):
         self._home.require()
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _view_query(configuration: Configuration, view: View) -> Query:
+    return view_query(view, reflection=configuration.settings.allow_reflection)
 
 
 def _put_in_force(open_txn: TxnOpener, initiator: Initiator, settings: Settings) -> None:

@@ -54,6 +54,7 @@ from acidsql.statements.show import (
     ShowPartitions,
     ShowTables,
     ShowTransactions,
+    ShowViews,
 )
 from acidsql.statements.transaction import (
     AbortTransactions,
@@ -66,6 +67,16 @@ from acidsql.statements.transaction import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 from acidsql.statements.vacuum import Vacuum
+from acidsql.statements.view import (
+    AlterView,
+    AlterViewAs,
+    CreateView,
+    DropView,
+    RenameView,
+    SetViewProperties,
+    UnsetViewProperties,
+    ViewDefinition,
+)
 
 TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
 WriteStatement = Insert | Update | Delete | Merge | Truncate | Load
@@ -78,6 +89,7 @@ OtherStatement = (
     | Compact
     | Definition
     | CreateTableAs
+    | ViewDefinition
     | Use
     | Show
     | AbortTransactions
@@ -91,6 +103,8 @@ __all__ = [
     "AddColumns",
     "AddPartitions",
     "AlterTable",
+    "AlterView",
+    "AlterViewAs",
     "Begin",
     "ChangeColumn",
     "Check",
@@ -101,6 +115,7 @@ __all__ = [
     "CreateTable",
     "CreateTableAs",
     "CreateTableLike",
+    "CreateView",
     "Definition",
     "Delete",
     "Describe",
@@ -108,6 +123,7 @@ __all__ = [
     "DropDatabase",
     "DropPartitions",
     "DropTable",
+    "DropView",
     "Explain",
     "Insert",
     "Load",
@@ -116,6 +132,7 @@ __all__ = [
     "Query",
     "RenamePartition",
     "RenameTable",
+    "RenameView",
     "RepairTable",
     "ReplaceColumns",
     "ResetConfiguration",
@@ -125,6 +142,7 @@ __all__ = [
     "SetDatabaseProperties",
     "SetProperties",
     "SetTransaction",
+    "SetViewProperties",
     "Show",
     "ShowCompactions",
     "ShowConfiguration",
@@ -134,12 +152,15 @@ __all__ = [
     "ShowPartitions",
     "ShowTables",
     "ShowTransactions",
+    "ShowViews",
     "Statement",
     "TransactionStatement",
     "Truncate",
     "UnsetProperties",
+    "UnsetViewProperties",
     "Update",
     "Use",
     "Vacuum",
+    "ViewDefinition",
     "WriteStatement",
 ]

@@ -18,6 +18,7 @@ from acidsql.statements.partition import (
     RenamePartition,
     RepairTable,
 )
+from acidsql.statements.view import AlterView, DropView
 
 AlterTable = (
     AddColumns
@@ -40,4 +41,6 @@ Definition = (
     | SetDatabaseProperties
     | AlterTable
     | RepairTable
+    | DropView
+    | AlterView
 )

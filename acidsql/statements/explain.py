@@ -14,13 +14,15 @@ from acidsql.statements.merge import Merge
 from acidsql.statements.query import Query
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
+from acidsql.statements.view import ViewDefinition
 
 Planned = Insert | Update | Delete | Merge | Truncate | Load | Query
+Explained = Planned | Definition | CreateTableAs | ViewDefinition | Compact
 
 
 @dataclass(frozen=True, slots=True)
 class Explain:
     """EXPLAIN [LOCKS] ``statement``. Only writes and queries have a plan; the others need LOCKS."""
 
-    statement: Planned | Definition | CreateTableAs | Compact
+    statement: Explained
     locks: bool = False
