@@ -17,16 +17,18 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
+from sqlglot import exp
+
 from acidsql.definitions.create_table import table_of
 from acidsql.errors import TableNotFoundError
 from acidsql.grammar.parse import parse
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Column, Table
-from acidsql.model.types import PrimitiveType
+from acidsql.model.types import ColumnType, PrimitiveType
 from acidsql.model.view import View
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
-from acidsql.planner.names import table_name
+from acidsql.planner.names import find_relation, table_name
 from acidsql.planner.planner import make_plan
 from acidsql.planner.view import expanded_text, plan_view
 from acidsql.plans.check import CheckPlan
@@ -142,9 +144,19 @@ def _view(line: str, names: DeclaredNames) -> View:
     return _kept(statement, names, text)
 
 
+def _kind(item: Any, query: Query, names: DeclaredNames) -> ColumnType:
+    """The type of an item in a select list: that of the column that it is, else a string."""
+    name = item.name if isinstance(item, exp.Column) else ""
+    relations = [find_relation(ref, names) for ref in query.source.tables]
+    own = [r.column(name) for r in relations if r is not None]
+    return next((column.type for column in own if column is not None), STRING)
+
+
 def _kept(statement: CreateView | AlterViewAs, names: DeclaredNames, text: str) -> View:
     columns = statement.columns if isinstance(statement, CreateView) else ()
-    listed = tuple(Column(c.name.name, STRING) for c in columns)
+    items = statement.query.source.tree.expressions or [None] * len(columns)
+    kinds = [_kind(item, statement.query, names) for item in items]
+    listed = tuple(Column(c.name.name, k) for c, k in zip(columns, kinds, strict=False))
     name = table_name(statement.target, names)
     return View(name, listed, statement.query.source.text, text)
 

@@ -111,7 +111,9 @@ def _old(statement: AlterViewAs, scope: Scope) -> View:
     try:
         return find_view_target(statement.target, scope.names)
     except TableNotFoundError as error:
-        error.message = f"Cannot ALTER VIEW AS SELECT if view currently does not exist: {error}"
+        error.detail = f"{error.message[0].upper()}{error.message[1:]}."
+        error.message = "Cannot ALTER VIEW AS SELECT if view currently does not exist"
+        error.code = 10216
         raise
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 from acidsql.grammar.create_table import properties
 from acidsql.grammar.create_table import property_key as key
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import refuse_duplicates
+from acidsql.grammar.lexer import Source
 from acidsql.grammar.query import parse_query
+from acidsql.model.view import View
 from acidsql.statements.fragment import TableRef
 from acidsql.statements.query import Query
 from acidsql.statements.view import (
@@ -19,6 +23,8 @@ from acidsql.statements.view import (
     UnsetViewProperties,
     ViewColumn,
 )
+
+_UNNAMED = re.compile(r"_c\d+")
 
 
 def creates_view(cursor: Cursor) -> bool:
@@ -86,6 +92,43 @@ def _query(cursor: Cursor) -> Query:
             hint="Write the value itself.",
         )
     return query
+
+
+def unwrapped(view: View) -> str | None:
+    """The query inside of the one with which Hive renames the columns of a view; None without it.
+
+    Hive keeps ``SELECT `id` AS `x`, `_c1` AS `y` FROM (query) `db.v``` where a view lists its
+    columns. ``_c1`` is its name for the second column, an expression without a name, which Spark
+    does not know. We read by position, so the query inside will do. Only a text with such names is
+    unwrapped, and only if they are Hive's own: then the query that the user wrote has none of them.
+    """
+    cursor = Cursor(Source(view.expanded_text))
+    if not cursor.accept("SELECT"):
+        return None
+    pairs: list[tuple[str, str]] = []
+    while not pairs or cursor.accept(","):
+        if not (cursor.sees_name() and cursor.peek(1).word == "AS"):
+            return None
+        inner = cursor.name().name
+        cursor.expect("AS")
+        if not cursor.sees_name():
+            return None
+        pairs.append((inner, cursor.name().name))
+    if not cursor.accept("FROM") or not cursor.sees("("):
+        return None
+    inside = cursor.parenthesised()
+    if not cursor.sees_name() or inside.done:
+        return None
+    alias = cursor.name().name.lower()
+    is_hives = alias in (view.name.table, str(view.name)) and cursor.done
+    unnamed = {n: inner for n, (inner, _) in enumerate(pairs) if _UNNAMED.fullmatch(inner)}
+    named = [name.lower() for _, name in pairs] == [c.name for c in view.columns]
+    if not is_hives or not named or not unnamed:
+        return None
+    if any(inner != f"_c{n}" or inner in view.original_text for n, inner in unnamed.items()):
+        return None
+    tokens = cursor.source.tokens
+    return cursor.source.text[tokens[inside.at].start : tokens[inside.end - 1].end]
 
 
 def parse_alter_view(cursor: Cursor) -> AlterView | AlterViewAs:

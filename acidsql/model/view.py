@@ -28,6 +28,11 @@ class View:
     owner: str = ""
     created_s: int = 0
 
+    def column(self, name: str) -> Column | None:
+        """The column of that name, in any case, or None."""
+        wanted = name.lower()
+        return next((c for c in self.columns if c.name == wanted), None)
+
     @property
     def has_comments(self) -> bool:
         """Whether a column has a comment."""

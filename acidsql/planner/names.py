@@ -101,7 +101,7 @@ class ViewRefusal(Enum):
 
     INSERT = "A view cannot be used as target table for LOAD or INSERT", 10090
     CHANGE = "You cannot update or delete records in a view", 10402
-    TRUNCATE = "Cannot truncate a view", 10146
+    TRUNCATE = "Cannot truncate non-managed table {name}.", 10146
     ALTER = "To alter a view you need to use the ALTER VIEW command.", 10131
     DROP = "Cannot drop a view with DROP TABLE", None
     OTHER = "The statement takes a table, not a view", None
@@ -110,6 +110,12 @@ class ViewRefusal(Enum):
 def table_name(ref: TableRef, names: Names) -> TableName:
     """The full name that a reference has in the catalog."""
     return TableName.of(ref.database or names.database, ref.table)
+
+
+def find_relation(ref: TableRef, names: Names) -> Table | View | None:
+    """The table or view of the catalog that a reference names, or None."""
+    name = table_name(ref, names)
+    return names.find_table(name) or names.find_view(name)
 
 
 def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.OTHER) -> Table:
@@ -124,7 +130,11 @@ def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.
     if names.find_view(name) is not None:
         message, code = of_view.value
         raise UnsupportedStatementError(
-            message, detail=f"{name} is a view.", code=code, line=ref.line, column=ref.column
+            message.format(name=name),
+            detail=f"{name} is a view.",
+            code=code,
+            line=ref.line,
+            column=ref.column,
         )
     raise unknown_table(ref, names)
 

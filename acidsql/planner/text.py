@@ -9,11 +9,13 @@ from sqlglot import exp
 
 from acidsql.errors import SqlError
 from acidsql.model.names import quote_identifier
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table, TableKind
 from acidsql.model.view import View
-from acidsql.planner.names import Names, table_name, unknown_table
+from acidsql.planner.names import Names, find_relation, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
 from acidsql.planner.view_path import NO_VIEW, ViewPath
+from acidsql.planner.view_predicates import NOTHING_GIVEN, Given, handed_down
 from acidsql.plans.sql_text import AnySource, FrameSource, SqlText, TableSource, ViewSource
 from acidsql.statements.fragment import Fragment, Star, TableRef
 
@@ -33,12 +35,18 @@ class Lowering:
     row_id: bool
     path: ViewPath = NO_VIEW
 
-    def text(self, fragment: Fragment) -> SqlText:
-        """The fragment's own text with its tables as open sources."""
+    def text(self, fragment: Fragment, given: Given = NOTHING_GIVEN) -> SqlText:
+        """The fragment's own text with its tables as open sources.
+
+        ``given`` has further predicates that hold for a table, by its index in the fragment.
+        """
         # The mark of a source's place must be a character that the text does not contain.
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
         sources: list[AnySource] = []
-        found = [self._resolve(fragment, ref) for ref in fragment.tables]
+        found = [
+            self._resolve(fragment, ref, given.get(index, ()))
+            for index, ref in enumerate(fragment.tables)
+        ]
 
         def table(index: int, ref: TableRef) -> str:
             source = found[index]
@@ -55,34 +63,41 @@ class Lowering:
             parts += [sources[index - 1], stretch] if index else [stretch]
         return SqlText.of(*(p for p in parts if p != ""))
 
-    def _resolve(self, fragment: Fragment, ref: TableRef) -> AnySource | None:
+    def _resolve(
+        self, fragment: Fragment, ref: TableRef, given: tuple[Predicate, ...]
+    ) -> AnySource | None:
         if ref.database is None and self.names.is_frame(ref.table):
             return FrameSource(name=ref.table.lower())
-        table = self.names.find_table(table_name(ref, self.names))
-        if table is not None:
-            return self._table_source(fragment, ref, table)
-        view = self.names.find_view(table_name(ref, self.names))
-        if view is not None:
-            return self._view_source(ref, view)
+        relation = find_relation(ref, self.names)
+        if relation is not None:
+            own = scan_predicates(fragment, ref, relation, self.arguments)
+            predicates = tuple(dict.fromkeys([*own, *given]))
+            if isinstance(relation, View):
+                return self._view_source(ref, relation, predicates)
+            return self._table_source(fragment, relation, predicates)
         if ref.database is None and self.names.is_temporary_view(ref.table):
             return None
         raise self.path.explained(unknown_table(ref, self.names))
 
-    def _view_source(self, ref: TableRef, view: View) -> ViewSource:
+    def _view_source(
+        self, ref: TableRef, view: View, predicates: tuple[Predicate, ...]
+    ) -> ViewSource:
         try:
-            rows = view_text(view, self.names, self.path)
+            rows = view_text(view, self.names, self.path, predicates)
         except SqlError as error:
             # The place in the view's text says nothing to the user of the statement.
             error.line, error.column = ref.line, ref.column
             raise
         return ViewSource(view=view.name, columns=tuple(c.name for c in view.columns), rows=rows)
 
-    def _table_source(self, fragment: Fragment, ref: TableRef, table: Table) -> TableSource:
+    def _table_source(
+        self, fragment: Fragment, table: Table, predicates: tuple[Predicate, ...]
+    ) -> TableSource:
         mentioned = mentioned_columns(fragment)
         return TableSource(
             table=table.name,
             row_id=self.row_id and table.kind is TableKind.FULL_ACID,
-            predicates=scan_predicates(fragment, ref, table, self.arguments),
+            predicates=predicates,
             columns=tuple(c.name for c in table.columns if c.name in mentioned),
         )
 
@@ -101,15 +116,23 @@ class Lowering:
         return f"{prefix} EXCEPT ({', '.join(hidden)})"
 
 
-def view_text(view: View, names: Names, path: ViewPath = NO_VIEW) -> SqlText:
+def view_text(
+    view: View,
+    names: Names,
+    path: ViewPath = NO_VIEW,
+    predicates: tuple[Predicate, ...] = (),
+) -> SqlText:
     """The text of a view's query, with its tables as open sources.
 
-    ``path`` leads to the text in which the view stands. AnalysisError for a view that contains
-    itself, TableNotFoundError for a table that is gone.
+    ``path`` leads to the text in which the view stands. ``predicates`` hold for every row of the
+    view that counts there. AnalysisError for a view that contains itself, TableNotFoundError for a
+    table that is gone.
     """
     within = path.into(view)
     source = names.query_of(view).source
-    return Lowering(within.names(names), {}, source.mentions_row_id, within).text(source)
+    inner = Lowering(within.names(names), {}, source.mentions_row_id, within)
+    relations = [find_relation(ref, inner.names) for ref in source.tables] if predicates else ()
+    return inner.text(source, handed_down(view, source, relations, predicates))
 
 
 def mentioned_columns(fragment: Fragment) -> frozenset[str]:

@@ -9,7 +9,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.names import quote_identifier, quoted_table
 from acidsql.model.table import Table, TableKind
 from acidsql.model.view import View
-from acidsql.planner.names import Names, table_name, unknown_table
+from acidsql.planner.names import Names, find_relation, unknown_table
 from acidsql.planner.text import alias_of, view_text
 from acidsql.plans.query import QueryPlan
 from acidsql.statements.fragment import Fragment, Star, TableRef
@@ -67,8 +67,7 @@ def plan_view(view: View, names: Names) -> QueryPlan:
 def _relation(ref: TableRef, names: Names) -> Table | View:
     if ref.database is None and names.is_frame(ref.table):
         raise _of_session("the registered frame", ref)
-    name = table_name(ref, names)
-    found = names.find_table(name) or names.find_view(name)
+    found = find_relation(ref, names)
     if found is not None:
         return found
     if ref.database is None and names.is_temporary_view(ref.table):

@@ -76,8 +76,9 @@ def _query_lines(plan: QueryPlan) -> list[str]:
 def _view_lines(plan: WritePlan | QueryPlan) -> list[str]:
     """A line for each view that is read, with its query."""
     sources = (source for text in texts(plan) for source in text.sources)
-    views = dict.fromkeys(s for s in sources if isinstance(s, ViewSource))
-    return [f"view {v.view} ({', '.join(v.columns)}): {_one_line(v.rows)}" for v in views]
+    views = (s for s in sources if isinstance(s, ViewSource))
+    lines = (f"view {v.view} ({', '.join(v.columns)}): {_one_line(v.rows)}" for v in views)
+    return list(dict.fromkeys(lines))
 
 
 def _scan(source: TableSource) -> str:

@@ -27,7 +27,7 @@ from acidsql.errors import AnalysisError, ConfigError, SqlError
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
 from acidsql.execution.places import refuse_files_outside
-from acidsql.execution.query import run_query
+from acidsql.execution.query import read_frame, run_query
 from acidsql.execution.reading import Reading
 from acidsql.execution.result import Result
 from acidsql.execution.scope import UNBOUNDED, Bounds, Scope
@@ -37,7 +37,7 @@ from acidsql.execution.write import run_write
 from acidsql.grammar.parse import parse
 from acidsql.grammar.place import place_of_name
 from acidsql.model.access import Access, Operation
-from acidsql.model.names import TableName
+from acidsql.model.names import TableName, quoted_table
 from acidsql.model.progress import UNWATCHED, Progress, Relay
 from acidsql.model.table import FIELD_DELIMITER
 from acidsql.model.view import View
@@ -299,7 +299,7 @@ class Session(BackgroundWork):
         return self._transactions.in_block
 
     def table(self, name: str) -> Any:
-        """A table as a lazy Spark DataFrame under one snapshot.
+        """A table or view as a lazy Spark DataFrame under one snapshot.
 
         The snapshot is that of the open transaction, if there is one, else a new one. The snapshot
         and its files are kept until the session is closed.
@@ -307,6 +307,8 @@ class Session(BackgroundWork):
         self._check_open()
         require_text(name, "the name of a table")
         full_name = TableName.parse(name, self._names.database)
+        if self._store.find_view(full_name) is not None:
+            return self._view_frame(full_name)
         self._store.table(full_name)
         with self._transactions.statement() as block:
             accesses = [Access.of(full_name, Operation.SELECT)]
@@ -316,6 +318,15 @@ class Session(BackgroundWork):
                 frame = self._engine.table(context.tables[full_name], context.txns).data_frame
             self._leases.keep(reading.pin, [full_name])
         return frame
+
+    def _view_frame(self, name: TableName) -> Any:
+        statement = parse(f"TABLE {quoted_table(name)}")
+        assert isinstance(statement, Query)
+        with self._transactions.statement() as block:
+            frame, _ = read_frame(
+                statement, block, self._open_txn, self._scope({}), self._engine, self._leases
+            )
+        return frame.data_frame
 
     def read_acid(
         self,

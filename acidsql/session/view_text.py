@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from acidsql.errors import SqlError, UnsupportedStatementError
 from acidsql.grammar.parse import parse
+from acidsql.grammar.view import unwrapped
 from acidsql.model.view import View
 from acidsql.statements import Query
 
@@ -15,7 +16,8 @@ def view_query(view: View, *, reflection: bool = False) -> Query:
     may have written the text, so it is read as the text of a user.
     """
     try:
-        statement = parse(view.expanded_text, reflection=reflection)
+        text = unwrapped(view) or view.expanded_text
+        statement = parse(text, reflection=reflection)
     except SqlError as error:
         raise UnsupportedStatementError(
             f"the query of view {view.name} is not understood: {error.message}",

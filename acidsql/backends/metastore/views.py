@@ -22,6 +22,8 @@ from acidsql.model.table import FileFormat
 from acidsql.model.view import View
 
 VIEW = "VIRTUAL_VIEW"
+_KEPT = KEPT_BY_METASTORE | {"bucketing_version"}
+"""Parameters that are no properties of a view. Hive gives its views the version of bucketing."""
 _SPARKS = ("view.catalogAndNamespace.", "view.query.out.", "view.sqlConfig.")
 """The parameters of a view that Spark itself has made begin with one of these."""
 
@@ -44,7 +46,7 @@ def view_from(struct: Struct) -> View:
             f"{name} is a view of Spark's own: acidsql cannot use it",
             hint="Make the view with acidsql or with Hive, which keep the whole query.",
         )
-    noted = {k: v for k, v in parameters.items() if k not in KEPT_BY_METASTORE}
+    noted = {k: v for k, v in parameters.items() if k not in _KEPT}
     comment = noted.pop("comment", None)
     descriptor = given(struct.sd, f"the columns of {name}")
     expanded = given(struct.viewExpandedText, f"the query of view {name}")
@@ -94,7 +96,7 @@ def view_to(view: View) -> Struct:
 def change_view(struct: Struct, view: View) -> None:
     """Change a Table that the metastore sent so that it describes our view."""
     before: Mapping[str, str] = struct.parameters or {}
-    kept = {k: v for k, v in before.items() if k in KEPT_BY_METASTORE}
+    kept = {k: v for k, v in before.items() if k in _KEPT}
     struct.parameters = {**kept, **own_parameters(view.parameters, view.comment)}
     struct.owner = view.owner
     struct.sd.cols = change_fields(struct.sd.cols, view.columns)

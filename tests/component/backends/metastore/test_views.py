@@ -77,7 +77,7 @@ def test_a_view_is_no_table() -> None:
         get_all_tables=lambda name: ["v", "t"],
         get_tables_by_type=lambda name, pattern, kind: ["v"] if kind == "VIRTUAL_VIEW" else [],
     )
-    with closing(server), closing(MetastoreStore(server.url, user="ann")) as store:
+    with server, closing(MetastoreStore(server.url, user="ann")) as store:
         assert store.find_table(V) is None
         assert store.find_view(V) == VIEW
         assert (store.tables("default"), store.views("default")) == (["t"], ["v"])
