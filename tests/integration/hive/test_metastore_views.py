@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import acidsql
+from acidsql.errors import AcidSqlError
 from tests.integration.hive.one_metastore import OneMetastore
 from tests.integration.hive.process import Hive, HiveError
 
@@ -49,8 +50,8 @@ def test_hive_reads_views_of_acidsql(both: OneMetastore) -> None:
     for sql in ("SHOW TABLES", "SHOW VIEWS"):
         theirs = [row["tab_name"] for row in both.theirs(sql)]
         assert both.acidsql(sql) == [(name,) for name in theirs]
-    both.acidsql("ALTER VIEW w AS SELECT id AS only FROM v")
-    assert both.theirs("SELECT only FROM w WHERE only < 3") == [{"only": 2}]
+    both.acidsql("ALTER VIEW w AS SELECT id AS one FROM v")
+    assert both.theirs("SELECT one FROM w WHERE one < 3") == [{"one": 2}]
     both.acidsql("ALTER VIEW w RENAME TO w2")
     both.acidsql("DROP VIEW j")
     assert [row["tab_name"] for row in both.theirs("SHOW VIEWS")] == ["v", "w2"]
@@ -66,7 +67,7 @@ def test_acidsql_reads_views_of_hive(both: OneMetastore) -> None:
     assert both.acidsql("SELECT x, y FROM w") == [("b", 2)]
     assert both.acidsql("SELECT max(r.rowid) FROM ids") == [(2,)]
     assert both.acidsql("DESCRIBE w") == [("x", "string", "the x"), ("y", "bigint", "")]
-    both.theirs("ALTER TABLE t ADD COLUMNS (more int)")
+    both.theirs("ALTER TABLE t ADD COLUMNS (z int)")
     assert sorted(both.acidsql("SELECT * FROM v")) == [(2, "b", 3, "B"), (3, "b", 4, "B")]
     both.acidsql("ALTER VIEW v SET TBLPROPERTIES ('team' = 'a')")
     assert both.described("v")["bucketing_version"] == "2"
