@@ -37,7 +37,7 @@ from acidsql.model.table import (
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
 from acidsql.planner.names import ViewRefusal, find_target, table_name
-from acidsql.ports.catalog import Database, table_exists
+from acidsql.ports.catalog import Database, is_taken, table_exists
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,
@@ -85,7 +85,7 @@ def _create(
     """``unsaid`` is the name in a statement that says neither kind nor format of the table."""
     with scope.transaction() as txn:
         txn.lock(creation_locks(table.name))
-        if scope.store.find_table(table.name) is not None:
+        if is_taken(scope.store, table.name):
             if if_not_exists:
                 return exists_already(table.name)
             raise table_exists(table.name)

@@ -23,7 +23,7 @@ from acidsql.model.types import ColumnType, parse_type
 from acidsql.model.view import View
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, find_view_target
-from acidsql.planner.query import is_union
+from acidsql.planner.query import is_union, names_columns
 from acidsql.planner.view import expanded_text, plan_view
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
@@ -38,6 +38,7 @@ from acidsql.txn.transaction import OpenTxn
 
 _NAME = re.compile(r"[^\W\d][\w ]*")
 """A name that a user gave. The names that Spark makes of expressions do not match."""
+_UNNAMED = re.compile(r"_c\d+")
 _CHAR = re.compile(r"(var)?char\(")
 
 
@@ -51,6 +52,17 @@ class _Draft:
     seen: SeenNames
     listed: tuple[ViewColumn, ...]
 
+    def names_of_query(self, columns: Sequence[str]) -> list[str]:
+        """The names of the query's columns: those of the user, or Hive's for others, as ``_c1``.
+
+        ``columns`` are Spark's names.
+        """
+        named = names_columns(self.seen.query_of(self.view))
+        if named is None or len(named) != len(columns):
+            named = tuple(_NAME.fullmatch(column) is not None for column in columns)
+        pairs = zip(columns, named, strict=True)
+        return [c.lower() if is_named else f"_c{n}" for n, (c, is_named) in enumerate(pairs)]
+
     @property
     def locks(self) -> list[LockComponent]:
         """As for a new table, and shared reads of what the query reads.
@@ -59,10 +71,10 @@ class _Draft:
         """
         views = [Access.of(n, Operation.SELECT) for n, view in self.seen.views.items() if view]
         own = self.view.name
-        below = [a for a in [*query_accesses(self.plan), *views] if a.table != own.table]
+        below = lock_components([*query_accesses(self.plan), *views])
         made = creation_locks(own)
         locked = {(c.database, c.table) for c in made}
-        reads = [c for c in lock_components(below) if (c.database, c.table) not in locked]
+        reads = [c for c in below if (c.database, c.table) not in locked]
         return sorted([*made, *reads], key=lambda c: (c.database, c.table or ""))
 
 
@@ -178,35 +190,31 @@ def _finished(draft: _Draft, scope: Scope, engine: Engine, txn: OpenTxn) -> View
     context = read_context(scope.store, txn, sources, {}, plan=draft.plan, database=database)
     with _without_place():
         frame = engine.query(draft.plan, context)
-    names = _names(draft, frame)
+    inner = draft.names_of_query(frame.columns)
+    names = _names(draft, inner)
     kinds = _kinds(draft, frame, names)
     comments = [c.comment for c in draft.listed] or [None] * len(names)
     columns = tuple(map(Column, names, kinds, comments))
-    text = _renamed(draft.view, frame.columns, names)
-    return replace(draft.view, columns=columns, expanded_text=text)
+    view = replace(draft.view, columns=columns)
+    if names == [column.lower() for column in frame.columns]:
+        return view
+    return replace(view, expanded_text=_renamed(view, inner, scope))
 
 
-def _names(draft: _Draft, frame: Frame) -> list[str]:
-    """The names of the view's columns: those of its list, or of its query."""
-    given = [c.name.name for c in draft.listed] or frame.columns
+def _names(draft: _Draft, inner: Sequence[str]) -> list[str]:
+    """The names of the view's columns: those of its list, or of its query (``inner``)."""
+    given = [c.name.name.lower() for c in draft.listed] or inner
     place = _place_of(draft)
-    if len(given) != len(frame.columns):
+    if len(given) != len(inner):
         raise AnalysisError(
             "The number of columns produced by the SELECT clause does not match the number of"
             " column names specified by CREATE VIEW",
-            detail=f"The query has {len(frame.columns)} columns, the list {len(given)}.",
+            detail=f"The query has {len(inner)} columns, the list {len(given)}.",
             code=10089,
             **place,
         )
     names: list[str] = []
-    for number, text in enumerate(given, 1):
-        name = text.lower()
-        if not draft.listed and not _NAME.fullmatch(text):
-            raise UnsupportedStatementError(
-                f"column {number} of the query has no name: {text}",
-                hint="Name the expression: write e AS name, or list the names of all columns.",
-                **place,
-            )
+    for name in given:
         refuse_name(name, Named.COLUMN, **place)
         if name == "row__id" or name in names:
             what = "is reserved" if name == "row__id" else "is defined twice"
@@ -233,18 +241,25 @@ def _kinds(draft: _Draft, frame: Frame, names: Sequence[str]) -> list[ColumnType
     return kinds
 
 
-def _renamed(view: View, columns: Sequence[str], names: Sequence[str]) -> str:
-    """The view's text, with the view's names for its columns, if possible in a form of Hive's."""
+def _renamed(view: View, inner: Sequence[str], scope: Scope) -> str:
+    """The view's text within a query that renames its columns.
+
+    If possible in the form of Hive, which calls a column without a name ``_c1`` and knows no names
+    behind an alias. We read such a text by position (`grammar.view.unwrapped`).
+    """
     text, alias = view.expanded_text, quote_identifier(str(view.name))
-    lowered = [column.lower() for column in columns]
-    if lowered == list(names):
-        return text
-    if len(set(lowered)) < len(lowered) or not all(map(_NAME.fullmatch, columns)):
-        listed = ", ".join(map(quote_identifier, names))
-        return " ".join(["SELECT * FROM", f"({text})", "AS", f"{alias}({listed})"])
-    pairs = zip(columns, names, strict=True)
-    listed = ", ".join(f"{quote_identifier(c)} AS {quote_identifier(n)}" for c, n in pairs)
-    return " ".join(["SELECT", listed, "FROM", f"({text})", alias])
+    names = [quote_identifier(column.name) for column in view.columns]
+    pairs = zip(map(quote_identifier, inner), names, strict=True)
+    listed = ", ".join(f"{old} AS {new}" for old, new in pairs)
+    hives = " ".join(["SELECT", listed, "FROM", f"({text})", alias])
+    is_read_by_position = any(map(_UNNAMED.fullmatch, inner))
+    if is_read_by_position:
+        read = scope.names.query_of(replace(view, expanded_text=hives)).source.text
+        if read == text:
+            return hives
+    elif len(set(inner)) == len(inner):
+        return hives
+    return " ".join(["SELECT * FROM", f"({text})", "AS", f"{alias}({', '.join(names)})"])
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from acidsql.execution.scope import Scope
 from acidsql.model.table import Table
 from acidsql.planner.names import SeenNames, find_target, find_view_target, table_name
 from acidsql.planner.query import plan_query
+from acidsql.ports.catalog import is_taken
 from acidsql.statements import (
     AddColumns,
     AddPartitions,
@@ -88,7 +89,7 @@ def _view_locks(
 
 def _creation_locks_as(statement: CreateTableAs, scope: Scope) -> list[LockComponent]:
     name = table_name(statement.table.target, scope.names)
-    if statement.table.if_not_exists and scope.store.find_table(name) is not None:
+    if statement.table.if_not_exists and is_taken(scope.store, name):
         return []
     plan = plan_query(statement.query, SeenNames(scope.names), scope.arguments)
     return creation_locks_as(name, plan)

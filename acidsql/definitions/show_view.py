@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 
@@ -10,26 +11,28 @@ from acidsql.model.names import quote_identifier, quoted_table, string_literal
 from acidsql.model.table import Column
 from acidsql.model.view import View
 
+_PLAIN = re.compile(r"[^\W\d]\w*")
 DESCRIBE_COLUMNS = ("col_name", "data_type", "comment")
 COLUMN_HEAD = ("# col_name", "data_type", "comment")
 
 
-def show_create_view(view: View) -> Result:
-    """The CREATE VIEW that makes a view like this one.
+def show_create_view(view: View, text: str) -> Result:
+    """The CREATE VIEW that makes a view like this one of the ``text`` of its query.
 
-    As in Hive, the query says how columns are called. They are listed if one has a comment.
+    As in Hive, the query says how columns are called. They are listed if one has a comment, or a
+    name that the query may not say.
     """
     head = f"CREATE VIEW {quoted_table(view.name)}"
-    if any(column.comment for column in view.columns):
+    is_plain = all(not c.comment and _PLAIN.fullmatch(c.name) for c in view.columns)
+    if not is_plain or text != view.expanded_text:
         head += f" ({', '.join(map(_listed, view.columns))})"
     lines = [head]
     if view.comment is not None:
         lines.append(f"COMMENT {string_literal(view.comment)}")
     lines += property_lines(view.parameters)
-    text = "\n".join([*lines, f"AS {view.expanded_text}"])
-    if len(lines) == 1:
-        text = f"{head} AS {view.expanded_text}"
-    return text_rows("show", ["createtab_stmt"], [(line,) for line in text.split("\n")])
+    separator = " " if len(lines) == 1 else "\n"
+    made = f"{chr(10).join(lines)}{separator}AS {text}"
+    return text_rows("show", ["createtab_stmt"], [(line,) for line in made.split("\n")])
 
 
 def _listed(column: Column) -> str:

@@ -18,6 +18,7 @@ from acidsql.definitions.show_view import (
     property_lines,
     show_create_view,
 )
+from acidsql.errors import SqlError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
@@ -26,7 +27,8 @@ from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Column, FileFormat, Table, TableKind
-from acidsql.planner.names import find_target, table_name
+from acidsql.model.view import View
+from acidsql.planner.names import Names, find_target, table_name
 from acidsql.planner.partition import require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, names_in, partition_not_found
 from acidsql.statements import (
@@ -93,8 +95,16 @@ def _show_names(statement: ShowTables | ShowViews, scope: Scope) -> Result:
 def _show_create(statement: ShowCreateTable, scope: Scope) -> Result:
     view = scope.names.find_view(table_name(statement.target, scope.names))
     if view is not None:
-        return show_create_view(view)
+        return show_create_view(view, _text(view, scope.names))
     return show_create_table(find_target(statement.target, scope.names))
+
+
+def _text(view: View, names: Names) -> str:
+    """The query of a view as CREATE VIEW takes it, without Hive's own names for columns."""
+    try:
+        return names.query_of(view).source.text
+    except SqlError:  # the query is one for Hive alone
+        return view.expanded_text
 
 
 def _describe(statement: Describe, scope: Scope) -> Result:

@@ -250,6 +250,11 @@ def table_exists(name: TableName) -> TableExistsError:
     return TableExistsError(f"Table already exists: {name}", code=10073)
 
 
+def is_taken(catalog: Catalog, name: TableName) -> bool:
+    """Whether a table or a view has the name."""
+    return catalog.find_table(name) is not None or catalog.find_view(name) is not None
+
+
 def names_in(catalog: Catalog, database: str) -> list[str]:
     """Names of the tables and views of a database, sorted. Raises DatabaseNotFoundError."""
     return sorted([*catalog.tables(database), *catalog.views(database)])

@@ -140,7 +140,7 @@ class MetastoreCatalog(MetastoreDatabases):
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
         refuse_name(table.name.table, Named.TABLE)
         struct = self._require(name)
-        if self.find_table(table.name) is not None:
+        if self._find(table.name) is not None:
             raise table_exists(table.name)
         self.database(table.name.database)
         places = {tuple(values_of(p.name)): p.location for p in partitions}

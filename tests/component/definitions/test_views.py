@@ -2,7 +2,7 @@
 
 import pytest
 
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
 from acidsql.model.names import TableName
 from acidsql.model.table import Column
 from acidsql.model.types import parse_type
@@ -48,6 +48,10 @@ def test_whoever_makes_a_view_locks_the_views_in_it(two):
         "default.w -> SHARED_READ",
         "default.x -> EXCLUSIVE",
     ]
+    two.execute("CREATE DATABASE d")
+    two.execute(f"CREATE TABLE d.x (id int) {ACID}")
+    locks = explained(two, "EXPLAIN LOCKS CREATE VIEW x AS SELECT * FROM d.x")
+    assert "d.x -> SHARED_READ" in locks
     for sql in ("DROP VIEW v", "ALTER VIEW v SET TBLPROPERTIES ('a' = 'b')"):
         assert [line.split()[0] for line in explained(two, f"EXPLAIN LOCKS {sql}")] == ["default.v"]
     for sql in (
@@ -120,6 +124,22 @@ def test_a_database_with_a_view_is_not_empty(session):
     session.execute("DROP DATABASE d CASCADE")
     session.execute("CREATE DATABASE d")
     assert session.execute("SHOW VIEWS IN d").fetchall() == []
+
+
+def test_a_name_that_a_view_has_is_taken(two, tmp_path):
+    for sql in (
+        f"CREATE TABLE v (id int) {ACID}",
+        f"CREATE TABLE v {ACID} AS SELECT 1 AS one",
+        "ALTER TABLE t RENAME TO v",
+        "ALTER VIEW w RENAME TO v",
+        "ALTER VIEW w RENAME TO t",
+    ):
+        with pytest.raises(TableExistsError):
+            two.execute(sql)
+    two.execute(f"CREATE TABLE IF NOT EXISTS v (id int) {ACID}")
+    two.execute(f"CREATE TABLE IF NOT EXISTS v {ACID} AS SELECT 1 AS one")
+    assert sorted(p.name for p in (tmp_path / "w").iterdir() if p.is_dir()) == ["t"]
+    assert two.execute("SHOW VIEWS").fetchall() == [("v",), ("w",)]
 
 
 def test_background_work_and_streams_know_no_views(two):
