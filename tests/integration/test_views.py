@@ -101,8 +101,8 @@ def test_a_column_that_is_gone_is_none_of_the_outer_query(session: Session) -> N
 def test_columns_of_any_name_and_type(session: Session) -> None:
     session.execute(
         "CREATE VIEW odd (`a.b`, `c``d`, `größe`, `x y`, nothing, c3) AS"
-        " SELECT id, named_struct('k', array(id)), map('a', TIMESTAMP '2020-01-01 00:00:00'), '{t} :p ?',"
-        " NULL, CAST('a' AS char(3)) FROM t"
+        " SELECT id, named_struct('k', array(id)), map('a', TIMESTAMP '2020-01-01 00:00:00'),"
+        " '{t} :p ?', NULL, CAST('a' AS char(3)) FROM t"
     )
     assert [row[:2] for row in session.execute("DESCRIBE odd").fetchall()] == [
         ("a.b", "int"),
