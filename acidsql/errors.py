@@ -116,7 +116,7 @@ class AnalysisError(SqlError):
 
 
 class TableNotFoundError(AnalysisError):
-    """No table, registered frame or temporary view has this name."""
+    """No table, view, registered frame or temporary view has this name."""
 
 
 class DatabaseNotFoundError(AnalysisError):
@@ -128,7 +128,7 @@ class PartitionNotFoundError(AnalysisError):
 
 
 class TableExistsError(AnalysisError):
-    """A table of this name is already there."""
+    """A table or view of this name is already there."""
 
 
 class DatabaseExistsError(AnalysisError):

@@ -54,7 +54,10 @@ def _nothing_dropped(statement: DropView, scope: Scope) -> Result:
         if statement.if_exists:  # as in Hive
             return Result("drop", message=f"{name} is a table: nothing was dropped")
         raise UnsupportedStatementError(
-            "Cannot drop a base table with DROP VIEW", detail=f"{name} is a table.", **_place(ref)
+            "Cannot drop a base table with DROP VIEW",
+            detail=f"{name} is a table.",
+            hint="Write DROP TABLE.",
+            **_place(ref),
         )
     if statement.if_exists:
         return Result("drop", message=f"view {name} does not exist")

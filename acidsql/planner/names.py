@@ -97,14 +97,30 @@ class SeenNames:
 
 
 class ViewRefusal(Enum):
-    """Hive's words and number for a statement that takes a table and was given a view."""
+    """Why a statement that takes a table refuses a view: Hive's words and number, and a hint."""
 
-    INSERT = "A view cannot be used as target table for LOAD or INSERT", 10090
-    CHANGE = "You cannot update or delete records in a view", 10402
-    TRUNCATE = "Cannot truncate non-managed table {name}.", 10146
-    ALTER = "To alter a view you need to use the ALTER VIEW command.", 10131
-    DROP = "Cannot drop a view with DROP TABLE", None
-    OTHER = "The statement takes a table, not a view", None
+    INSERT = (
+        "A view cannot be used as target table for LOAD or INSERT",
+        10090,
+        "Write into the tables of its query.",
+    )
+    CHANGE = (
+        "You cannot update or delete records in a view",
+        10402,
+        "Change the tables of its query.",
+    )
+    TRUNCATE = (
+        "Cannot truncate non-managed table {name}.",
+        10146,
+        "Truncate the tables of its query.",
+    )
+    ALTER = (
+        "To alter a view you need to use the ALTER VIEW command.",
+        10131,
+        "Write ALTER VIEW … AS, or CREATE OR REPLACE VIEW.",
+    )
+    DROP = "Cannot drop a view with DROP TABLE", None, "Write DROP VIEW."
+    OTHER = "The statement takes a table, not a view", None, "Name one of the tables of its query."
 
 
 def table_name(ref: TableRef, names: Names) -> TableName:
@@ -128,10 +144,11 @@ def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.
     if table is not None:
         return table
     if names.find_view(name) is not None:
-        message, code = of_view.value
+        message, code, hint = of_view.value
         raise UnsupportedStatementError(
             message.format(name=name),
             detail=f"{name} is a view.",
+            hint=hint,
             code=code,
             line=ref.line,
             column=ref.column,
