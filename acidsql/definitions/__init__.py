@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing_extensions import assert_never
 
 from acidsql.definitions.columns import add_columns, change_column, replace_columns
-from acidsql.definitions.create_table import create_table, create_table_like, drop_table
+from acidsql.definitions.create_table import create_table, drop_table
+from acidsql.definitions.create_table_like import create_table_like
 from acidsql.definitions.database import (
     create_database,
     drop_database,

@@ -11,11 +11,10 @@ from acidsql.definitions.adoption import Adoption, adopt
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.definitions.table_defaults import (
-    default_kind,
     says_neither_kind_nor_format,
     with_defaults,
 )
-from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
+from acidsql.definitions.table_kind import normal_properties, refuse_bad_kind
 from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
 from acidsql.execution.result import Result
@@ -41,7 +40,6 @@ from acidsql.ports.catalog import Database, is_taken, table_exists
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,
-    CreateTableLike,
     DropTable,
 )
 from acidsql.statements.fragment import TableRef
@@ -49,7 +47,6 @@ from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
-_OF_EXTERNAL = frozenset({"external", "external.table.purge", "translated_to_external"})
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
 """Columns that a row carries on its way to the writer begin with this."""
@@ -65,7 +62,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
     table = table_of(statement, name, parent, scope.user)
-    return _create(
+    return make_table(
         table,
         scope,
         chosen=statement.location is not None,
@@ -74,7 +71,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     )
 
 
-def _create(
+def make_table(
     table: Table,
     scope: Scope,
     *,
@@ -82,7 +79,11 @@ def _create(
     if_not_exists: bool,
     unsaid: TableRef | None = None,
 ) -> Result:
-    """``unsaid`` is the name in a statement that says neither kind nor format of the table."""
+    """Make the table and its directory, under locks.
+
+    ``chosen`` says that the statement names the directory, ``unsaid`` is the name in a statement
+    that says neither kind nor format of the table.
+    """
     with scope.transaction() as txn:
         txn.lock(creation_locks(table.name))
         if is_taken(scope.store, table.name):
@@ -114,43 +115,6 @@ def creation_locks(name: TableName) -> list[LockComponent]:
     """The locks of a statement that makes a table: one on the database, one on the table's name."""
     return lock_components(
         [Access(name.database, None, Operation.CREATE), Access.of(name, Operation.ALTER)]
-    )
-
-
-def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
-    """Create a table with the columns, buckets and properties of another table, without rows."""
-    name = new_table_name(statement.target, scope)
-    source = find_target(statement.source, scope.names)
-    if statement.location is not None:
-        statement = replace(statement, location=chosen_path(statement.location, scope))
-    given = normal_properties(statement.properties)
-    given.pop(CREATED_COLUMNS, None)
-    inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
-    parameters = {**inherited, **given}
-    stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
-    if source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
-        settings, managed = scope.settings, statement.managed
-        parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
-    database = scope.store.database(name.database)
-    parent = database_location(database, scope.warehouse, parameters)
-    table = replace(
-        source,
-        name=name,
-        location=statement.location or table_path(parent, name.table),
-        parameters=parameters,
-        owner=scope.user,
-        created_s=int(time.time()),
-        format=stored_as,
-    )
-    refuse_bad_kind(table, _place(statement.target))
-    version = source.parameters.get("bucketing_version", "2")
-    if table.bucketing is not None and given.get("bucketing_version", version) != version:
-        raise AnalysisError(
-            f"'bucketing_version' of {source.name} is {version}, and LIKE keeps it",
-            hint="Leave the property out.",
-        )
-    return _create(
-        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
     )
 
 

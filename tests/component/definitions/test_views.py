@@ -1,5 +1,7 @@
 """Views without Spark: what the store holds, who may be dropped, and what is locked."""
 
+from dataclasses import replace
+
 import pytest
 
 from acidsql.errors import AnalysisError, TableExistsError, UnsupportedStatementError
@@ -147,9 +149,23 @@ def test_background_work_and_streams_know_no_views(two):
     two.run_initiator()
     two.run_cleaner()
     assert two.execute("SHOW COMPACTIONS").fetchall() == []
-    for sql in ("VACUUM v", "MSCK REPAIR TABLE v", "SHOW PARTITIONS v", "CREATE TABLE x LIKE v"):
+    for sql in ("VACUUM v", "MSCK REPAIR TABLE v", "SHOW PARTITIONS v"):
         with pytest.raises(UnsupportedStatementError, match="takes a table, not a view"):
             two.execute(sql)
+
+
+def test_a_table_like_a_view_has_its_columns(two):
+    two.execute("CREATE TABLE x LIKE w")
+    two.execute("INSERT INTO x VALUES (5)")
+    assert two.execute("DESCRIBE x").fetchall() == [("id", "int", "")]
+    two.execute("CREATE TABLE y LIKE w STORED AS PARQUET")
+    made = [line for (line,) in two.execute("SHOW CREATE TABLE y").fetchall()]
+    assert "STORED AS PARQUET" in made
+    make(two, "void", "SELECT NULL AS id")
+    view = two._store.find_view(TableName("default", "void"))
+    two._store.alter_view(replace(view, columns=(Column("id", parse_type("void")),)))
+    with pytest.raises(UnsupportedStatementError, match="void"):
+        two.execute("CREATE TABLE z LIKE void")
 
 
 def test_a_view_is_described(two):
