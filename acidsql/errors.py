@@ -136,7 +136,7 @@ class AnalysisError(SqlError):
 
 
 class TableNotFoundError(AnalysisError):
-    """No table, registered frame or temporary view has this name."""
+    """No table, view, registered frame or temporary view has this name."""
 
     sqlstate = "42P01"
 
@@ -154,7 +154,7 @@ class PartitionNotFoundError(AnalysisError):
 
 
 class TableExistsError(AnalysisError):
-    """A table of this name is already there."""
+    """A table or view of this name is already there."""
 
     sqlstate = "42P07"
 

@@ -6,7 +6,8 @@ from typing_extensions import assert_never
 
 from acidsql.definitions.columns import add_columns, change_column, replace_columns
 from acidsql.definitions.constraints import alter_constraints
-from acidsql.definitions.create_table import create_table, create_table_like, drop_table
+from acidsql.definitions.create_table import create_table, drop_table
+from acidsql.definitions.create_table_like import create_table_like
 from acidsql.definitions.database import (
     create_database,
     drop_database,
@@ -20,6 +21,7 @@ from acidsql.definitions.partition import (
 )
 from acidsql.definitions.properties import set_properties, unset_properties
 from acidsql.definitions.rename_table import rename_table
+from acidsql.definitions.view import alter_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.statements import (
@@ -27,6 +29,7 @@ from acidsql.statements import (
     AddConstraint,
     AddPartitions,
     AlterTable,
+    AlterView,
     ChangeColumn,
     CreateDatabase,
     CreateTable,
@@ -37,6 +40,7 @@ from acidsql.statements import (
     DropDatabase,
     DropPartitions,
     DropTable,
+    DropView,
     RenamePartition,
     RenameTable,
     RepairTable,
@@ -64,6 +68,10 @@ def define(statement: Definition, scope: Scope) -> Result:
             return set_database_properties(statement, scope)
         case RepairTable():
             return repair_table(statement, scope)
+        case DropView():
+            return drop_view(statement, scope)
+        case _ if isinstance(statement, AlterView):
+            return alter_view(statement, scope)
         case _:
             return _alter(statement, scope)
 

@@ -21,7 +21,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.table import POSITIONAL_EVOLUTION, Column, FileFormat, Table, TableKind
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
-from acidsql.planner.names import find_column, find_target
+from acidsql.planner.names import ViewRefusal, find_column, find_target
 from acidsql.statements.alter_table import AddColumns, ChangeColumn, ReplaceColumns
 from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import ColumnDefinition
@@ -33,7 +33,7 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 
 def add_columns(statement: AddColumns, scope: Scope) -> Result:
     """Add columns after the others. Rows written before have NULL there."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     new = [column_of(definition) for definition in statement.columns]
     columns = (*table.columns, *new)
     refuse_bad_columns(statement.columns, new, table.all_columns)
@@ -42,7 +42,7 @@ def add_columns(statement: AddColumns, scope: Scope) -> Result:
 
 def change_column(statement: ChangeColumn, scope: Scope) -> Result:
     """Give a column another name, a wider type or a comment."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     old = find_column(table, statement.column)
     if old in table.partition_columns:
         raise _refusal_at(
@@ -69,7 +69,7 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
 
     Columns of Parquet and text files may be left out.
     """
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     new = [column_of(definition) for definition in statement.columns]
     refuse_bad_columns(statement.columns, new, table.partition_columns)
     kept = _kept(table, new, statement)

@@ -12,11 +12,10 @@ from acidsql.definitions.constraints import constrained, constraints_of_columns
 from acidsql.definitions.leftovers import remove_leftovers
 from acidsql.definitions.removal import OwnPlace, divide, remove_place
 from acidsql.definitions.table_defaults import (
-    default_kind,
     says_neither_kind_nor_format,
     with_defaults,
 )
-from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
+from acidsql.definitions.table_kind import normal_properties, refuse_bad_kind
 from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.places import Neighbours, chosen_path, refuse_place
 from acidsql.execution.result import Result
@@ -37,12 +36,11 @@ from acidsql.model.table import (
     kind_of,
 )
 from acidsql.model.types import VOID, CharType, DecimalType, PrimitiveType, parse_type
-from acidsql.planner.names import find_target, table_name
-from acidsql.ports.catalog import Database, table_exists
+from acidsql.planner.names import ViewRefusal, find_target, table_name
+from acidsql.ports.catalog import Database, is_taken, table_exists
 from acidsql.statements.create_table import (
     ColumnDefinition,
     CreateTable,
-    CreateTableLike,
     DropTable,
 )
 from acidsql.statements.fragment import TableRef
@@ -50,7 +48,6 @@ from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
-_OF_EXTERNAL = frozenset({"external", "external.table.purge", "translated_to_external"})
 _RESERVED = frozenset({"row__id"})
 _RESERVED_PREFIX = "__acidsql_"
 """Columns that a row carries on its way to the writer begin with this."""
@@ -72,7 +69,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
         *statement.constraints,
     )
     table = replace(table, constraints=constrained(table, defined, scope))
-    return _create(
+    return make_table(
         table,
         scope,
         chosen=statement.location is not None,
@@ -81,7 +78,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     )
 
 
-def _create(
+def make_table(
     table: Table,
     scope: Scope,
     *,
@@ -89,10 +86,14 @@ def _create(
     if_not_exists: bool,
     unsaid: TableRef | None = None,
 ) -> Result:
-    """``unsaid`` is the name in a statement that says neither kind nor format of the table."""
+    """Make the table and its directory, under locks.
+
+    ``chosen`` says that the statement names the directory, ``unsaid`` is the name in a statement
+    that says neither kind nor format of the table.
+    """
     with scope.transaction() as txn:
         txn.lock(creation_locks(table.name))
-        if scope.store.find_table(table.name) is not None:
+        if is_taken(scope.store, table.name):
             if if_not_exists:
                 return exists_already(table.name)
             raise table_exists(table.name)
@@ -124,44 +125,6 @@ def creation_locks(name: TableName) -> list[LockComponent]:
     )
 
 
-def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
-    """Create a table with the columns, buckets and properties of another table, without rows."""
-    name = new_table_name(statement.target, scope)
-    source = find_target(statement.source, scope.names)
-    if statement.location is not None:
-        statement = replace(statement, location=chosen_path(statement.location, scope))
-    given = normal_properties(statement.properties)
-    given.pop(CREATED_COLUMNS, None)
-    inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
-    parameters = {**inherited, **given}
-    stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
-    if source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
-        settings, managed = scope.settings, statement.managed
-        parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
-    database = scope.store.database(name.database)
-    parent = database_location(database, scope.warehouse, parameters)
-    table = replace(
-        source,
-        name=name,
-        location=statement.location or table_path(parent, name.table),
-        parameters=parameters,
-        owner=scope.user,
-        created_s=int(time.time()),
-        format=stored_as,
-        constraints=(),  # as in Hive
-    )
-    refuse_bad_kind(table, _place(statement.target))
-    version = source.parameters.get("bucketing_version", "2")
-    if table.bucketing is not None and given.get("bucketing_version", version) != version:
-        raise AnalysisError(
-            f"'bucketing_version' of {source.name} is {version}, and LIKE keeps it",
-            hint="Leave the property out.",
-        )
-    return _create(
-        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
-    )
-
-
 def drop_table(statement: DropTable, scope: Scope) -> Result:
     """Drop the table, and its files unless it is external. The message names what stays on disk.
 
@@ -170,12 +133,14 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
     """
     name = table_name(statement.target, scope.names)
     try:
-        find_target(statement.target, scope.names)
+        if statement.if_exists and scope.store.find_view(name) is not None:
+            return Result("drop", message=f"{name} is a view: nothing was dropped")  # as in Hive
+        find_target(statement.target, scope.names, ViewRefusal.DROP)
         with scope.transaction() as txn:
             scope.release(lambda held: held == name)
             txn.lock(drop_locks(name))
             # The table may have been dropped, or made anew, while the statement waited.
-            table = find_target(statement.target, scope.names)
+            table = find_target(statement.target, scope.names, ViewRefusal.DROP)
             notes = forget_table(table, scope, Neighbours(scope), [table.name])
     except TableNotFoundError as error:
         if statement.if_exists:
@@ -192,8 +157,11 @@ def drop_table(statement: DropTable, scope: Scope) -> Result:
 
 def finds_nothing_to_drop(statement: DropTable, scope: Scope) -> bool:
     """Whether there is no such table, and that is no error."""
-    ignored = statement.if_exists or scope.settings.drop_ignores_missing
-    return ignored and scope.store.find_table(table_name(statement.target, scope.names)) is None
+    name = table_name(statement.target, scope.names)
+    if scope.store.find_table(name) is not None:
+        return False
+    ignored = scope.settings.drop_ignores_missing and scope.store.find_view(name) is None
+    return statement.if_exists or ignored
 
 
 def drop_locks(name: TableName) -> list[LockComponent]:

@@ -34,7 +34,7 @@ from acidsql.planner.query import is_union, plan_query
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
-from acidsql.ports.catalog import table_exists
+from acidsql.ports.catalog import is_taken, table_exists
 from acidsql.ports.engine import (
     Engine,
     Frame,
@@ -60,7 +60,7 @@ _NAME = re.compile(r"[^\W\d][\w ]*")
 def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> Result:
     """Write the query's rows into a new directory. The commit makes the directory a table."""
     name = new_table_name(statement.table.target, scope)
-    if statement.table.if_not_exists and scope.store.find_table(name) is not None:
+    if statement.table.if_not_exists and is_taken(scope.store, name):
         return exists_already(name)
     statement = _completed(statement, scope)
     seen = SeenNames(scope.names)
@@ -68,7 +68,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     with scope.transaction() as txn:
         write_id = txn.write_id(name)
         txn.lock(creation_locks_as(name, plan))
-        if scope.store.find_table(name) is not None:
+        if is_taken(scope.store, name):
             if statement.table.if_not_exists:
                 return exists_already(name)
             raise table_exists(name)

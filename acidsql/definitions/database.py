@@ -41,7 +41,7 @@ def set_database_properties(statement: SetDatabaseProperties, scope: Scope) -> R
 
 
 def drop_database(statement: DropDatabase, scope: Scope) -> Result:
-    """Drop the database, with CASCADE its tables too.
+    """Drop the database, with CASCADE its tables and views too.
 
     Its directory stays if files are left in it: files of external tables or of other databases.
     """
@@ -81,4 +81,6 @@ def _drop_tables(name: str, scope: Scope, neighbours: Neighbours) -> list[str]:
     # while nothing is gone.
     tables = [scope.store.table(TableName(name, table)) for table in scope.store.tables(name)]
     names = {table.name for table in tables}
+    for view in scope.store.views(name):
+        scope.store.drop_view(TableName(name, view))
     return [n for table in tables for n in forget_table(table, scope, neighbours, names)]

@@ -10,19 +10,23 @@ from acidsql.definitions.create_table import (
     finds_nothing_to_drop,
 )
 from acidsql.definitions.create_table_as import creation_locks_as
+from acidsql.definitions.create_view import view_locks
 from acidsql.definitions.database import database_drop_locks
 from acidsql.definitions.partition import alter_locks, matched_partitions, partition_drop_locks
 from acidsql.definitions.properties import property_locks
 from acidsql.definitions.rename_table import renaming_locks
+from acidsql.definitions.view import alter_view_locks, finds_no_view
 from acidsql.execution.scope import Scope
 from acidsql.model.table import Table
-from acidsql.planner.names import SeenNames, find_target, table_name
+from acidsql.planner.names import SeenNames, find_target, find_view_target, table_name
 from acidsql.planner.query import plan_query
+from acidsql.ports.catalog import is_taken
 from acidsql.statements import (
     AddColumns,
     AddConstraint,
     AddPartitions,
     AlterTable,
+    AlterView,
     ChangeColumn,
     CreateDatabase,
     CreateTable,
@@ -34,6 +38,7 @@ from acidsql.statements import (
     DropDatabase,
     DropPartitions,
     DropTable,
+    DropView,
     RenamePartition,
     RenameTable,
     RepairTable,
@@ -41,15 +46,20 @@ from acidsql.statements import (
     SetDatabaseProperties,
     SetProperties,
     UnsetProperties,
+    ViewDefinition,
 )
 from acidsql.txn.entities import LockComponent
 
 
-def definition_locks(statement: Definition | CreateTableAs, scope: Scope) -> list[LockComponent]:
+def definition_locks(
+    statement: Definition | CreateTableAs | ViewDefinition, scope: Scope
+) -> list[LockComponent]:
     """The locks that the statement would ask for; [] if it would change nothing.
 
     AnalysisError for an unknown name.
     """
+    if isinstance(statement, ViewDefinition | AlterView | DropView):
+        return _view_locks(statement, scope)
     match statement:
         case CreateDatabase() | SetDatabaseProperties():
             return []
@@ -67,9 +77,22 @@ def definition_locks(statement: Definition | CreateTableAs, scope: Scope) -> lis
             return _alteration_locks(statement, find_target(statement.target, scope.names), scope)
 
 
+def _view_locks(
+    statement: ViewDefinition | AlterView | DropView, scope: Scope
+) -> list[LockComponent]:
+    if isinstance(statement, ViewDefinition):
+        return view_locks(statement, scope)
+    if isinstance(statement, DropView) and finds_no_view(statement, scope):
+        return []
+    view = find_view_target(statement.target, scope.names)
+    if isinstance(statement, DropView):
+        return drop_locks(view.name)
+    return alter_view_locks(statement, view, scope)
+
+
 def _creation_locks_as(statement: CreateTableAs, scope: Scope) -> list[LockComponent]:
     name = table_name(statement.table.target, scope.names)
-    if statement.table.if_not_exists and scope.store.find_table(name) is not None:
+    if statement.table.if_not_exists and is_taken(scope.store, name):
         return []
     plan = plan_query(statement.query, SeenNames(scope.names), scope.arguments)
     return creation_locks_as(name, plan)

@@ -29,7 +29,7 @@ from acidsql.model.naming import partition_path, refuse_partition
 from acidsql.model.own_path import OwnPath
 from acidsql.model.predicate import membership
 from acidsql.model.table import Table, TableKind
-from acidsql.planner.names import find_target, refuse_read_only
+from acidsql.planner.names import ViewRefusal, find_target, refuse_read_only
 from acidsql.planner.partition import (
     matching_partitions,
     partition_from_directory,
@@ -53,7 +53,7 @@ _log = logging.getLogger(__name__)
 
 def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
     """Add partitions. Their directories are made, or adopted if they are there."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     wanted = []
     for new in statement.partitions:
         name = whole_partition(new.values, table, statement.target, scope.arguments)
@@ -82,7 +82,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
 
 def drop_partitions(statement: DropPartitions, scope: Scope) -> Result:
     """Drop the partitions that meet the conditions, with their files."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     doomed, missed = matched_partitions(statement, table, scope)
     if not doomed:
         return Result("alter", message="no partition was dropped")
@@ -131,7 +131,7 @@ def matched_partitions(
 
 def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
     """Give a partition other values. A directory at the default place is renamed as well."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     old = whole_partition(statement.partition, table, statement.target, scope.arguments)
     new = whole_partition(statement.renamed, table, statement.target, scope.arguments)
     refuse_partition(new)

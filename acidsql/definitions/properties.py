@@ -20,7 +20,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
 from acidsql.model.table import CREATED_COLUMNS, POSITIONAL_EVOLUTION, Table, TableKind
-from acidsql.planner.names import find_target
+from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.statements.alter_table import SetProperties, UnsetProperties
 from acidsql.statements.fragment import TableRef
 from acidsql.txn.entities import LockComponent
@@ -31,7 +31,7 @@ _FIXED = ("bucketing_version", POSITIONAL_EVOLUTION, CREATED_COLUMNS)
 
 def set_properties(statement: SetProperties, scope: Scope) -> Result:
     """Set properties. ``transactional`` makes a plain table an ACID table."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     given = normal_properties(statement.properties)
     place = _place(statement.target)
     _refuse(table, given, place)
@@ -48,7 +48,7 @@ def set_properties(statement: SetProperties, scope: Scope) -> Result:
 
 def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
     """Remove properties."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     place = _place(statement.target)
     for key in statement.keys:
         if (

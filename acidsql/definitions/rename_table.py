@@ -14,8 +14,8 @@ from acidsql.model.access import Access, Operation
 from acidsql.model.names import TableName
 from acidsql.model.naming import is_path_part, table_path
 from acidsql.model.table import Table
-from acidsql.planner.names import find_target
-from acidsql.ports.catalog import Partition, table_exists
+from acidsql.planner.names import ViewRefusal, find_target
+from acidsql.ports.catalog import Partition, is_taken, table_exists
 from acidsql.ports.storage import require_present
 from acidsql.statements.alter_table import RenameTable
 from acidsql.txn.entities import LockComponent
@@ -24,7 +24,7 @@ from acidsql.txn.locks import lock_components
 
 def rename_table(statement: RenameTable, scope: Scope) -> Result:
     """Give a table another name. As in Hive, a directory at the default place is renamed, too."""
-    table = find_target(statement.target, scope.names)
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     name = new_table_name(statement.renamed, scope)
     home = _home(table, table.name, scope)
     parent = _home(table, name, scope)
@@ -32,7 +32,7 @@ def rename_table(statement: RenameTable, scope: Scope) -> Result:
         scope.release(lambda held: held == table.name)
         txn.lock(renaming_locks(table.name, name))
         now = scope.store.table(table.name)
-        if scope.store.find_table(name) is not None:
+        if is_taken(scope.store, name):
             raise table_exists(name)
         old = table.name.table
         own = is_path_part(old) and now.location == table_path(home, old)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import time
 from collections.abc import Sequence
 
 from typing_extensions import assert_never
@@ -14,6 +13,17 @@ from acidsql.definitions.show_constraints import (
     constraint_clauses,
     constraint_rows,
 )
+from acidsql.definitions.show_view import (
+    COLUMN_HEAD,
+    DESCRIBE_COLUMNS,
+    column_row,
+    created_text,
+    describe_view,
+    parameter_rows,
+    property_lines,
+    show_create_view,
+)
+from acidsql.errors import SqlError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
@@ -22,9 +32,10 @@ from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Column, FileFormat, Table, TableKind
-from acidsql.planner.names import find_target
+from acidsql.model.view import View
+from acidsql.planner.names import Names, find_target, table_name
 from acidsql.planner.partition import require_partitioned, whole_partition
-from acidsql.ports.catalog import Catalog, partition_not_found
+from acidsql.ports.catalog import Catalog, names_in, partition_not_found
 from acidsql.statements import (
     Describe,
     DescribeDatabase,
@@ -36,6 +47,7 @@ from acidsql.statements import (
     ShowPartitions,
     ShowTables,
     ShowTransactions,
+    ShowViews,
 )
 from acidsql.txn.entities import Lock, Txn
 from acidsql.txn.manager import TxnManager
@@ -43,7 +55,6 @@ from acidsql.txn.manager import TxnManager
 _DATABASE_COLUMNS = (
     "db_name", "comment", "location", "owner_name", "owner_type", "parameters",
 )  # fmt: skip
-_COLUMN_HEAD = ("# col_name", "data_type", "comment")
 _TRANSACTION_COLUMNS = ("txnid", "state", "startedtime", "lastheartbeattime", "user", "host")
 _LOCK_COLUMNS = (
     "lockid", "database", "table", "partition", "lock_state", "blocked_by", "lock_type",
@@ -59,9 +70,8 @@ def show(statement: Show, scope: Scope) -> Result:
             return _describe(statement, scope)
         case DescribeDatabase():
             return describe_database(statement, store)
-        case ShowTables():
-            database = statement.database.name.lower() if statement.database else names.database
-            return show_tables(store, database, statement.pattern)
+        case ShowTables() | ShowViews():
+            return _show_names(statement, scope)
         case ShowDatabases():
             return show_databases(store, statement.pattern)
         case ShowPartitions():
@@ -69,7 +79,7 @@ def show(statement: Show, scope: Scope) -> Result:
             require_partitioned(table, statement.target)
             return show_partitions(store, table)
         case ShowCreateTable():
-            return show_create_table(find_target(statement.target, names))
+            return _show_create(statement, scope)
         case ShowCompactions():
             return show_compactions(statement, scope)
         case ShowTransactions():
@@ -80,7 +90,32 @@ def show(statement: Show, scope: Scope) -> Result:
             assert_never(statement)
 
 
+def _show_names(statement: ShowTables | ShowViews, scope: Scope) -> Result:
+    named = statement.database
+    database = named.name.lower() if named else scope.names.database
+    shown = show_tables if isinstance(statement, ShowTables) else show_views
+    return shown(scope.store, database, statement.pattern)
+
+
+def _show_create(statement: ShowCreateTable, scope: Scope) -> Result:
+    view = scope.names.find_view(table_name(statement.target, scope.names))
+    if view is not None:
+        return show_create_view(view, _text(view, scope.names))
+    return show_create_table(find_target(statement.target, scope.names))
+
+
+def _text(view: View, names: Names) -> str:
+    """The query of a view as CREATE VIEW takes it, without Hive's own names for columns."""
+    try:
+        return names.query_of(view).source.text
+    except SqlError:  # the query is one for Hive alone
+        return view.expanded_text
+
+
 def _describe(statement: Describe, scope: Scope) -> Result:
+    view = scope.names.find_view(table_name(statement.target, scope.names))
+    if view is not None and not statement.partition:
+        return describe_view(view, formatted=statement.formatted)
     table = find_target(statement.target, scope.names)
     if statement.partition:
         return describe_partition(statement, table, scope)
@@ -102,8 +137,15 @@ def show_databases(catalog: Catalog, pattern: str | None) -> Result:
 
 
 def show_tables(catalog: Catalog, database: str, pattern: str | None) -> Result:
-    """The names of the tables of a database."""
-    return text_rows("show", ["tab_name"], [(n,) for n in _like(catalog.tables(database), pattern)])
+    """The names of the tables and, as in Hive, of the views of a database."""
+    return text_rows(
+        "show", ["tab_name"], [(n,) for n in _like(names_in(catalog, database), pattern)]
+    )
+
+
+def show_views(catalog: Catalog, database: str, pattern: str | None) -> Result:
+    """The names of the views of a database."""
+    return text_rows("show", ["tab_name"], [(n,) for n in _like(catalog.views(database), pattern)])
 
 
 def show_partitions(catalog: Catalog, table: Table) -> Result:
@@ -127,13 +169,7 @@ def show_create_table(table: Table) -> Result:
     if table.format is FileFormat.TEXT:
         lines.append(f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
     lines += [f"STORED AS {table.format.value}", f"LOCATION {_literal(table.location)}"]
-    pairs = [
-        f"  {_literal(k)}={_literal(v)}"
-        for k, v in sorted(table.noted.items())
-        if k.lower() != "external"
-    ]
-    if pairs:
-        lines += ["TBLPROPERTIES (", *[f"{pair}," for pair in pairs[:-1]], f"{pairs[-1]})"]
+    lines += property_lines({k: v for k, v in table.noted.items() if k.lower() != "external"})
     return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
 
 
@@ -188,8 +224,8 @@ def _show_locks(statement: ShowLocks, scope: Scope) -> Result:
 
 def describe(table: Table) -> Result:
     """All columns, then the partition columns once more under a head of their own."""
-    rows = [*map(_column_row, table.all_columns), *_partition_information(table)]
-    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+    rows = [*map(column_row, table.all_columns), *_partition_information(table)]
+    return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
 
 def describe_partition(statement: Describe, table: Table, scope: Scope) -> Result:
@@ -216,12 +252,11 @@ def describe_partition(statement: Describe, table: Table, scope: Scope) -> Resul
         ("", "", ""),
         *_storage_rows(table),
     ]
-    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+    return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
 
 def describe_formatted(table: Table) -> Result:
     """Everything known about a table, in the sections of Hive's DESCRIBE FORMATTED."""
-    created = time.strftime("%a %b %d %H:%M:%S UTC %Y", time.gmtime(table.created_s))
     rows = [
         *_column_rows(table),
         ("", "", ""),
@@ -229,33 +264,29 @@ def describe_formatted(table: Table) -> Result:
         ("Database:", table.name.database, ""),
         ("OwnerType:", "USER", ""),
         ("Owner:", table.owner, ""),
-        ("CreateTime:", created, ""),
+        ("CreateTime:", created_text(table.created_s), ""),
         ("Location:", table.location, ""),
         ("Table Type:", "EXTERNAL_TABLE" if table.external else "MANAGED_TABLE", ""),
         *([("Comment:", table.comment, "")] if table.comment else []),
         ("Table Parameters:", "", ""),
-        *(("", key, value) for key, value in sorted(table.noted.items())),
+        *parameter_rows(table.noted),
         ("", "", ""),
         *_storage_rows(table),
         *constraint_rows(table),
     ]
-    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
+    return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
 
 def _column_rows(table: Table) -> list[tuple[str, str, str]]:
-    return [_COLUMN_HEAD, *map(_column_row, table.columns), *_partition_information(table)]
+    return [COLUMN_HEAD, *map(column_row, table.columns), *_partition_information(table)]
 
 
 def _partition_information(table: Table) -> list[tuple[str, str, str]]:
     """The partition columns under their own head; nothing of a table without any."""
     if not table.partition_columns:
         return []
-    head = [("", "", ""), ("# Partition Information", "", ""), _COLUMN_HEAD]
-    return [*head, *map(_column_row, table.partition_columns)]
-
-
-def _column_row(column: Column) -> tuple[str, str, str]:
-    return column.name, str(column.type), column.comment or ""
+    head = [("", "", ""), ("# Partition Information", "", ""), COLUMN_HEAD]
+    return [*head, *map(column_row, table.partition_columns)]
 
 
 def _storage_rows(table: Table) -> list[tuple[str, str, str]]:

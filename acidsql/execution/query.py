@@ -13,7 +13,7 @@ from acidsql.planner.names import SeenNames
 from acidsql.planner.planner import make_plan
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
-from acidsql.ports.engine import Engine
+from acidsql.ports.engine import Engine, Frame
 from acidsql.statements import Query
 from acidsql.txn.transaction import TxnOpener
 
@@ -30,6 +30,23 @@ def run_query(
 
     A query whose tables are altered while it waits for its locks is planned again.
     """
+    frame, reading = read_frame(statement, block, open_txn, scope, engine, leases)
+    result = Result(
+        "select", frame, txn_id=reading.txn.txn_id, release=lambda: leases.release(reading.pin)
+    )
+    leases.release_with(result, reading.pin)
+    return result
+
+
+def read_frame(
+    statement: Query,
+    block: TransactionBlock | None,
+    open_txn: TxnOpener,
+    scope: Scope,
+    engine: Engine,
+    leases: Leases,
+) -> tuple[Frame, Reading]:
+    """The rows as a lazy frame, and its read. The ``leases`` keep the snapshot until they close."""
     plan, reading = _planned(statement, block, open_txn, scope)
     names = tables_read(plan)
     with reading.released_on_error():
@@ -37,11 +54,7 @@ def run_query(
         context = reading.context(tables, scope.arguments, plan, scope.names.database)
         frame = engine.query(plan, context)
     leases.keep(reading.pin, names)
-    result = Result(
-        "select", frame, txn_id=reading.txn.txn_id, release=lambda: leases.release(reading.pin)
-    )
-    leases.release_with(result, reading.pin)
-    return result
+    return frame, reading
 
 
 def _planned(

@@ -174,6 +174,7 @@ def _fragment(
         parameters=tuple(sorted(walk.parameters, key=lambda p: p.start)),
         stars=tuple(walk.sorted_stars()),
         mentions_row_id=mentions,
+        shows_columns=bool(walk.row_id_leaks),
         qualifiers=tuple(walk.qualifiers),
     )
 

@@ -40,6 +40,12 @@ from acidsql.grammar.transaction import (
 from acidsql.grammar.truncate import parse_truncate
 from acidsql.grammar.update import parse_update
 from acidsql.grammar.vacuum import parse_vacuum
+from acidsql.grammar.view import (
+    creates_view,
+    parse_alter_view,
+    parse_create_view,
+    parse_drop_view,
+)
 from acidsql.grammar.with_clause import parse_with
 from acidsql.statements import Statement
 from acidsql.statements.explain import Explain
@@ -70,6 +76,15 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "SET": parse_set,
     "RESET": parse_reset,
     "ABORT": parse_abort,
+}
+_DEFINITIONS: dict[tuple[str, str], Callable[[Cursor], Statement]] = {
+    ("DROP", "TABLE"): parse_drop_table,
+    ("ALTER", "TABLE"): parse_alter_table,
+    ("DROP", "VIEW"): parse_drop_view,
+    ("ALTER", "VIEW"): parse_alter_view,
+    **{("CREATE", word): parse_create_database for word in DATABASE_WORDS},
+    **{("DROP", word): parse_drop_database for word in DATABASE_WORDS},
+    **{("ALTER", word): parse_alter_database for word in DATABASE_WORDS},
 }
 
 
@@ -126,19 +141,12 @@ def _statement(cursor: Cursor) -> Statement:
         return _with(cursor)
     if starts_query(cursor) or word in ("SELECT", "VALUES", "FROM", "TABLE"):
         return parse_multi_insert(cursor) if sees_multi_insert(cursor) else parse_query(cursor)
-    if word == "CREATE" and second in DATABASE_WORDS:
-        return parse_create_database(cursor)
     if word == "CREATE" and second in _CREATE_TABLE_WORDS and not _creates_other(cursor):
         return parse_create_table(cursor)
-    if word == "DROP" and second in DATABASE_WORDS:
-        return parse_drop_database(cursor)
-    if word == "DROP" and second == "TABLE":
-        return parse_drop_table(cursor)
-    if word == "ALTER" and second in DATABASE_WORDS:
-        return parse_alter_database(cursor)
-    if word == "ALTER" and second == "TABLE":
-        return parse_alter_table(cursor)
-    return _PARSERS.get(word, refuse)(cursor)
+    if creates_view(cursor):
+        return parse_create_view(cursor)
+    definition = _DEFINITIONS.get((word, second))
+    return (definition or _PARSERS.get(word, refuse))(cursor)
 
 
 def _creates_other(cursor: Cursor) -> bool:

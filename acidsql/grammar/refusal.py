@@ -9,7 +9,7 @@ from acidsql.grammar.near import near_hint, near_word
 from acidsql.grammar.transaction import SAVEPOINT_HINT
 
 _SPARK = "Run it on the Spark session itself."
-_CREATE = "CREATE TABLE and CREATE DATABASE are supported."
+_CREATE = "CREATE TABLE, CREATE VIEW and CREATE DATABASE are supported."
 _ACCESS = "The permissions of the files and of the catalog control access."
 
 _COMPACTS = "ALTER TABLE t COMPACT 'major' joins the files, VACUUM t removes obsolete ones."
@@ -58,8 +58,10 @@ STATEMENT_WORDS = (
     "TRUNCATE", "UPDATE", "VACUUM", "VALUES", "WITH",
 )  # fmt: skip
 """The first words of statements, for hints."""
+_DEFINED = ("TABLE", "VIEW", "DATABASE")
 _REFUSED_CREATE = {
     "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
+    "MATERIALIZED VIEW": "CREATE TABLE … AS keeps the rows of a query.",
     "FUNCTION": "Register the function on the Spark session.",
     "OR REPLACE": "DROP the old one, then CREATE the new one.",
     "INDEX": "Leave it out.",
@@ -78,16 +80,19 @@ def refuse(cursor: Cursor) -> NoReturn:
         replaces = words[:2] == ["OR", "REPLACE"]
         kind = next((w for w in words if w in ("VIEW", "FUNCTION")), second)
         kind = "OR REPLACE" if kind == "OR" and replaces else kind
-        hint = _REFUSED_CREATE.get(kind) or _near_hint(cursor, ("TABLE", "DATABASE"), _CREATE)
+        if kind == "VIEW":  # a plain view is no refused statement
+            kind = f"{words[words.index(kind) - 1]} VIEW"
+        hint = _REFUSED_CREATE.get(kind, _REFUSED_CREATE.get(kind.split()[-1]))
+        hint = hint or _near_hint(cursor, _DEFINED, _CREATE)
         cursor.source.refuse(f"CREATE {kind} is not supported", first.start, hint=hint)
     if first.word == "DROP":
         hint = _near_hint(
-            cursor, ("TABLE", "DATABASE"), "DROP TABLE and DROP DATABASE are supported."
+            cursor, _DEFINED, "DROP TABLE, DROP VIEW and DROP DATABASE are supported."
         )
         cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
     if first.word == "ALTER":
         hint = _near_hint(
-            cursor, ("TABLE", "DATABASE"), "ALTER TABLE and ALTER DATABASE are supported."
+            cursor, _DEFINED, "ALTER TABLE, ALTER VIEW and ALTER DATABASE are supported."
         )
         cursor.source.refuse(f"ALTER {second} is not supported", first.start, hint=hint)
     if not first.word:

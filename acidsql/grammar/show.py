@@ -18,10 +18,12 @@ from acidsql.statements.show import (
     ShowPartitions,
     ShowTables,
     ShowTransactions,
+    ShowViews,
 )
 
 _SHOWN = (
     "TABLES",
+    "VIEWS",
     "DATABASES",
     "SCHEMAS",
     "PARTITIONS",
@@ -31,8 +33,8 @@ _SHOWN = (
 )
 _AFTER_TABLE = ("PARTITION", "EXTENDED")
 _KNOWN = (
-    "SHOW TABLES, DATABASES, PARTITIONS, CREATE TABLE, COMPACTIONS, TRANSACTIONS and LOCKS are"
-    " supported."
+    "SHOW TABLES, VIEWS, DATABASES, PARTITIONS, CREATE TABLE, COMPACTIONS, TRANSACTIONS and LOCKS"
+    " are supported."
 )
 
 
@@ -52,11 +54,12 @@ def parse_show(cursor: Cursor) -> Show:
         cursor.source.refuse(f"{what} is not supported", start, hint=hint)
     cursor.step()
     match word:
-        case "TABLES":
+        case "TABLES" | "VIEWS":
             database = None
             if cursor.accept("IN") or cursor.accept("FROM"):
                 database = database_name(cursor)
-            return ShowTables(database, _pattern(cursor))
+            shown = ShowTables if word == "TABLES" else ShowViews
+            return shown(database, _pattern(cursor))
         case "DATABASES" | "SCHEMAS":
             return ShowDatabases(_pattern(cursor))
         case "PARTITIONS":

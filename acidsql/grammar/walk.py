@@ -44,7 +44,7 @@ class TreeWalk:
     """The tables of the statement around the expression, which the expression may name."""
     tables: dict[int, TableRef] = field(default_factory=dict)
     parameters: list[Parameter] = field(default_factory=list)
-    stars: list[tuple[int, int, str | None, tuple[int, ...]]] = field(default_factory=list)
+    stars: list[tuple[int, int, str | None, tuple[int, ...], bool]] = field(default_factory=list)
     row_id_leaks: list[tuple[int, str]] = field(default_factory=list)
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
     lacks_something: bool = False
@@ -80,8 +80,9 @@ class TreeWalk:
     def sorted_stars(self) -> list[Star]:
         index = {ref.start: i for i, ref in enumerate(self.sorted_tables())}
         stars = []
-        for start, end, qualifier, sources in sorted(self.stars):
-            stars.append(Star(start, end, qualifier, tuple(sorted(index[s] for s in sources))))
+        for start, end, qualifier, sources, is_plain in sorted(self.stars):
+            found = tuple(sorted(index[s] for s in sources))
+            stars.append(Star(start, end, qualifier, found, is_plain))
         return stars
 
     def refuse_row_id_leaks(self) -> None:
@@ -257,17 +258,17 @@ class TreeWalk:
             elif isinstance(node, exp.Column):
                 self._qualified_star(node, direct)
             else:
+                shown = [source for source, is_shown in direct if is_shown]
                 sources = tuple(
-                    self.tables[id(table)].start
-                    for table, shown in direct
-                    if shown and id(table) in self.tables
+                    self.tables[id(table)].start for table in shown if id(table) in self.tables
                 )
-                self.stars.append((start, end, None, sources))
+                is_plain = self._are_plain(shown) and not _merges_columns(select)
+                self.stars.append((start, end, None, sources, is_plain))
 
     def _qualified_star(self, node: exp.Column, direct: list[tuple[exp.Expr, bool]]) -> None:
         parts = [part.name for part in node.parts[:-1]]
         start, end = self._start(node), node.this.meta["end"] + 1
-        sources, found = [], False
+        sources, matches = [], []
         for source, _ in direct:
             named = (
                 [source.alias]
@@ -280,12 +281,23 @@ class TreeWalk:
                 [n.lower() for n in named],
                 [n.lower() for n in named[-1:]],
             ):
-                found = True
+                matches.append(source)
                 if id(source) in self.tables:
                     sources.append(self.tables[id(source)].start)
-        if not found:
+        if not matches:
             self.row_id_leaks.append((start, f"the star of {'.'.join(parts)}"))
-        self.stars.append((start, end, parts[-1], tuple(sources)))
+        is_plain = len(matches) == 1 and self._are_plain(matches)
+        self.stars.append((start, end, parts[-1], tuple(sources), is_plain))
+
+    def _are_plain(self, sources: Sequence[exp.Expr]) -> bool:
+        """Whether all sources are tables that show their own columns, under their own names."""
+        return all(
+            id(source) in self.tables
+            and isinstance(source, exp.Table)
+            and not source.alias_column_names
+            and not source.args.get("pivots")
+            for source in sources
+        )
 
 
 def _cte_scopes(with_: exp.Expr, scope: _Scope) -> tuple[list[tuple[exp.Expr, _Scope]], _Scope]:
@@ -313,6 +325,11 @@ def _direct_sources(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
     for lateral in node.args.get("laterals") or ():
         found.append((lateral, True))
     return found
+
+
+def _merges_columns(select: exp.Select) -> bool:
+    """Whether a join with USING makes one column of two."""
+    return any(join.args.get("using") for join in select.find_all(exp.Join))
 
 
 def _source(node: exp.Expr, *, shown: bool) -> list[tuple[exp.Expr, bool]]:

@@ -9,7 +9,7 @@ from acidsql.errors import AnalysisError
 from acidsql.model.sort_order import SortColumn
 from acidsql.model.table import Table, TableKind, pool_of
 from acidsql.model.types import ArrayType, MapType, StructType
-from acidsql.planner.names import Names, find_column, find_target
+from acidsql.planner.names import Names, ViewRefusal, find_column, find_target
 from acidsql.planner.partition import fixed_values, partition_of
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.compact import CompactPlan
@@ -38,7 +38,7 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
     Raises AnalysisError for a plain table, and for an ORDER BY of anything but columns whose values
     have an order.
     """
-    table = find_target(statement.target, names)
+    table = find_target(statement.target, names, ViewRefusal.ALTER)
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     if table.kind is TableKind.PLAIN:
         raise AnalysisError(

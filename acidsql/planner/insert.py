@@ -9,7 +9,7 @@ from acidsql.model.table import Column, Table
 from acidsql.planner.defaults import default_value, given_rows, left_out
 from acidsql.planner.literal_rows import literal_rows
 from acidsql.planner.literals import NotLiteral
-from acidsql.planner.names import Names, find_column, find_target
+from acidsql.planner.names import Names, ViewRefusal, find_column, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
@@ -30,7 +30,7 @@ def plan_insert(
 
     ``stand_ins`` are those of `Lowering`.
     """
-    table = find_target(statement.target, names)
+    table = find_target(statement.target, names, ViewRefusal.INSERT)
     static = _static_partition(statement, table, arguments)
     columns = _columns(statement, table, dict(static))
     defaulted = left_out(table, () if statement.by_name else columns)

@@ -7,7 +7,7 @@ from typing import Any
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.constraint import checks, requirements
 from acidsql.model.table import Table
-from acidsql.planner.names import Names, find_target
+from acidsql.planner.names import Names, ViewRefusal, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.load import LoadPlan
@@ -17,7 +17,7 @@ from acidsql.statements.load import Load
 
 def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
     """The plan of a LOAD DATA. Whether the files fit the table shows when they are read."""
-    table = find_target(statement.target, names)
+    table = find_target(statement.target, names, ViewRefusal.INSERT)
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     static = fixed_values(statement.partition, table, arguments)
     if len(static) != len(table.partition_columns):

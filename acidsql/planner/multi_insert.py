@@ -10,7 +10,7 @@ from sqlglot import exp
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.names import quote_identifier
 from acidsql.planner.insert import plan_insert
-from acidsql.planner.names import Names, find_target, table_name
+from acidsql.planner.names import Names, find_target, table_name, unknown_table
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import InsertPlan
@@ -49,7 +49,7 @@ def plan_multi_insert(
         rows[relation.start] = text, not _is_row_by_row(relation.rows, text)
     for ref in _direct_tables(statement.source):
         if ref.start not in rows and _is_no_table(ref, names):
-            rows[ref.start] = _all_rows(ref, names), True
+            rows[ref.start] = _all_rows(ref, names, arguments), True
     sources, stand_ins = [], {}
     for number, (start, (text, once)) in enumerate(sorted(rows.items()), 1):
         sources.append(SharedSource(name=f"source {number}", rows=text, once=once))
@@ -83,16 +83,19 @@ def _direct_tables(query: Fragment) -> Iterator[TableRef]:
 
 def _is_no_table(ref: TableRef, names: Names) -> bool:
     """Whether the name means a frame or a view, whose rows may be others each time."""
-    if ref.database is not None:
-        return False
-    return names.is_frame(ref.table) or names.find_table(table_name(ref, names)) is None
+    is_frame = ref.database is None and names.is_frame(ref.table)
+    return is_frame or names.find_table(table_name(ref, names)) is None
 
 
-def _all_rows(ref: TableRef, names: Names) -> SqlText:
-    if names.is_frame(ref.table):
+def _all_rows(ref: TableRef, names: Names, arguments: Arguments) -> SqlText:
+    if ref.database is None and names.is_frame(ref.table):
         return SqlText.of("SELECT * FROM ", FrameSource(name=ref.table.lower()))
-    if not names.is_view(ref.table):
-        find_target(ref, names)  # raises, with a suggestion
+    view = names.find_view(table_name(ref, names))
+    if view is not None:
+        source = Lowering(names, arguments, row_id=False).view_source(ref, view, ())
+        return SqlText.of("SELECT * FROM ", source)
+    if ref.database is not None or not names.is_temporary_view(ref.table):
+        raise unknown_table(ref, names)
     return SqlText.of("SELECT * FROM ", quote_identifier(ref.table))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol
 
 from acidsql.errors import (
@@ -14,7 +15,9 @@ from acidsql.errors import (
 from acidsql.model.names import TableName
 from acidsql.model.near import near_name
 from acidsql.model.table import Column, Table, TableKind
+from acidsql.model.view import View
 from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.query import Query
 
 
 class Names(Protocol):
@@ -29,25 +32,34 @@ class Names(Protocol):
         """The catalog's table, or None."""
         ...
 
+    def find_view(self, name: TableName) -> View | None:
+        """The catalog's view, or None."""
+        ...
+
+    def query_of(self, view: View) -> Query:
+        """The query of a view. UnsupportedStatementError if it is not understood."""
+        ...
+
     def is_frame(self, name: str) -> bool:
         """Whether a DataFrame is registered under this name."""
         ...
 
-    def is_view(self, name: str) -> bool:
+    def is_temporary_view(self, name: str) -> bool:
         """Whether the engine has a temporary view of this name. May start Spark, so ask it last."""
         ...
 
     def table_names(self, database: str) -> list[str]:
-        """The names of a database's tables, as suggestions for an unknown name."""
+        """The names of a database's tables and views, as suggestions for an unknown name."""
         ...
 
 
 @dataclass(slots=True)
 class SeenNames:
-    """Remembers the tables that a plan was made with, to tell later whether they are the same."""
+    """Remembers the tables and views of a plan, to tell later whether they are the same."""
 
     names: Names
     tables: dict[TableName, Table | None] = field(default_factory=dict)
+    views: dict[TableName, View | None] = field(default_factory=dict)
 
     @property
     def database(self) -> str:
@@ -64,18 +76,57 @@ class SeenNames:
         found = {name: self.find_table(name) for name in names}
         return {name: table for name, table in found.items() if table is not None}
 
+    def find_view(self, name: TableName) -> View | None:
+        """The view as it was when it was first asked for."""
+        if name not in self.views:
+            self.views[name] = self.names.find_view(name)
+        return self.views[name]
+
+    def query_of(self, view: View) -> Query:
+        return self.names.query_of(view)
+
     def is_frame(self, name: str) -> bool:
         return self.names.is_frame(name)
 
-    def is_view(self, name: str) -> bool:
-        return self.names.is_view(name)
+    def is_temporary_view(self, name: str) -> bool:
+        return self.names.is_temporary_view(name)
 
     def table_names(self, database: str) -> list[str]:
         return self.names.table_names(database)
 
     def still_hold(self) -> bool:
-        """Whether no table that was asked for has been altered, dropped or created since."""
-        return all(self.names.find_table(name) == table for name, table in self.tables.items())
+        """Whether no table or view that was asked for has been altered, dropped or created."""
+        names = self.names
+        return all(names.find_table(name) == table for name, table in self.tables.items()) and all(
+            names.find_view(name) == view for name, view in self.views.items()
+        )
+
+
+class ViewRefusal(Enum):
+    """Why a statement that takes a table refuses a view: Hive's words and number, and a hint."""
+
+    INSERT = (
+        "A view cannot be used as target table for LOAD or INSERT",
+        10090,
+        "Write into the tables of its query.",
+    )
+    CHANGE = (
+        "You cannot update or delete records in a view",
+        10402,
+        "Change the tables of its query.",
+    )
+    TRUNCATE = (
+        "Cannot truncate non-managed table {name}.",
+        10146,
+        "Truncate the tables of its query.",
+    )
+    ALTER = (
+        "To alter a view you need to use the ALTER VIEW command.",
+        10131,
+        "Write ALTER VIEW … AS, or CREATE OR REPLACE VIEW.",
+    )
+    DROP = "Cannot drop a view with DROP TABLE", None, "Write DROP VIEW."
+    OTHER = "The statement takes a table, not a view", None, "Name one of the tables of its query."
 
 
 def table_name(ref: TableRef, names: Names) -> TableName:
@@ -83,13 +134,52 @@ def table_name(ref: TableRef, names: Names) -> TableName:
     return TableName.of(ref.database or names.database, ref.table)
 
 
-def find_target(ref: TableRef, names: Names) -> Table:
-    """The table that a statement names. TableNotFoundError suggests a similar name."""
+def find_relation(ref: TableRef, names: Names) -> Table | View | None:
+    """The table or view of the catalog that a reference names, or None."""
+    name = table_name(ref, names)
+    return names.find_table(name) or names.find_view(name)
+
+
+def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.OTHER) -> Table:
+    """The table that a statement names. TableNotFoundError suggests a similar name.
+
+    UnsupportedStatementError with the words of ``of_view`` if it is a view.
+    """
     name = table_name(ref, names)
     table = names.find_table(name)
-    if table is None:
-        raise unknown_table(ref, names)
-    return table
+    if table is not None:
+        return table
+    if names.find_view(name) is not None:
+        message, code, hint = of_view.value
+        raise UnsupportedStatementError(
+            message.format(name=name),
+            detail=f"{name} is a view.",
+            hint=hint,
+            code=code,
+            line=ref.line,
+            column=ref.column,
+        )
+    raise unknown_table(ref, names)
+
+
+def find_view_target(ref: TableRef, names: Names) -> View:
+    """The view that a statement names. TableNotFoundError suggests a similar name.
+
+    UnsupportedStatementError if it is a table.
+    """
+    name = table_name(ref, names)
+    view = names.find_view(name)
+    if view is not None:
+        return view
+    if names.find_table(name) is not None:
+        raise UnsupportedStatementError(
+            "To alter a base table you need to use the ALTER TABLE command.",
+            detail=f"{name} is a table.",
+            code=10132,
+            line=ref.line,
+            column=ref.column,
+        )
+    raise unknown_table(ref, names)
 
 
 def refuse_read_only(table: Table) -> None:
@@ -105,7 +195,7 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
 
     Raises UnsupportedStatementError unless it is full-ACID.
     """
-    table = find_target(ref, names)
+    table = find_target(ref, names, ViewRefusal.CHANGE)
     if table.kind is TableKind.FULL_ACID:
         return table
     plain = table.kind is TableKind.PLAIN

@@ -19,6 +19,7 @@ from sqlglot import exp
 from acidsql.model.predicate import Operator, Predicate
 from acidsql.model.table import Table
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
+from acidsql.model.view import View
 from acidsql.statements.fragment import Fragment, TableRef
 
 Arguments = Mapping[str, Any]
@@ -35,12 +36,12 @@ _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 def scan_predicates(
-    fragment: Fragment, ref: TableRef, table: Table, arguments: Arguments
+    fragment: Fragment, ref: TableRef, table: Table | View, arguments: Arguments
 ) -> tuple[Predicate, ...]:
     """The predicates on the columns of ``ref`` in the WHERE of the SELECT that reads it."""
     for select in fragment.tree.find_all(exp.Select):
-        reads = _tables_of(select)
-        node = next((n for n in reads if _is(n, ref)), None)
+        reads = tables_of(select)
+        node = next((n for n in reads if is_node_of(n, ref)), None)
         if node is None:
             continue
         if node.args.get("sample") or node.args.get("pivots") or node.alias_column_names:
@@ -56,7 +57,7 @@ def scan_predicates(
 
 def conjunct_predicates(
     condition: exp.Expr,
-    table: Table,
+    table: Table | View,
     qualifiers: set[str],
     arguments: Arguments,
     *,
@@ -79,7 +80,7 @@ def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def _predicates(
-    node: exp.Expr, table: Table, qualifiers: set[str], arguments: Arguments, *, bare: bool
+    node: exp.Expr, table: Table | View, qualifiers: set[str], arguments: Arguments, *, bare: bool
 ) -> Iterator[Predicate]:
     def column(side: exp.Expr) -> str | None:
         return _column(side, table, qualifiers, bare=bare)
@@ -114,7 +115,7 @@ def _predicates(
             )
 
 
-def _listed(node: exp.In, table: Table, name: str, arguments: Arguments) -> list[str | None]:
+def _listed(node: exp.In, table: Table | View, name: str, arguments: Arguments) -> list[str | None]:
     """The canonical text of each item of an ``IN (…)``; None for what is no literal of the type."""
     found = table.column(name)
     if found is None:
@@ -127,7 +128,7 @@ def _listed(node: exp.In, table: Table, name: str, arguments: Arguments) -> list
     return [_argument_text(value, found.type) for value in run]
 
 
-def _column(node: exp.Expr, table: Table, qualifiers: set[str], *, bare: bool) -> str | None:
+def _column(node: exp.Expr, table: Table | View, qualifiers: set[str], *, bare: bool) -> str | None:
     node = node.unnest()
     if not isinstance(node, exp.Column) or len(node.parts) > 2:
         return None
@@ -193,13 +194,14 @@ def _argument_text(value: Any, kind: ColumnType) -> str | None:
     return value if isinstance(value, str) and is_text else None
 
 
-def _tables_of(select: exp.Select) -> list[exp.Expr]:
+def tables_of(select: exp.Select) -> list[exp.Expr]:
+    """The nodes in FROM and in JOIN: tables, subqueries and functions."""
     source = select.args.get("from_") or select.args.get("from")
     nodes = [source.this] if source is not None else []
     return nodes + [join.this for join in select.args.get("joins") or []]
 
 
-def _is(node: exp.Expr, ref: TableRef) -> bool:
+def is_node_of(node: exp.Expr, ref: TableRef) -> bool:
     """Whether the reference was made of this node. Places are compared, since names may repeat."""
     if not isinstance(node, exp.Table):
         return False

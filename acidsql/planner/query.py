@@ -17,6 +17,14 @@ def plan_query(statement: Query, names: Names, arguments: Arguments) -> QueryPla
     return QueryPlan(rows=Lowering(names, arguments, source.mentions_row_id).text(source))
 
 
+def names_columns(query: Query) -> tuple[bool, ...] | None:
+    """For each column of the query, whether its text names it; None if that is not sure."""
+    select = query.source.tree
+    if not isinstance(select, exp.Select) or select.is_star:
+        return None
+    return tuple(isinstance(item, exp.Alias | exp.Column) for item in select.expressions)
+
+
 def is_union(query: Query) -> bool:
     """Whether a UNION stands anywhere in the query."""
     return query.source.tree.find(exp.Union) is not None

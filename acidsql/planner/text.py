@@ -8,18 +8,28 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from acidsql.errors import SqlError
 from acidsql.model.names import quote_identifier
+from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table, TableKind
+from acidsql.model.view import View
 from acidsql.planner.defaults import default_value
-from acidsql.planner.names import Names, table_name, unknown_table
+from acidsql.planner.names import Names, find_relation, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
-from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.planner.view_path import NO_VIEW, ViewPath
+from acidsql.planner.view_predicates import NOTHING_GIVEN, Given, handed_down
+from acidsql.plans.sql_text import (
+    AnySource,
+    FrameSource,
+    InputSource,
+    SqlText,
+    TableSource,
+    ViewSource,
+)
 from acidsql.statements.fragment import Constant, Default, Fragment, Star, TableRef, Value
 
 _SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
-
-Source = TableSource | FrameSource | InputSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +37,14 @@ class Lowering:
     """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars.
 
     ``stand_ins`` maps offsets of table names to inputs of the job that stand for the tables.
+    ``path`` has the views whose text the fragment is.
     """
 
     names: Names
     arguments: Arguments
     row_id: bool
     stand_ins: Mapping[int, InputSource] = field(default_factory=dict)
+    path: ViewPath = NO_VIEW
 
     def value(self, value: Value, table: Table, column: Column) -> SqlText:
         """The text of what a column is set to."""
@@ -44,52 +56,78 @@ class Lowering:
             case Fragment():
                 return self.text(value)
 
-    def text(self, fragment: Fragment) -> SqlText:
-        """The fragment's own text with its tables as open sources."""
+    def text(self, fragment: Fragment, given: Given = NOTHING_GIVEN) -> SqlText:
+        """The fragment's own text with its tables as open sources.
+
+        ``given`` has further predicates that hold for a table, by its index in the fragment.
+        """
         if fragment.is_plain:
             return SqlText.of(fragment.text)
         # The mark of a source's place must be a character that the text does not contain.
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
-        sources: list[Source] = []
-        found = [self._resolve(fragment, ref) for ref in fragment.tables]
+        sources: list[AnySource] = []
+        found = [
+            self._resolve(fragment, ref, given.get(index, ()))
+            for index, ref in enumerate(fragment.tables)
+        ]
 
         def table(index: int, ref: TableRef) -> str:
             source = found[index]
             if source is None:
                 return fragment.text[ref.start : ref.end]
             sources.append(source)
-            return mark + _alias_of(fragment, ref)
+            return mark + alias_of(fragment, ref)
 
         filled = fragment.fill(
             table, lambda name: f":{name}", lambda s: self._star(s, fragment, found)
         )
-        parts: list[str | Source] = []
+        parts: list[str | AnySource] = []
         for index, stretch in enumerate(filled.split(mark)):
             parts += [sources[index - 1], stretch] if index else [stretch]
         return SqlText.of(*(p for p in parts if p != ""))
 
-    def _resolve(self, fragment: Fragment, ref: TableRef) -> Source | None:
+    def _resolve(
+        self, fragment: Fragment, ref: TableRef, given: tuple[Predicate, ...]
+    ) -> AnySource | None:
         if ref.start in self.stand_ins:
             return self.stand_ins[ref.start]
         if ref.database is None and self.names.is_frame(ref.table):
             return FrameSource(name=ref.table.lower())
-        table = self.names.find_table(table_name(ref, self.names))
-        if table is not None:
-            return self._table_source(fragment, ref, table)
-        if ref.database is None and self.names.is_view(ref.table):
+        relation = find_relation(ref, self.names)
+        if relation is not None:
+            own = scan_predicates(fragment, ref, relation, self.arguments)
+            predicates = tuple(dict.fromkeys([*own, *given]))
+            if isinstance(relation, View):
+                return self.view_source(ref, relation, predicates)
+            return self._table_source(fragment, relation, predicates)
+        if ref.database is None and self.names.is_temporary_view(ref.table):
             return None
-        raise unknown_table(ref, self.names)
+        raise self.path.explained(unknown_table(ref, self.names))
 
-    def _table_source(self, fragment: Fragment, ref: TableRef, table: Table) -> TableSource:
+    def view_source(
+        self, ref: TableRef, view: View, predicates: tuple[Predicate, ...]
+    ) -> ViewSource:
+        """A view that ``ref`` names. ``predicates`` hold for every row of it that counts."""
+        try:
+            rows = view_text(view, self.names, self.path, predicates)
+        except SqlError as error:
+            # The place in the view's text says nothing to the user of the statement.
+            error.line, error.column = ref.line, ref.column
+            raise
+        return ViewSource(view=view.name, columns=tuple(c.name for c in view.columns), rows=rows)
+
+    def _table_source(
+        self, fragment: Fragment, table: Table, predicates: tuple[Predicate, ...]
+    ) -> TableSource:
         mentioned = mentioned_columns(fragment)
         return TableSource(
             table=table.name,
             row_id=self.row_id and table.kind is TableKind.FULL_ACID,
-            predicates=scan_predicates(fragment, ref, table, self.arguments),
+            predicates=predicates,
             columns=tuple(c.name for c in table.columns if c.name in mentioned),
         )
 
-    def _star(self, star: Star, fragment: Fragment, found: list[Source | None]) -> str | None:
+    def _star(self, star: Star, fragment: Fragment, found: list[AnySource | None]) -> str | None:
         """A star with EXCEPT for row ids: in Hive a star does not show them. None to keep it."""
         if not self.row_id:
             return None
@@ -104,12 +142,31 @@ class Lowering:
         return f"{prefix} EXCEPT ({', '.join(hidden)})"
 
 
+def view_text(
+    view: View,
+    names: Names,
+    path: ViewPath = NO_VIEW,
+    predicates: tuple[Predicate, ...] = (),
+) -> SqlText:
+    """The text of a view's query, with its tables as open sources.
+
+    ``path`` leads to the text in which the view stands. ``predicates`` hold for every row of the
+    view that counts there. AnalysisError for a view that contains itself, TableNotFoundError for a
+    table that is gone.
+    """
+    within = path.into(view)
+    source = names.query_of(view).source
+    inner = Lowering(within.names(names), {}, source.mentions_row_id, path=within)
+    relations = [find_relation(ref, inner.names) for ref in source.tables] if predicates else ()
+    return inner.text(source, handed_down(view, source, relations, predicates))
+
+
 def mentioned_columns(fragment: Fragment) -> frozenset[str]:
     """Every name in the fragment that may be a column, in lower case."""
     return frozenset(column.name.lower() for column in fragment.tree.find_all(exp.Column))
 
 
-def _alias_of(fragment: Fragment, ref: TableRef) -> str:
+def alias_of(fragment: Fragment, ref: TableRef) -> str:
     """An ``AS`` alias that keeps the table's own name usable as a qualifier.
 
     Empty before TABLESAMPLE and after TABLE, where Spark's grammar allows no alias.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from acidsql.errors import AnalysisError
-from acidsql.planner.names import Names, find_target
+from acidsql.planner.names import Names, ViewRefusal, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
 from acidsql.plans.truncate import TruncatePlan
@@ -15,7 +15,7 @@ def plan_truncate(statement: Truncate, names: Names, arguments: Arguments) -> Tr
 
     Raises AnalysisError for an external table, and for PARTITION of an unpartitioned one.
     """
-    table = find_target(statement.target, names)
+    table = find_target(statement.target, names, ViewRefusal.TRUNCATE)
     if not table.owns_files:
         raise AnalysisError(
             f"Cannot truncate non-managed table {table.name}.",

@@ -15,9 +15,9 @@ from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.multi_insert import MultiInsertPlan
-from acidsql.plans.plan import WritePlan
+from acidsql.plans.plan import WritePlan, texts
 from acidsql.plans.query import QueryPlan
-from acidsql.plans.sql_text import SqlText, TableSource
+from acidsql.plans.sql_text import SqlText, TableSource, ViewSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
@@ -26,7 +26,7 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
     """The plan as a tree: a head, and a branch for everything that is read or written."""
     match plan:
         case QueryPlan():
-            return tree("query", _query_lines(plan))
+            return tree("query", [*_query_lines(plan), *_view_lines(plan)])
         case CompactPlan():
             head = f"{plan.type} compaction of {plan.table}{_partition(plan)}"
             return tree(head, _compact_lines(plan))
@@ -39,15 +39,15 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
 def _write(plan: WritePlan) -> str:
     match plan:
         case InsertPlan():
-            return _insert(plan, 0)
+            return _insert(plan, 0, _view_lines(plan))
         case UpdatePlan():
-            return tree(f"update {plan.table}", _update_lines(plan))
+            return tree(f"update {plan.table}", [*_update_lines(plan), *_view_lines(plan)])
         case DeletePlan():
-            return tree(f"delete {plan.table}", _delete_lines(plan))
+            return tree(f"delete {plan.table}", [*_delete_lines(plan), *_view_lines(plan)])
         case MergePlan():
-            return tree(f"merge into {plan.table}", _merge_lines(plan))
+            return tree(f"merge into {plan.table}", [*_merge_lines(plan), *_view_lines(plan)])
         case MultiInsertPlan():
-            return tree("multi-insert", _multi_insert_lines(plan))
+            return tree("multi-insert", [*_multi_insert_lines(plan), *_view_lines(plan)])
         case TruncatePlan():
             written = "file" if plan.target is TableKind.PLAIN else "base"
             place = _fixed(plan.static_partition)
@@ -85,6 +85,14 @@ def _query_lines(plan: QueryPlan) -> list[str]:
     return [f"scan: {_scan(s)}" for s in scans] + [f"rows: {_one_line(plan.rows)}"]
 
 
+def _view_lines(plan: WritePlan | QueryPlan) -> list[str]:
+    """A line for each view that is read, with its query."""
+    sources = (source for text in texts(plan) for source in text.sources)
+    views = (s for s in sources if isinstance(s, ViewSource))
+    lines = (f"view {v.view} ({', '.join(v.columns)}): {_one_line(v.rows)}" for v in views)
+    return list(dict.fromkeys(lines))
+
+
 def _scan(source: TableSource) -> str:
     pruned = f", pruned by {_all(source.predicates)}" if source.predicates else ""
     return f"{source.table}{', with row ids' if source.row_id else ''}{pruned}"
@@ -98,9 +106,9 @@ def _multi_insert_lines(plan: MultiInsertPlan) -> list[str]:
     return [*sources, *(_insert(leg, number) for number, leg in enumerate(plan.legs))]
 
 
-def _insert(plan: InsertPlan, statement_id: int) -> str:
+def _insert(plan: InsertPlan, statement_id: int, views: Sequence[str] = ()) -> str:
     verb = "overwrite" if plan.overwrite else "into"
-    return tree(f"insert {verb} {plan.table}", _insert_lines(plan, statement_id))
+    return tree(f"insert {verb} {plan.table}", [*_insert_lines(plan, statement_id), *views])
 
 
 def _insert_lines(plan: InsertPlan, statement_id: int) -> list[str]:

@@ -49,7 +49,23 @@ class InputSource(Node):
         return f"<{self.name}>"
 
 
-Source = Annotated[TableSource | FrameSource | InputSource, Field(discriminator="kind")]
+class ViewSource(Node):
+    """A view of the catalog: the rows of its query, and the names that it gives their columns.
+
+    The plan has the query itself, so that it does not matter if the view is changed later.
+    """
+
+    kind: Literal["view"] = "view"
+    view: TableName
+    columns: tuple[str, ...]
+    rows: SqlText
+
+    def __str__(self) -> str:
+        return str(self.view)
+
+
+AnySource = TableSource | FrameSource | InputSource | ViewSource
+Source = Annotated[AnySource, Field(discriminator="kind")]
 
 
 class SqlText(Node):
@@ -74,13 +90,23 @@ class SqlText(Node):
         return cls.of(*flat)
 
     @property
-    def sources(self) -> Iterator[TableSource | FrameSource | InputSource]:
-        """The sources in text order. A source that the text uses twice comes twice."""
-        return (part for part in self.parts if not isinstance(part, str))
+    def sources(self) -> Iterator[AnySource]:
+        """The sources in text order, those of views behind their view.
 
-    def render(self, name: Callable[[TableSource | FrameSource | InputSource], str]) -> str:
+        A source that the text uses twice comes twice.
+        """
+        for part in self.parts:
+            if not isinstance(part, str):
+                yield part
+            if isinstance(part, ViewSource):
+                yield from part.rows.sources
+
+    def render(self, name: Callable[[AnySource], str]) -> str:
         """The text with each source replaced by the name that ``name`` returns for it."""
         return "".join(part if isinstance(part, str) else name(part) for part in self.parts)
 
     def __str__(self) -> str:
         return self.render(str)
+
+
+ViewSource.model_rebuild()

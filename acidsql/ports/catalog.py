@@ -18,6 +18,7 @@ from acidsql.errors import (
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table, TableKind
+from acidsql.model.view import View
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Place:
 
 
 class Catalog(Protocol):
-    """Names are matched in lower case. ``default`` always exists.
+    """Names are matched in lower case. ``default`` always exists. Tables and views share names.
 
     Reads change nothing. Creating, dropping and renaming are safe to retry: a repeated create
     raises the …Exists error, a repeated drop or rename the …NotFound error; neither changes
@@ -69,7 +70,10 @@ class Catalog(Protocol):
         ...
 
     def drop_database(self, name: str) -> None:
-        """Raises DatabaseNotFoundError; AnalysisError if it still has tables, or is ``default``."""
+        """Raises DatabaseNotFoundError.
+
+        AnalysisError if it still has tables or views, or is ``default``.
+        """
         ...
 
     def set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
@@ -88,7 +92,7 @@ class Catalog(Protocol):
         ...
 
     def create_table(self, table: Table) -> None:
-        """Raises TableExistsError or DatabaseNotFoundError."""
+        """Raises TableExistsError, also if a view has the name, or DatabaseNotFoundError."""
         ...
 
     def drop_table(self, name: TableName) -> None:
@@ -115,15 +119,42 @@ class Catalog(Protocol):
         ...
 
     def table(self, name: TableName) -> Table:
-        """Raises TableNotFoundError."""
+        """Raises TableNotFoundError, also for a view."""
         ...
 
     def find_table(self, name: TableName) -> Table | None:
-        """The table, or None."""
+        """The table, or None, also for the name of a view."""
         ...
 
     def tables(self, database: str) -> list[str]:
-        """Names of the tables of a database, sorted. Raises DatabaseNotFoundError."""
+        """Names of the tables of a database, sorted; views are left out.
+
+        Raises DatabaseNotFoundError.
+        """
+        ...
+
+    def create_view(self, view: View) -> None:
+        """Raises TableExistsError, also if a table has the name, or DatabaseNotFoundError."""
+        ...
+
+    def alter_view(self, view: View) -> None:
+        """Replace everything but the name. Idempotent. Raises TableNotFoundError."""
+        ...
+
+    def rename_view(self, name: TableName, new: TableName) -> None:
+        """Raises TableNotFoundError, TableExistsError or DatabaseNotFoundError."""
+        ...
+
+    def drop_view(self, name: TableName) -> None:
+        """Raises TableNotFoundError."""
+        ...
+
+    def find_view(self, name: TableName) -> View | None:
+        """The view, or None, also for the name of a table."""
+        ...
+
+    def views(self, database: str) -> list[str]:
+        """Names of the views of a database, sorted. Raises DatabaseNotFoundError."""
         ...
 
     def partitions(self, name: TableName) -> list[Partition]:
@@ -206,7 +237,7 @@ def is_default_database() -> AnalysisError:
 
 
 def is_not_empty(name: str, tables: Sequence[str]) -> AnalysisError:
-    """The error for dropping a database that still has tables."""
+    """The error for dropping a database that still has these tables and views."""
     return AnalysisError(
         f"database {name} is not empty",
         detail=f"Its tables are {', '.join(tables)}.",
@@ -217,6 +248,16 @@ def is_not_empty(name: str, tables: Sequence[str]) -> AnalysisError:
 def table_exists(name: TableName) -> TableExistsError:
     """The error of `Catalog.create_table` for a name that is taken."""
     return TableExistsError(f"Table already exists: {name}", code=10073)
+
+
+def is_taken(catalog: Catalog, name: TableName) -> bool:
+    """Whether a table or a view has the name."""
+    return catalog.find_table(name) is not None or catalog.find_view(name) is not None
+
+
+def names_in(catalog: Catalog, database: str) -> list[str]:
+    """Names of the tables and views of a database, sorted. Raises DatabaseNotFoundError."""
+    return sorted([*catalog.tables(database), *catalog.views(database)])
 
 
 def table_not_found(name: TableName) -> TableNotFoundError:

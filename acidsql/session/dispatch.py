@@ -14,6 +14,7 @@ from acidsql.definitions.abort_compactions import abort_compactions
 from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
+from acidsql.definitions.create_view import define_view
 from acidsql.definitions.shows import show
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
@@ -50,6 +51,7 @@ from acidsql.statements import (
     Update,
     Use,
     Vacuum,
+    ViewDefinition,
 )
 from acidsql.txn.transaction import TxnOpener
 
@@ -123,9 +125,13 @@ class Dispatch:
     def _work(self, pool: str | None) -> int:
         return self.rounds.work(pool_of(pool or ""))
 
-    def _define(self, statement: Definition | CreateTableAs, scope: Scope) -> Result:
+    def _define(
+        self, statement: Definition | CreateTableAs | ViewDefinition, scope: Scope
+    ) -> Result:
         if isinstance(statement, CreateTableAs):
             return create_table_as(statement, scope, self.engine)
+        if isinstance(statement, ViewDefinition):
+            return define_view(statement, scope, self.engine)
         result = define(statement, scope)
         self.names.leave_dropped_database()
         return result

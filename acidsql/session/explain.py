@@ -20,7 +20,14 @@ from acidsql.plans.explain import explain as plan_text
 from acidsql.plans.explain import tree
 from acidsql.plans.plan import WritePlan, targets
 from acidsql.plans.query import QueryPlan
-from acidsql.statements import Check, Compact, CreateTableAs, Definition, Explain
+from acidsql.statements import (
+    Check,
+    Compact,
+    CreateTableAs,
+    Definition,
+    Explain,
+    ViewDefinition,
+)
 from acidsql.statements.explain import Explained, Planned
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.txn.entities import LockComponent
@@ -82,7 +89,7 @@ def _unplanned_locks(statement: Explained, scope: Scope) -> Sequence[LockCompone
     if isinstance(statement, Compact):
         plan_compact(statement, scope.names, scope.arguments)
         return []  # the worker that carries the compaction out asks for the locks
-    if isinstance(statement, Definition | CreateTableAs):
+    if isinstance(statement, Definition | CreateTableAs | ViewDefinition):
         return definition_locks(statement, scope)
     if isinstance(statement, Check):
         plan = plan_check(statement, scope.names, scope.arguments)

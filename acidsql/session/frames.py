@@ -9,17 +9,21 @@ from typing import Any
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
 from acidsql.execution.places import refuse_files_outside
+from acidsql.execution.query import read_frame
 from acidsql.execution.reading import Reading
 from acidsql.execution.scope import Bounds
+from acidsql.grammar.parse import parse
 from acidsql.model.access import Access, Operation
-from acidsql.model.names import TableName
+from acidsql.model.names import TableName, quoted_table
 from acidsql.model.table import FIELD_DELIMITER
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
 from acidsql.session.acid_directory import directory_path, directory_snapshot, directory_txns
+from acidsql.session.dispatch import Dispatch
 from acidsql.session.parameters import require_text
 from acidsql.session.transaction_control import TransactionControl
+from acidsql.statements import Query
 from acidsql.txn.transaction import TxnOpener
 
 
@@ -34,13 +38,14 @@ class Frames(ABC):
     _open_txn: TxnOpener
     _leases: Leases
     _transactions: TransactionControl
+    _dispatch: Dispatch
 
     @abstractmethod
     def _check_open(self) -> None:
         """ConfigError if the session is closed, ForkError in a forked child."""
 
     def table(self, name: str) -> Any:
-        """A table as a lazy Spark DataFrame under one snapshot.
+        """A table or view as a lazy Spark DataFrame under one snapshot.
 
         The snapshot is that of the open transaction, if there is one, else a new one. The snapshot
         and its files are kept until the session is closed.
@@ -48,6 +53,8 @@ class Frames(ABC):
         self._check_open()
         require_text(name, "the name of a table")
         full_name = TableName.parse(name, self._names.database)
+        if self._store.find_view(full_name) is not None:
+            return self._view_frame(full_name)
         self._store.table(full_name)
         with self._transactions.statement() as block:
             accesses = [Access.of(full_name, Operation.SELECT)]
@@ -57,6 +64,16 @@ class Frames(ABC):
                 frame = self._engine.table(context.tables[full_name], context.txns).data_frame
             self._leases.keep(reading.pin, [full_name])
         return frame
+
+    def _view_frame(self, name: TableName) -> Any:
+        statement = parse(f"TABLE {quoted_table(name)}")
+        assert isinstance(statement, Query)
+        with self._transactions.statement() as block:
+            frame, _ = read_frame(
+                statement, block, self._open_txn, self._dispatch.scope({}), self._engine,
+                self._leases,
+            )  # fmt: skip
+        return frame.data_frame
 
     def read_acid(
         self,

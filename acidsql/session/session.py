@@ -24,6 +24,7 @@ from acidsql.grammar.origin import Origin
 from acidsql.grammar.parse import parse
 from acidsql.model.names import TableName
 from acidsql.model.progress import UNWATCHED, Progress, Relay
+from acidsql.model.view import View
 from acidsql.ports.engine import Engine
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
@@ -39,8 +40,9 @@ from acidsql.session.parameters import Args, named_arguments, require_count, req
 from acidsql.session.retries import with_retries
 from acidsql.session.script import run_script
 from acidsql.session.transaction_control import TransactionControl
+from acidsql.session.view_text import view_query
 from acidsql.settings import Settings
-from acidsql.statements import Statement
+from acidsql.statements import Query, Statement
 from acidsql.txn.compaction_need import DEFAULT_THRESHOLDS, Thresholds
 from acidsql.txn.heartbeats import HEARTBEATS, Heartbeats
 from acidsql.txn.policy import TxnPolicy
@@ -101,7 +103,7 @@ class Session(Frames, BackgroundWork):
         put_in_force = partial(_put_in_force, open_txn, rounds.initiator)
         settings = settings or Settings.of(warehouse)
         self._configuration = Configuration(settings, engine, put_in_force)
-        self._names = SessionNames(store, engine)
+        self._names = SessionNames(store, engine, partial(_view_query, self._configuration))
         self._dispatch = self._new_dispatch()
         self._closed = False
         self._home = Home("session", self)
@@ -346,6 +348,10 @@ class Session(Frames, BackgroundWork):
         self._home.require()
         if self._closed:
             raise ConfigError("the session is closed", hint="Open a new one with acidsql.connect.")
+
+
+def _view_query(configuration: Configuration, view: View) -> Query:
+    return view_query(view, reflection=configuration.settings.allow_reflection)
 
 
 def _put_in_force(open_txn: TxnOpener, initiator: Initiator, settings: Settings) -> None:

@@ -58,6 +58,7 @@ from acidsql.statements.show import (
     ShowPartitions,
     ShowTables,
     ShowTransactions,
+    ShowViews,
 )
 from acidsql.statements.transaction import (
     AbortTransactions,
@@ -70,6 +71,16 @@ from acidsql.statements.transaction import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 from acidsql.statements.vacuum import Vacuum
+from acidsql.statements.view import (
+    AlterView,
+    AlterViewAs,
+    CreateView,
+    DropView,
+    RenameView,
+    SetViewProperties,
+    UnsetViewProperties,
+    ViewDefinition,
+)
 
 TransactionStatement = Begin | Commit | Rollback | SetTransaction | SetAutocommit
 WriteStatement = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load
@@ -82,6 +93,7 @@ OtherStatement = (
     | Compact
     | Definition
     | CreateTableAs
+    | ViewDefinition
     | Use
     | Show
     | AbortTransactions
@@ -96,6 +108,8 @@ __all__ = [
     "AddConstraint",
     "AddPartitions",
     "AlterTable",
+    "AlterView",
+    "AlterViewAs",
     "Begin",
     "ChangeColumn",
     "Check",
@@ -106,6 +120,7 @@ __all__ = [
     "CreateTable",
     "CreateTableAs",
     "CreateTableLike",
+    "CreateView",
     "Definition",
     "Delete",
     "Describe",
@@ -115,6 +130,7 @@ __all__ = [
     "DropDatabase",
     "DropPartitions",
     "DropTable",
+    "DropView",
     "Explain",
     "Insert",
     "Load",
@@ -124,6 +140,7 @@ __all__ = [
     "Query",
     "RenamePartition",
     "RenameTable",
+    "RenameView",
     "RepairTable",
     "ReplaceColumns",
     "ResetConfiguration",
@@ -133,6 +150,7 @@ __all__ = [
     "SetDatabaseProperties",
     "SetProperties",
     "SetTransaction",
+    "SetViewProperties",
     "Show",
     "ShowCompactions",
     "ShowConfiguration",
@@ -142,12 +160,15 @@ __all__ = [
     "ShowPartitions",
     "ShowTables",
     "ShowTransactions",
+    "ShowViews",
     "Statement",
     "TransactionStatement",
     "Truncate",
     "UnsetProperties",
+    "UnsetViewProperties",
     "Update",
     "Use",
     "Vacuum",
+    "ViewDefinition",
     "WriteStatement",
 ]

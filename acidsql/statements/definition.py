@@ -21,6 +21,7 @@ from acidsql.statements.partition import (
     RenamePartition,
     RepairTable,
 )
+from acidsql.statements.view import AlterView, DropView
 
 AlterTable = (
     AddColumns
@@ -46,4 +47,6 @@ Definition = (
     | SetDatabaseProperties
     | AlterTable
     | RepairTable
+    | DropView
+    | AlterView
 )

@@ -28,12 +28,14 @@ from acidsql.statements.transaction import (
 from acidsql.statements.truncate import Truncate
 from acidsql.statements.update import Update
 from acidsql.statements.vacuum import Vacuum
+from acidsql.statements.view import ViewDefinition
 
 Planned = Insert | MultiInsert | Update | Delete | Merge | Truncate | Load | Query
 Explained = (
     Planned
     | Definition
     | CreateTableAs
+    | ViewDefinition
     | Compact
     | Check
     | Vacuum

@@ -63,13 +63,15 @@ class Star:
     ``qualifier`` is the x, or None. ``sources`` are indexes in ``Fragment.tables``: the tables that
     the star stands for, directly in the FROM clause of its SELECT. The star may also stand for
     subqueries and functions, and joins with USING merge columns. So leave columns out with EXCEPT;
-    do not list the columns of the sources instead of the star.
+    do not list the columns of the sources instead of the star, unless ``is_plain``: then the star
+    stands for all columns of these tables, one table after the other, and for nothing else.
     """
 
     start: int
     end: int
     qualifier: str | None
     sources: tuple[int, ...]
+    is_plain: bool = False
 
 
 class Text(Protocol):
@@ -125,6 +127,10 @@ class Fragment:
     parameters: tuple[Parameter, ...] = ()
     stars: tuple[Star, ...] = ()
     mentions_row_id: bool = False
+    shows_columns: bool = False
+    """Whether more than ``stars`` depends on which columns the tables have: NATURAL JOIN, PIVOT,
+    stars in expressions or before EXCEPT, or a SELECT without a list.
+    """
     qualifiers: tuple[tuple[int, int], ...] = ()
     """Offsets of each ``db.`` in ``db.t.column``, to be removed: the frame that stands for the
     table in Spark belongs to no database.

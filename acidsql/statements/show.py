@@ -18,6 +18,14 @@ class ShowTables:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowViews:
+    """SHOW VIEWS [IN ``database``] [[LIKE] ``pattern``]."""
+
+    database: Identifier | None
+    pattern: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ShowDatabases:
     """SHOW DATABASES | SCHEMAS [[LIKE] ``pattern``]."""
 
@@ -100,6 +108,7 @@ Show = (
     Describe
     | DescribeDatabase
     | ShowTables
+    | ShowViews
     | ShowDatabases
     | ShowPartitions
     | ShowCreateTable

@@ -491,4 +491,20 @@ RULES = [
         "if c in columns and default_of",
         "component/session/test_constraints.py::test_rows_of_python_do_the_same",
     ),
+    BrokenRule(
+        "A WHERE around a view prunes the scans in it only if the view makes each row by itself.",
+        "also prunes below a LIMIT and a GROUP BY",
+        "planner/view_predicates.py",
+        "    return clauses <= _CLAUSES and all(\n",
+        "    return all(\n",
+        "unit/planner/test_view_predicates.py::test_what_makes_rows_of_several_gets_none",
+    ),
+    BrokenRule(
+        "A statement that defines a view locks the views in its query.",
+        "locks the tables only, so two sessions could make a cycle of two views",
+        "definitions/create_view.py",
+        "lock_components([*query_accesses(self.plan), *views])",
+        "lock_components(query_accesses(self.plan))",
+        "component/definitions/test_views.py::test_whoever_makes_a_view_locks_the_views_in_it",
+    ),
 ]

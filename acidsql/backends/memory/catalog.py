@@ -12,6 +12,7 @@ from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
 from acidsql.model.table import Table
+from acidsql.model.view import View
 from acidsql.ports.catalog import (
     Database,
     Partition,
@@ -21,6 +22,7 @@ from acidsql.ports.catalog import (
     database_not_found,
     is_default_database,
     is_not_empty,
+    names_in,
     partition_exists,
     partition_not_found,
     table_exists,
@@ -69,7 +71,7 @@ class MemoryCatalog(MemoryState):
     def drop_database(self, name: str) -> None:
         with self.guard:
             name = name.lower()
-            tables = self.tables(name)
+            tables = names_in(self, name)
             if name == DEFAULT_DATABASE:
                 raise is_default_database()
             if tables:
@@ -94,12 +96,17 @@ class MemoryCatalog(MemoryState):
 
     def create_table(self, table: Table) -> None:
         with self.guard:
-            name = TableName.of(table.name.database, table.name.table)
-            refuse_name(name.table, Named.TABLE)
-            self.database(name.database)
-            if name in self.table_rows:
-                raise table_exists(name)
+            name = self._free_name(table.name)
             self.table_rows[name] = replace(table, name=name, parameters=dict(table.parameters))
+
+    def _free_name(self, name: TableName) -> TableName:
+        """The name in lower case. Raises unless a new table or view may have it."""
+        name = TableName.of(name.database, name.table)
+        refuse_name(name.table, Named.TABLE)
+        self.database(name.database)
+        if name in self.table_rows or name in self.view_rows:
+            raise table_exists(name)
+        return name
 
     def drop_table(self, name: TableName) -> None:
         with self.guard:
@@ -172,6 +179,41 @@ class MemoryCatalog(MemoryState):
         with self.guard:
             home = self.database(database).name
             return sorted(name.table for name in self.table_rows if name.database == home)
+
+    def create_view(self, view: View) -> None:
+        with self.guard:
+            name = self._free_name(view.name)
+            self.view_rows[name] = replace(view, name=name, parameters=dict(view.parameters))
+
+    def alter_view(self, view: View) -> None:
+        with self.guard:
+            name = self._view(view.name).name
+            self.view_rows[name] = replace(view, name=name, parameters=dict(view.parameters))
+
+    def rename_view(self, name: TableName, new: TableName) -> None:
+        with self.guard:
+            view = self._view(name)
+            self.create_view(replace(view, name=new))
+            del self.view_rows[view.name]
+
+    def drop_view(self, name: TableName) -> None:
+        with self.guard:
+            del self.view_rows[self._view(name).name]
+
+    def _view(self, name: TableName) -> View:
+        view = self.find_view(name)
+        if view is None:
+            raise table_not_found(name)
+        return view
+
+    def find_view(self, name: TableName) -> View | None:
+        with self.guard:
+            return self.view_rows.get(TableName.of(name.database, name.table))
+
+    def views(self, database: str) -> list[str]:
+        with self.guard:
+            home = self.database(database).name
+            return sorted(name.table for name in self.view_rows if name.database == home)
 
     def partitions(self, name: TableName) -> list[Partition]:
         with self.guard:

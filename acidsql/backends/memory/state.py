@@ -10,6 +10,7 @@ from dataclasses import replace
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
+from acidsql.model.view import View
 from acidsql.ports.catalog import Database, Partition
 from acidsql.txn.components import TxnComponent
 from acidsql.txn.entities import Compaction, Lock, Txn, TxnState, WriteSetEntry
@@ -50,6 +51,7 @@ class MemoryState:
         """Owner, and the end of the lease in milliseconds, by name."""
         self.database_rows = {DEFAULT_DATABASE: Database(DEFAULT_DATABASE, warehouse)}
         self.table_rows: dict[TableName, Table] = {}
+        self.view_rows: dict[TableName, View] = {}
         self.partition_rows: dict[TableName, dict[str, Partition]] = {}
 
     def require_open(self, txn_id: TxnId) -> Txn:

@@ -20,7 +20,7 @@ CAPABILITIES = [
     "HIVEMANAGEDINSERTWRITE",
     "HIVEMANAGESTATS",
     "HIVECACHEINVALIDATE",
-    # With these two the server also returns views, so that we can refuse them as views.
+    # With these two the server also returns views and materialized views, which we refuse.
     "HIVESQL",
     "HIVEMQT",
     "ACCEPTS_UNMODIFIED_METADATA",

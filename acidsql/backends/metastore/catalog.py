@@ -1,20 +1,18 @@
-"""Databases, tables and partitions of a Hive Metastore."""
+"""Tables, views and partitions of a Hive Metastore."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 
 from acidsql.backends.metastore.capabilities import ASKER
 from acidsql.backends.metastore.client import Call, MetastoreClient
 from acidsql.backends.metastore.constraints import ConstraintCalls
-from acidsql.backends.metastore.databases import Roots, database_from, database_to
+from acidsql.backends.metastore.databases import MetastoreDatabases
 from acidsql.backends.metastore.errors import (
     AlreadyThereError,
     NoSuchObjectError,
-    RefusedError,
-    UnknownMethodError,
 )
 from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
@@ -37,32 +35,28 @@ from acidsql.backends.metastore.tables import (
     values_of,
 )
 from acidsql.backends.metastore.undo import Undo
+from acidsql.backends.metastore.views import VIEW, change_view, is_view, view_from, view_to
 from acidsql.errors import UnsupportedStatementError
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import partition_test, prune_partitions
 from acidsql.model.table import Table, kind_of
+from acidsql.model.view import View
 from acidsql.ports.catalog import (
-    Database,
     Partition,
     Place,
-    database_exists,
     database_not_found,
-    is_default_database,
-    is_not_empty,
     partition_exists,
     partition_not_found,
     table_exists,
     table_not_found,
 )
 
-_OF_DATABASE = "."
-"""In locks of definitions: the database's own. No table has this name."""
 _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
 
 
-class MetastoreCatalog:
+class MetastoreCatalog(MetastoreDatabases):
     """The verbs of `Catalog`.
 
     Each call is a transaction of the metastore's own database, and so is the commit. Our core
@@ -75,78 +69,21 @@ class MetastoreCatalog:
         definition_locked: Callable[[TableName], AbstractContextManager[None]],
     ) -> None:
         """``definition_locked`` keeps other acidsql clients from changing a table's definition."""
-        self._client = client
-        self._definition_locked = definition_locked
+        super().__init__(client, definition_locked)
         self._partitions = PartitionCalls(client)
         self._constraints = ConstraintCalls(client)
         self._undo = Undo()
-        self._roots: Roots | None = None
-
-    # -- databases ------------------------------------------------------------------------------
-
-    def create_database(self, database: Database) -> None:
-        refuse_name(database.name.lower(), Named.DATABASE)
-        try:
-            self._client.call("create_database", database_to(database), repeatable=False)
-        except AlreadyThereError:
-            raise database_exists(database.name.lower()) from None
-
-    def drop_database(self, name: str) -> None:
-        name = name.lower()
-        tables = self.tables(name)
-        if name == DEFAULT_DATABASE:
-            raise is_default_database()
-        if tables:
-            raise is_not_empty(name, tables)
-        try:
-            self._client.call("drop_database", name, False, False, repeatable=False)
-        except NoSuchObjectError:
-            raise database_not_found(name) from None
-
-    def set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
-        name = name.lower()
-        try:
-            with self._definition_locked(TableName(name, _OF_DATABASE)):
-                struct = self._client.call("get_database", name, keep_unknown=True)
-                struct.parameters = {**(struct.parameters or {}), **parameters}
-                self._client.call("alter_database", name, struct, keep_unknown=True)
-        except NoSuchObjectError:
-            raise database_not_found(name) from None
-
-    def database(self, name: str) -> Database:
-        name = name.lower()
-        try:
-            # Not get_database_req: that needs the name of the server's catalog.
-            struct = self._client.call("get_database", name)
-        except NoSuchObjectError:
-            raise database_not_found(name) from None
-        return database_from(struct, self._warehouse())
-
-    def _warehouse(self) -> Roots:
-        if self._roots is None:
-            managed = self._configured("hive.metastore.warehouse.dir")
-            external = self._configured("hive.metastore.warehouse.external.dir")
-            self._roots = Roots(
-                place_of(managed) if managed else "",
-                place_of(external) if external else "",
-                bool(self._configured("metastore.metadata.transformer.class")),
-            )
-        return self._roots
-
-    def _configured(self, key: str) -> str:
-        try:
-            return str(self._client.call("get_config_value", key, "")).strip()
-        except (RefusedError, UnknownMethodError):
-            return ""  # then all tables of a database lie in its location
-
-    def databases(self) -> list[str]:
-        return sorted(self._client.call("get_all_databases"))
 
     # -- tables ---------------------------------------------------------------------------------
 
     def create_table(self, table: Table) -> None:
-        refuse_name(table.name.table, Named.TABLE)
-        struct = table_to(table)
+        self._create(table.name, table_to(table))
+        self._undo.by(self.drop_table, table.name)
+        if table.constraints:
+            self._constraints.set(table.name, table.constraints)
+
+    def _create(self, name: TableName, struct: Struct) -> None:
+        refuse_name(name.table, Named.TABLE)
         context = hms.EnvironmentContext(properties={})
         request = hms.CreateTableRequest(table=struct, envContext=context, **ASKER)
         try:
@@ -156,12 +93,9 @@ class MetastoreCatalog:
                 repeatable=False,
             )
         except AlreadyThereError:
-            raise table_exists(table.name) from None
+            raise table_exists(name) from None
         except NoSuchObjectError:
-            raise database_not_found(table.name.database) from None
-        self._undo.by(self.drop_table, table.name)
-        if table.constraints:
-            self._constraints.set(table.name, table.constraints)
+            raise database_not_found(name.database) from None
 
     def drop_table(self, name: TableName) -> None:
         """As in the port, with one difference: Hive 4 keeps the table's write ids if it does not
@@ -234,7 +168,7 @@ class MetastoreCatalog:
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
         refuse_name(table.name.table, Named.TABLE)
         struct = self._require(name)
-        if self.find_table(table.name) is not None:
+        if self._find(table.name) is not None:
             raise table_exists(table.name)
         self.database(table.name.database)
         places = {tuple(values_of(p.name)): p.location for p in partitions}
@@ -281,7 +215,7 @@ class MetastoreCatalog:
 
     def find_table(self, name: TableName) -> Table | None:
         struct = self._find(TableName.of(name.database, name.table))
-        if struct is None:
+        if struct is None or is_view(struct):
             return None
         table = table_from(struct)
         return table if table.external else self._constrained(table)
@@ -314,8 +248,9 @@ class MetastoreCatalog:
         return struct
 
     def tables(self, database: str) -> list[str]:
-        names = self._client.call("get_all_tables", self.database(database).name)
-        return sorted(names)
+        names = self._names(database)
+        views = self.views(database) if names else ()
+        return sorted(set(names).difference(views))
 
     def places(self, location: str) -> Iterator[Place]:
         """As in the port, but of tables only: there may be too many partitions.
@@ -326,7 +261,7 @@ class MetastoreCatalog:
         databases = [self.database(name) for name in self.databases()]
         near = [d for d in databases if parent in (d.location, d.managed_location)]
         for database in near or databases:
-            for some in batches(self.tables(database.name)):
+            for some in batches(self._names(database.name)):
                 for struct in self._tables(database.name, some):
                     if struct.sd is not None and struct.sd.location:
                         kind = kind_of(struct.parameters or {})
@@ -338,6 +273,50 @@ class MetastoreCatalog:
         )
         found: list[Struct] = self._client.call("get_table_objects_by_name_req", request).tables
         return found
+
+    # -- views ----------------------------------------------------------------------------------
+
+    def create_view(self, view: View) -> None:
+        self._create(view.name, view_to(view))
+        self._undo.by(self.drop_view, view.name)
+
+    def alter_view(self, view: View) -> None:
+        with self._definition_locked(view.name):
+            struct = self._require_view(view.name)
+            before = copied(struct)
+            change_view(struct, view)
+            self._alter(view.name, struct)
+            self._undo.by(self._put_back, view.name, before, False)
+
+    def rename_view(self, name: TableName, new: TableName) -> None:
+        refuse_name(new.table, Named.TABLE)
+        struct = self._require_view(name)
+        if self._find(new) is not None:
+            raise table_exists(new)
+        self.database(new.database)
+        before = copied(struct)
+        struct.dbName, struct.tableName = new.database, new.table
+        self._alter(name, struct)
+        self._undo.by(self._alter, new, before)
+
+    def drop_view(self, name: TableName) -> None:
+        struct = self._require_view(name)
+        self.drop_table(name_of(struct))
+        self._undo.by(self._create, name_of(struct), struct)
+
+    def find_view(self, name: TableName) -> View | None:
+        struct = self._find(TableName.of(name.database, name.table))
+        return view_from(struct) if struct is not None and is_view(struct) else None
+
+    def _require_view(self, name: TableName) -> Struct:
+        struct = self._require(name)
+        if not is_view(struct):
+            raise table_not_found(name)
+        return struct
+
+    def views(self, database: str) -> list[str]:
+        home = self.database(database).name
+        return sorted(self._client.call("get_tables_by_type", home, "*", VIEW))
 
     # -- partitions -----------------------------------------------------------------------------
 

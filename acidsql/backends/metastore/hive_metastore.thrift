@@ -564,6 +564,8 @@ service ThriftHiveMetastore {
   GetTablesResult get_table_objects_by_name_req(1: GetTablesRequest req)
     throws (1: MetaException o1, 2: InvalidOperationException o2, 3: UnknownDBException o3)
   list<string> get_all_tables(1: string db_name) throws (1: MetaException o1)
+  list<string> get_tables_by_type(1: string db_name, 2: string pattern, 3: string tableType)
+    throws (1: MetaException o1)
   void create_table_req(1: CreateTableRequest request)
     throws (1: AlreadyExistsException o1, 2: InvalidObjectException o2, 3: MetaException o3,
             4: NoSuchObjectException o4)

@@ -48,7 +48,7 @@ If it says so, Hive answers queries from them (hive.compute.query.using.stats).
 TRANSLATED = "TRANSLATED_TO_EXTERNAL"
 """The parameter that marks plain tables which the metastore has made external."""
 
-_KEPT_BY_METASTORE = frozenset(
+KEPT_BY_METASTORE = frozenset(
     {
         *STATISTICS,
         "totalSize",
@@ -66,7 +66,6 @@ _KEPT_BY_METASTORE = frozenset(
 )
 """Parameters that the metastore changes by itself. They are no properties of the table."""
 
-_VIEWS = {"VIRTUAL_VIEW": "a view", "MATERIALIZED_VIEW": "a materialized view"}
 _ZONE = re.compile(r"(timestamp with local time zone)\('[^']*'\)")
 
 
@@ -82,16 +81,16 @@ def table_from(struct: Struct) -> Table:
     parameters = {k: v for k, v in (struct.parameters or {}).items() if v is not None}
     _refuse_unusable(struct, name, parameters)
     stored = stored_as(struct.sd, f"table {name}")
-    kept = (*_KEPT_BY_METASTORE, CREATED_COLUMNS)
+    kept = (*KEPT_BY_METASTORE, CREATED_COLUMNS)
     noted = {k: v for k, v in parameters.items() if k not in kept}
     comment = noted.pop("comment", None)
     if struct.tableType == "EXTERNAL_TABLE" and not _is_true(noted, "external"):
         noted["EXTERNAL"] = "TRUE"
     table = Table(
         name=name,
-        columns=_columns_from(given(struct.sd.cols, f"the columns of {name}"), name),
+        columns=columns_from(given(struct.sd.cols, f"the columns of {name}"), name),
         location=place_of(struct.sd.location),
-        partition_columns=_columns_from(struct.partitionKeys or (), name),
+        partition_columns=columns_from(struct.partitionKeys or (), name),
         bucketing=_bucketing(struct.sd, parameters),
         parameters=noted,
         comment=comment,
@@ -121,7 +120,7 @@ def require_whole(struct: Struct) -> None:
 
 def _refuse_unusable(struct: Struct, name: TableName, parameters: Mapping[str, str]) -> None:
     """Refuse entries of a metastore that are no tables with files of Hive's formats."""
-    reason = _VIEWS.get(struct.tableType)
+    reason = "a materialized view" if struct.tableType == "MATERIALIZED_VIEW" else None
     handler = parameters.get("storage_handler")
     buckets = parameters.get("spark.sql.sources.schema.numBuckets", "0")
     if reason is None and handler:
@@ -175,7 +174,8 @@ def _write_obstacle(struct: Struct, parameters: Mapping[str, str]) -> str | None
     return None
 
 
-def _columns_from(fields: Sequence[Struct], name: TableName) -> tuple[Column, ...]:
+def columns_from(fields: Sequence[Struct], name: TableName) -> tuple[Column, ...]:
+    """Our columns of FieldSchemas. UnsupportedStatementError for a type that we do not know."""
     columns = []
     for field in fields:
         column = given(field.name, f"the name of a column of {name}")
@@ -218,7 +218,7 @@ def table_to(table: Table) -> Struct:
         lastAccessTime=0,
         retention=0,
         sd=hms.StorageDescriptor(
-            cols=[_field(c) for c in table.columns],
+            cols=[field_of(c) for c in table.columns],
             location=location_of(table.location),
             inputFormat=classes.reader,
             outputFormat=classes.writer,
@@ -233,7 +233,7 @@ def table_to(table: Table) -> Struct:
             parameters={},
             storedAsSubDirectories=False,
         ),
-        partitionKeys=[_field(c) for c in table.partition_columns],
+        partitionKeys=[field_of(c) for c in table.partition_columns],
         parameters=_parameters(table),
         tableType=_table_type(table),
     )
@@ -247,7 +247,7 @@ def change_table(struct: Struct, table: Table) -> None:
     kept = {
         k: v
         for k, v in (struct.parameters or {}).items()
-        if k in _KEPT_BY_METASTORE and k not in STATISTICS
+        if k in KEPT_BY_METASTORE and k not in STATISTICS
     }
     struct.parameters = {**kept, **_parameters(table)}
     struct.tableType = _table_type(table)
@@ -277,10 +277,11 @@ def change_fields(fields: Sequence[Struct], columns: Sequence[Column]) -> list[S
             same[Column(field.name.lower(), _type_from(field.type), field.comment)] = field
         except ValueError:
             continue
-    return [same.get(column) or _field(column) for column in columns]
+    return [same.get(column) or field_of(column) for column in columns]
 
 
-def _field(column: Column) -> Struct:
+def field_of(column: Column) -> Struct:
+    """The FieldSchema of a column."""
     return hms.FieldSchema(name=column.name, type=hive_type(column.type), comment=column.comment)
 
 
@@ -310,13 +311,18 @@ def _field_name(name: str) -> str:
 
 
 def _parameters(table: Table) -> dict[str, str]:
-    own = [key for key in table.parameters if key in _KEPT_BY_METASTORE]
-    if own:
-        raise UnsupportedStatementError(f"only the metastore may set the property '{own[0]}'")
-    parameters = table.noted
-    if table.comment is not None:
-        parameters["comment"] = table.comment
-    return parameters
+    return own_parameters(table.noted, table.comment)
+
+
+def own_parameters(noted: Mapping[str, str], comment: str | None) -> dict[str, str]:
+    """The parameters that a table or view has of its own.
+
+    UnsupportedStatementError for one that only the metastore may set.
+    """
+    taken = [key for key in noted if key in KEPT_BY_METASTORE]
+    if taken:
+        raise UnsupportedStatementError(f"only the metastore may set the property '{taken[0]}'")
+    return dict(noted) if comment is None else {**noted, "comment": comment}
 
 
 def _table_type(table: Table) -> str:

@@ -1,30 +1,22 @@
-"""Databases, tables and partitions."""
+"""Tables and partitions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from acidsql.backends.relational.connection import OverSql, SqlConnection, alone, reading, writing
+from acidsql.backends.relational.connection import alone, reading, writing
 from acidsql.backends.relational.constraints import constraint_of, parameters_of
-from acidsql.errors import StoreNotWritableError
-from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
-from acidsql.model.naming import Named, refuse_name
+from acidsql.backends.relational.views import RelationalViews
+from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
-from acidsql.model.table import FIELD_DELIMITER, Bucketing, Column, FileFormat, Table
-from acidsql.model.types import parse_type
+from acidsql.model.table import FIELD_DELIMITER, Bucketing, FileFormat, Table
 from acidsql.ports.catalog import (
-    Database,
     Partition,
     Place,
     all_places,
-    database_exists,
-    database_not_found,
-    is_default_database,
-    is_not_empty,
     partition_exists,
     partition_not_found,
-    table_exists,
     table_not_found,
 )
 
@@ -55,84 +47,16 @@ _FORGET_PARTITION = (
 _RENAME_PARTITION = tuple(query.replace("forget", "rename") for query in _FORGET_PARTITION)
 
 
-class RelationalCatalog(OverSql):
+class RelationalCatalog(RelationalViews):
     """The verbs of `Catalog`.
 
     Definitions are rare, and change many rows, also in the transaction tables. So no other verb
     writes meanwhile.
     """
 
-    def __init__(self, sql: SqlConnection, warehouse: str) -> None:
-        self._sql = sql
-        try:
-            self._place_default_database(warehouse)
-        except StoreNotWritableError:
-            if not self._has_default_database(located=bool(warehouse)):
-                raise
-
-    @reading()
-    def _has_default_database(self, *, located: bool) -> bool:
-        row = self._sql.row("database", name=DEFAULT_DATABASE)
-        return row is not None and (bool(Database(*row).location) or not located)
-
-    @writing()
-    def _place_default_database(self, warehouse: str) -> None:
-        self._sql.run("place_default_database", name=DEFAULT_DATABASE, location=warehouse)
-
-    @alone(repeatable=False)
-    def create_database(self, database: Database) -> None:
-        name = database.name.lower()
-        refuse_name(name, Named.DATABASE)
-        if self._sql.row("database", name=name) is not None:
-            raise database_exists(name)
-        self._sql.run(
-            "insert_database",
-            name=name,
-            location=database.location,
-            comment=database.comment,
-            owner=database.owner,
-        )
-        self._set_database_parameters(name, database.parameters)
-
-    @writing()
-    def set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
-        self._set_database_parameters(self.database(name).name, parameters)
-
-    def _set_database_parameters(self, name: str, parameters: Mapping[str, str]) -> None:
-        for key, value in parameters.items():
-            self._sql.run("set_database_parameter", name=name, key=key, value=value)
-
-    @alone(repeatable=False)
-    def drop_database(self, name: str) -> None:
-        name = name.lower()
-        tables = self.tables(name)
-        if name == DEFAULT_DATABASE:
-            raise is_default_database()
-        if tables:
-            raise is_not_empty(name, tables)
-        self._sql.run("delete_database", name=name)
-
-    @reading()
-    def database(self, name: str) -> Database:
-        row = self._sql.row("database", name=name.lower())
-        if row is None:
-            raise database_not_found(name)
-        name, location, comment, owner = row
-        rows = self._sql.rows("database_parameters", name=name)
-        parameters = {str(key): str(value) for key, value in rows}
-        return Database(name, location, comment, owner, parameters=parameters)
-
-    @reading()
-    def databases(self) -> list[str]:
-        return [name for (name,) in self._sql.rows("databases")]
-
     @alone(repeatable=False)
     def create_table(self, table: Table) -> None:
-        name = TableName.of(table.name.database, table.name.table)
-        refuse_name(name.table, Named.TABLE)
-        self.database(name.database)
-        if self._table_id(name) is not None:
-            raise table_exists(name)
+        name = self._free_name(table.name)
         self._sql.run(
             "insert_table",
             database=name.database,
@@ -163,22 +87,10 @@ class RelationalCatalog(OverSql):
             stored_as=table.format.value,
             field_delimiter=table.field_delimiter,
         )
-        for key, value in table.parameters.items():
-            self._sql.run("insert_parameter", table_id=table_id, key=key, value=value)
+        self._insert_parameters(table_id, table.parameters)
         for number, constraint in enumerate(table.constraints):
             values = parameters_of(constraint)
             self._sql.run("insert_constraint", table_id=table_id, number=number, **values)
-
-    def _insert_columns(self, query: str, table_id: int, columns: Sequence[Column]) -> None:
-        for number, column in enumerate(columns):
-            self._sql.run(
-                query,
-                table_id=table_id,
-                number=number,
-                name=column.name,
-                type=str(column.type),
-                comment=column.comment,
-            )
 
     @alone(repeatable=False)
     def drop_table(self, name: TableName) -> None:
@@ -253,10 +165,6 @@ class RelationalCatalog(OverSql):
             field_delimiter,
             constraints=tuple(map(constraint_of, self._sql.rows("constraints", table_id=table_id))),
         )
-
-    def _columns(self, query: str, table_id: int) -> tuple[Column, ...]:
-        rows = self._sql.rows(query, table_id=table_id)
-        return tuple(Column(name, parse_type(text), comment) for name, text, comment in rows)
 
     def _bucketing(self, table_id: int) -> Bucketing | None:
         rows = self._sql.rows("bucketing", table_id=table_id)

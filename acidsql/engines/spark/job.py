@@ -23,10 +23,18 @@ from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
 from acidsql.engines.spark.row_size import beyond_guess, rows_left, rows_max
 from acidsql.engines.spark.settings import configured
 from acidsql.engines.spark.sql import run_sql
+from acidsql.engines.spark.view import view_frame
 from acidsql.errors import ExecutionError
 from acidsql.model.names import TableName
 from acidsql.model.table import TableKind
-from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.plans.sql_text import (
+    AnySource,
+    FrameSource,
+    InputSource,
+    SqlText,
+    TableSource,
+    ViewSource,
+)
 from acidsql.ports.engine import ReadContext
 from acidsql.ports.storage import Storage
 
@@ -101,7 +109,7 @@ class Job:
                 by_position=self.by_position,
             )
 
-    def _resolve(self, source: TableSource | FrameSource | InputSource) -> DataFrame:
+    def _resolve(self, source: AnySource) -> DataFrame:
         match source:
             case TableSource():
                 request = ScanRequest(
@@ -112,6 +120,8 @@ class Job:
                 return of_session(self.frames[source.name], self.spark)
             case InputSource():
                 return self.inputs[source.name]
+            case ViewSource():
+                return view_frame(self.spark, source, self._resolve)
 
 
 def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.Table | None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.parameters import bound
-from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.plans.sql_text import AnySource, SqlText
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-Resolve = Callable[[TableSource | FrameSource | InputSource], "DataFrame"]
+Resolve = Callable[[AnySource], "DataFrame"]
 
 
 def run_sql(
@@ -25,7 +25,7 @@ def run_sql(
     """
     frames: dict[str, DataFrame] = {}
     filled = any(not isinstance(part, str) for part in text.parts)
-    names: dict[TableSource | FrameSource | InputSource, str] = {}
+    names: dict[AnySource, str] = {}
     rendered = []
     for part in text.parts:
         if isinstance(part, str):

@@ -44,6 +44,8 @@ def empty(hive: Hive, client: acidsql.Session) -> None:
         name = row["database_name"]
         if name != "default":
             hive.run(f"DROP DATABASE `{name}` CASCADE")
+    for row in hive.run("SHOW VIEWS IN default"):
+        hive.run(f"DROP VIEW default.`{row['tab_name']}`")
     for row in hive.run("SHOW TABLES IN default"):
         hive.run(f"DROP TABLE default.`{row['tab_name']}`")
     shutil.rmtree(hive.warehouse, ignore_errors=True)

@@ -1,7 +1,7 @@
 """What a verb does that is called twice, because its first answer was lost."""
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -17,6 +17,7 @@ from acidsql.errors import (
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
+from acidsql.model.view import View
 from acidsql.ports.catalog import Catalog, Database, Partition
 from acidsql.txn.entities import CompactionType, LockComponent, LockType, TxnType, WriteOperation
 from acidsql.txn.manager import TxnManager
@@ -199,6 +200,9 @@ ALTERED = Table(T, (Column("a", parse_type("bigint")),), "/warehouse/t", KEY)
 NEW = Table(TableName("default", "new"), TABLE.columns, "/warehouse/new", KEY)
 IN_P1 = Partition(P1, "/warehouse/t/p=1")
 
+VIEW = View(TableName("default", "v"), TABLE.columns, "SELECT a FROM t", "SELECT a FROM default.t")
+MADE = View(TableName("default", "w"), TABLE.columns, "SELECT 1", "SELECT 1")
+
 TOLD = [
     (Call("create_database", (Database("sales", "/s"),)), DatabaseExistsError),
     (Call("drop_database", ("old",)), DatabaseNotFoundError),
@@ -208,6 +212,10 @@ TOLD = [
     (Call("rename_table", (T, NEW, [])), TableNotFoundError),
     (Call("rename_partition", (T, P1, Partition(P2, "/warehouse/t/p=2"))), PartitionNotFoundError),
     (Call("alter_table", (ALTERED,)), None),
+    (Call("create_view", (MADE,)), TableExistsError),
+    (Call("alter_view", (replace(VIEW, expanded_text="SELECT 1"),)), None),
+    (Call("rename_view", (VIEW.name, MADE.name)), TableNotFoundError),
+    (Call("drop_view", (VIEW.name,)), TableNotFoundError),
     (Call("add_partitions", (T, [Partition(P2, "/warehouse/t/p=2"), IN_P1])), None),
     (Call("drop_partitions", (T, [P1])), None),
     (Call("forget_statistics", (T, [P1])), None),
@@ -216,14 +224,15 @@ TOLD = [
 
 READS = {
     "database", "databases", "table", "find_table", "tables", "partitions", "partition_names",
-    "partitions_for", "places",
+    "partitions_for", "places", "find_view", "views",
 }  # fmt: skip
 
 
 def cataloged(store):
     tables = [store.table(TableName("default", name)) for name in store.tables("default")]
     databases = [store.database(name) for name in store.databases()]
-    return databases, tables, [store.partitions(table.name) for table in tables]
+    views = [store.find_view(TableName("default", name)) for name in store.views("default")]
+    return databases, tables, views, [store.partitions(table.name) for table in tables]
 
 
 def test_every_verb_of_the_catalog_is_here():
@@ -235,6 +244,7 @@ def test_every_verb_of_the_catalog_is_here():
 def test_a_repeated_definition_does_no_harm(store, call, told):
     store.create_database(Database("old", "/old"))
     store.create_table(TABLE)
+    store.create_view(VIEW)
     store.add_partitions(T, [IN_P1])
     before = cataloged(store)
     getattr(store, call.verb)(*call.arguments)
@@ -250,6 +260,7 @@ def test_a_repeated_definition_does_no_harm(store, call, told):
 
 def test_a_repeated_commit_with_a_definition_is_told(store):
     store.create_table(TABLE)
+    store.create_view(VIEW)
     txn = store.open_txn("ann", "host1")
     with store.committing(txn):
         store.add_partitions(T, [IN_P1])

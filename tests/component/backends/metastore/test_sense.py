@@ -60,7 +60,7 @@ def test_a_bug_over_a_good_answer(opened: Open, monkeypatch: pytest.MonkeyPatch)
     store = opened(get_table_req=lambda _: answer)
     assert store.find_table(T) == TABLE
     with monkeypatch.context() as patched:
-        patched.setattr("acidsql.backends.metastore.tables._KEPT_BY_METASTORE", None)
+        patched.setattr("acidsql.backends.metastore.tables.KEPT_BY_METASTORE", None)
         with pytest.raises(InternalError, match="itself failed in find_table"):
             store.find_table(T)
 

@@ -115,7 +115,6 @@ def test_an_external_table_is_one_by_its_type():
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"tableType": "VIRTUAL_VIEW"}, "default.p is a view: acidsql cannot use it"),
         ({"tableType": "MATERIALIZED_VIEW"}, "is a materialized view"),
         ({"parameters": {"storage_handler": "org.h.HBaseStorageHandler"}},
          "its storage handler is org.h.HBaseStorageHandler"),

@@ -1,0 +1,94 @@
+"""CREATE TABLE … LIKE."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from acidsql.definitions.create_table import (
+    create_table,
+    database_location,
+    make_table,
+    new_table_name,
+)
+from acidsql.definitions.table_defaults import default_kind
+from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
+from acidsql.errors import AnalysisError
+from acidsql.execution.places import chosen_path
+from acidsql.execution.result import Result
+from acidsql.execution.scope import Scope
+from acidsql.model.naming import table_path
+from acidsql.model.table import CREATED_COLUMNS, FileFormat, TableKind
+from acidsql.model.view import View
+from acidsql.planner.names import find_target, table_name
+from acidsql.statements.create_table import ColumnDefinition, CreateTable, CreateTableLike
+from acidsql.statements.fragment import Identifier, TableRef
+
+_OF_EXTERNAL = frozenset({"external", "external.table.purge", "translated_to_external"})
+
+
+def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
+    """Create a table with the columns, buckets and properties of another table, without rows.
+
+    A view has columns only: the table is like one whose statement lists them.
+    """
+    view = scope.names.find_view(table_name(statement.source, scope.names))
+    if view is not None:
+        return create_table(_described(statement, view), scope)
+    name = new_table_name(statement.target, scope)
+    source = find_target(statement.source, scope.names)
+    if statement.location is not None:
+        statement = replace(statement, location=chosen_path(statement.location, scope))
+    given = normal_properties(statement.properties)
+    given.pop(CREATED_COLUMNS, None)
+    inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
+    parameters = {**inherited, **given}
+    stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
+    if source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
+        settings, managed = scope.settings, statement.managed
+        parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
+    database = scope.store.database(name.database)
+    parent = database_location(database, scope.warehouse, parameters)
+    table = replace(
+        source,
+        name=name,
+        location=statement.location or table_path(parent, name.table),
+        parameters=parameters,
+        owner=scope.user,
+        created_s=int(time.time()),
+        format=stored_as,
+        constraints=(),  # as in Hive
+    )
+    refuse_bad_kind(table, _place(statement.target))
+    version = source.parameters.get("bucketing_version", "2")
+    if table.bucketing is not None and given.get("bucketing_version", version) != version:
+        raise AnalysisError(
+            f"'bucketing_version' of {source.name} is {version}, and LIKE keeps it",
+            hint="Leave the property out.",
+        )
+    return make_table(
+        table, scope, chosen=statement.location is not None, if_not_exists=statement.if_not_exists
+    )
+
+
+def _described(statement: CreateTableLike, view: View) -> CreateTable:
+    """The CREATE TABLE that lists the columns of the view."""
+    line, column = statement.source.line, statement.source.column
+    columns = tuple(
+        ColumnDefinition(Identifier(c.name, line, column), str(c.type), c.comment)
+        for c in view.columns
+    )
+    return CreateTable(
+        statement.target,
+        columns,
+        statement.if_not_exists,
+        stored_as=statement.stored_as,
+        location=statement.location,
+        properties=statement.properties,
+        managed=statement.managed,
+    )
+
+
+def _place(target: TableRef) -> dict[str, Any]:
+    return {"line": target.line, "column": target.column}

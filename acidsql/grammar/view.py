@@ -1,0 +1,166 @@
+"""CREATE VIEW, ALTER VIEW and DROP VIEW."""
+
+from __future__ import annotations
+
+import re
+
+from acidsql.grammar.create_table import properties
+from acidsql.grammar.create_table import property_key as key
+from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.insert import refuse_duplicates
+from acidsql.grammar.lexer import Source
+from acidsql.grammar.query import parse_query
+from acidsql.model.view import View
+from acidsql.statements.fragment import TableRef
+from acidsql.statements.query import Query
+from acidsql.statements.view import (
+    AlterView,
+    AlterViewAs,
+    CreateView,
+    DropView,
+    RenameView,
+    SetViewProperties,
+    UnsetViewProperties,
+    ViewColumn,
+)
+
+_UNNAMED = re.compile(r"_c\d+")
+
+
+def creates_view(cursor: Cursor) -> bool:
+    """Whether the next words are CREATE [OR REPLACE] VIEW."""
+    return cursor.sees("CREATE", "VIEW") or cursor.sees("CREATE", "OR", "REPLACE", "VIEW")
+
+
+def parse_create_view(cursor: Cursor) -> CreateView:
+    """Parse a CREATE VIEW from the cursor."""
+    cursor.expect("CREATE")
+    replaces = cursor.accept("OR", "REPLACE")
+    cursor.expect("VIEW")
+    start = cursor.offset
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    if if_not_exists and replaces:
+        cursor.source.syntax_error("Can't combine IF NOT EXISTS and OR REPLACE.", start)
+    target = cursor.table()
+    columns = _columns(cursor)
+    comment: str | None = None
+    given: tuple[tuple[str, str], ...] | None = None
+    while not cursor.done and not cursor.sees("AS"):
+        start, word = cursor.offset, cursor.peek().word
+        if comment is None and cursor.accept("COMMENT"):
+            comment = cursor.string("a comment in quotes")
+        elif given is None and cursor.accept("TBLPROPERTIES"):
+            given = properties(cursor.parenthesised())
+        elif word in ("COMMENT", "TBLPROPERTIES"):
+            cursor.source.syntax_error(f"{word} is given twice", start)
+        elif word == "PARTITIONED":
+            cursor.source.refuse(
+                "a view with PARTITIONED ON is not supported", start, hint="Leave it out."
+            )
+        else:
+            cursor.unexpected("expected AS and a query")
+    return CreateView(
+        target, _query(cursor), columns, replaces, if_not_exists, comment, given or ()
+    )
+
+
+def _columns(cursor: Cursor) -> tuple[ViewColumn, ...]:
+    if not cursor.sees("("):
+        return ()
+    columns = tuple(cursor.parenthesised().listed(_column))
+    refuse_duplicates([c.name for c in columns], "the column list")
+    return columns
+
+
+def _column(inside: Cursor) -> ViewColumn:
+    name = inside.name("a column")
+    comment = inside.string("a comment in quotes") if inside.accept("COMMENT") else None
+    if not inside.done and not inside.sees(","):
+        inside.unexpected('expected COMMENT, "," or ")"', hint="A view's columns have no types.")
+    return ViewColumn(name, comment)
+
+
+def _query(cursor: Cursor) -> Query:
+    cursor.expect("AS")
+    start = cursor.offset
+    query = parse_query(cursor)
+    parameters = query.source.parameters
+    if parameters:
+        cursor.source.refuse(
+            "the query of a view cannot have parameters",
+            start + parameters[0].start,
+            hint="Write the value itself.",
+        )
+    return query
+
+
+def unwrapped(view: View) -> str | None:
+    """The query inside of the one with which Hive renames the columns of a view; None without it.
+
+    Hive keeps ``SELECT `id` AS `x`, `_c1` AS `y` FROM (query) `db.v``` where a view lists its
+    columns. ``_c1`` is its name for the second column, an expression without a name, which Spark
+    does not know. We read by position, so the query inside will do. Only a text with such names is
+    unwrapped, and only if they are Hive's own: then the query that the user wrote has none of them.
+    """
+    cursor = Cursor(Source(view.expanded_text))
+    if not cursor.accept("SELECT"):
+        return None
+    pairs: list[tuple[str, str]] = []
+    while not pairs or cursor.accept(","):
+        if not (cursor.sees_name() and cursor.peek(1).word == "AS"):
+            return None
+        inner = cursor.name().name
+        cursor.expect("AS")
+        if not cursor.sees_name():
+            return None
+        pairs.append((inner, cursor.name().name))
+    if not cursor.accept("FROM") or not cursor.sees("("):
+        return None
+    inside = cursor.parenthesised()
+    if not cursor.sees_name() or inside.done:
+        return None
+    alias = cursor.name().name.lower()
+    is_hives = alias in (view.name.table, str(view.name)) and cursor.done
+    unnamed = {n: inner for n, (inner, _) in enumerate(pairs) if _UNNAMED.fullmatch(inner)}
+    named = [name.lower() for _, name in pairs] == [c.name for c in view.columns]
+    if not is_hives or not named or not unnamed:
+        return None
+    if any(inner != f"_c{n}" or inner in view.original_text for n, inner in unnamed.items()):
+        return None
+    tokens = cursor.source.tokens
+    return cursor.source.text[tokens[inside.at].start : tokens[inside.end - 1].end]
+
+
+def parse_alter_view(cursor: Cursor) -> AlterView | AlterViewAs:
+    """Parse an ALTER VIEW from the cursor."""
+    cursor.expect("ALTER", "VIEW")
+    target = cursor.table()
+    if cursor.sees("AS"):
+        return AlterViewAs(target, _query(cursor))
+    if cursor.accept("RENAME", "TO"):
+        return RenameView(target, cursor.table())
+    if not cursor.sees("SET", "TBLPROPERTIES") and not cursor.sees("UNSET", "TBLPROPERTIES"):
+        cursor.source.refuse(
+            "Cannot use this form of ALTER on a view",
+            cursor.offset,
+            hint="AS query, RENAME TO, SET TBLPROPERTIES and UNSET TBLPROPERTIES are supported.",
+            code=10133,
+        )
+    return _properties(cursor, target)
+
+
+def _properties(cursor: Cursor, target: TableRef) -> SetViewProperties | UnsetViewProperties:
+    sets = cursor.step().word == "SET"
+    cursor.expect("TBLPROPERTIES")
+    if sets:
+        return SetViewProperties(target, properties(cursor.parenthesised()))
+    if_exists = cursor.accept("IF", "EXISTS")
+    keys = tuple(cursor.parenthesised().listed(key))
+    return UnsetViewProperties(target, keys, if_exists)
+
+
+def parse_drop_view(cursor: Cursor) -> DropView:
+    """Parse a DROP VIEW from the cursor."""
+    cursor.expect("DROP", "VIEW")
+    if_exists = cursor.accept("IF", "EXISTS")
+    return DropView(cursor.table(), if_exists)

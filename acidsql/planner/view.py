@@ -1,0 +1,103 @@
+"""The text of a view: its query with all names spelled out, so that later changes do not matter."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.names import quote_identifier, quoted_table
+from acidsql.model.table import Table, TableKind
+from acidsql.model.view import View
+from acidsql.planner.names import Names, find_relation, unknown_table
+from acidsql.planner.text import alias_of, view_text
+from acidsql.plans.query import QueryPlan
+from acidsql.statements.fragment import Fragment, Star, TableRef
+from acidsql.statements.query import Query
+
+_TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
+
+
+def expanded_text(query: Query, names: Names) -> str:
+    """The query's text as a view keeps it for its readers (Hive: viewExpandedText).
+
+    Each table gets its database. A star becomes the columns that its tables have now. Where a star
+    or a NATURAL JOIN stands for more than that, its tables are read as if they had no others.
+
+    Raises TableNotFoundError, and AnalysisError for a registered frame or a temporary view.
+    """
+    source = query.source
+    found = [_relation(ref, names) for ref in source.tables]
+    frozen = {i for star in source.stars if not star.is_plain for i in star.sources}
+    if source.shows_columns:
+        frozen = set(range(len(found)))
+
+    def table(index: int, ref: TableRef) -> str:
+        name = quoted_table(found[index].name)
+        if index in frozen:
+            _refuse_row_id(found[index], source, ref)
+            columns = ", ".join(_columns(found[index]))
+            name = " ".join(["(SELECT", columns, "FROM", f"{name})"])
+        return name + alias_of(source, ref)
+
+    def star(place: Star) -> str | None:
+        if not place.is_plain:
+            return None
+        listed = []
+        for index in place.sources:
+            alias = quote_identifier(source.tables[index].visible_name)
+            listed += [f"{alias}.{column}" for column in _columns(found[index])]
+        return ", ".join(listed)
+
+    for ref in source.tables:
+        if _TABLE_QUERY.search(source.text[: ref.start]):
+            raise UnsupportedStatementError(
+                "TABLE in the query of a view is not supported",
+                hint="Write SELECT * FROM and the table.",
+                **_place(ref),
+            )
+    return source.fill(table, lambda name: f":{name}", star)
+
+
+def plan_view(view: View, names: Names) -> QueryPlan:
+    """The plan to read the view's own text. AnalysisError if the view would contain itself."""
+    return QueryPlan(rows=view_text(view, names))
+
+
+def _relation(ref: TableRef, names: Names) -> Table | View:
+    if ref.database is None and names.is_frame(ref.table):
+        raise _of_session("the registered frame", ref)
+    found = find_relation(ref, names)
+    if found is not None:
+        return found
+    if ref.database is None and names.is_temporary_view(ref.table):
+        raise _of_session("the temporary view", ref)
+    raise unknown_table(ref, names)
+
+
+def _of_session(what: str, ref: TableRef) -> AnalysisError:
+    return AnalysisError(
+        f'a view cannot use {what} "{ref.table}", which other sessions do not have',
+        hint="Write the database before the name of a table.",
+        **_place(ref),
+    )
+
+
+def _refuse_row_id(relation: Table | View, source: Fragment, ref: TableRef) -> None:
+    if not source.mentions_row_id or isinstance(relation, View):
+        return
+    if relation.kind is TableKind.FULL_ACID:
+        raise UnsupportedStatementError(
+            f"this star over {relation.name} cannot be used together with row__id in a view",
+            hint="List the columns by name.",
+            **_place(ref),
+        )
+
+
+def _columns(relation: Table | View) -> list[str]:
+    columns = relation.columns if isinstance(relation, View) else relation.all_columns
+    return [quote_identifier(column.name) for column in columns]
+
+
+def _place(ref: TableRef) -> dict[str, Any]:
+    return {"line": ref.line, "column": ref.column}

@@ -1,0 +1,79 @@
+"""CREATE VIEW, ALTER VIEW, DROP VIEW and SHOW VIEWS."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.query import Query
+
+
+@dataclass(frozen=True, slots=True)
+class ViewColumn:
+    """A column in the list of CREATE VIEW: a name, and perhaps a comment."""
+
+    name: Identifier
+    comment: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] ``target`` [(…)] [COMMENT …] … AS ``query``.
+
+    ``columns`` is empty if the statement has no list.
+    """
+
+    target: TableRef
+    query: Query
+    columns: tuple[ViewColumn, ...] = ()
+    replaces: bool = False
+    if_not_exists: bool = False
+    comment: str | None = None
+    properties: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AlterViewAs:
+    """ALTER VIEW ``target`` AS ``query``."""
+
+    target: TableRef
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
+class RenameView:
+    """ALTER VIEW ``target`` RENAME TO ``renamed``."""
+
+    target: TableRef
+    renamed: TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class SetViewProperties:
+    """ALTER VIEW ``target`` SET TBLPROPERTIES (…)."""
+
+    target: TableRef
+    properties: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnsetViewProperties:
+    """ALTER VIEW ``target`` UNSET TBLPROPERTIES [IF EXISTS] (…)."""
+
+    target: TableRef
+    keys: tuple[str, ...]
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DropView:
+    """DROP VIEW [IF EXISTS] ``target``."""
+
+    target: TableRef
+    if_exists: bool
+
+
+ViewDefinition = CreateView | AlterViewAs
+"""The statements that give a view its query."""
+
+AlterView = RenameView | SetViewProperties | UnsetViewProperties

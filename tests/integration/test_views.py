@@ -1,0 +1,128 @@
+"""Views and Spark: snapshots, names of the reader's session, odd columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import acidsql
+from acidsql.errors import AnalysisError
+from acidsql.model.names import TableName
+from acidsql.session.session import Session
+
+ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+
+
+@pytest.fixture
+def session(tmp_path: Path, spark: Any) -> Iterator[Session]:
+    with acidsql.connect(tmp_path / "w", metastore="memory:", spark=spark) as session:
+        session.execute(f"CREATE TABLE t (id int) {ACID}")
+        session.execute("INSERT INTO t VALUES (1), (2)")
+        session.execute("CREATE VIEW v AS SELECT id FROM t")
+        yield session
+
+
+def rows(session: Session, sql: str) -> list[Any]:
+    return sorted(session.execute(sql).fetchall())
+
+
+def test_a_view_is_read_in_the_snapshot_of_its_statement(session: Session) -> None:
+    other = session.beside(session._engine._spark.get())  # type: ignore[attr-defined]
+    with session.transaction():
+        session.execute("DELETE FROM t WHERE id = 1")
+        other.execute("INSERT INTO t VALUES (3)")
+        assert rows(session, "SELECT * FROM v") == [(2,)]
+        assert rows(session, "SELECT v.id FROM v JOIN t ON v.id = t.id") == [(2,)]
+        assert rows(other, "SELECT * FROM v") == [(1,), (2,), (3,)]
+    assert rows(other, "SELECT * FROM v") == [(2,), (3,)]
+    other.close()
+
+
+def test_rows_that_are_asked_for_late_are_those_of_the_view_as_it_was(session: Session) -> None:
+    late, frame = session.execute("SELECT * FROM v"), session.table("v")
+    session.execute("CREATE OR REPLACE VIEW v AS SELECT 7 AS seven")
+    session.execute("INSERT INTO t VALUES (3)")
+    session.execute("DROP VIEW v")
+    assert sorted(late.fetchall()) == [(1,), (2,)]
+    assert sorted(map(tuple, frame.collect())) == [(1,), (2,)]
+
+
+def test_a_view_that_is_changed_while_its_reader_waits_is_read_anew(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = session._store
+    view = store.find_view(TableName("default", "v"))
+    assert view is not None
+    changed = replace(view, expanded_text="SELECT id + 10 FROM `default`.`t`")
+    open_locked = store.open_locked
+
+    def change_first(*args: Any, **kwargs: Any) -> Any:
+        store.alter_view(changed)
+        return open_locked(*args, **kwargs)
+
+    monkeypatch.setattr(store, "open_locked", change_first)
+    assert rows(session, "SELECT * FROM v") == [(11,), (12,)]
+
+
+def test_names_of_the_readers_session_mean_nothing_in_a_view(session: Session, spark: Any) -> None:
+    session.register("t", pa.table({"id": [99]}))
+    spark.sql("SELECT 98 AS id").createOrReplaceTempView("gone")
+    session.execute(f"CREATE TABLE default.gone (id int) {ACID}")
+    session.execute("CREATE VIEW w AS SELECT g.id FROM default.gone AS g")
+    session.execute("DROP TABLE gone")
+    try:
+        assert rows(session, "SELECT * FROM t") == [(99,)]
+        assert rows(session, "SELECT * FROM v") == [(1,), (2,)]
+        assert rows(session, "WITH t AS (SELECT 97 AS id) SELECT * FROM v") == [(1,), (2,)]
+        with pytest.raises(AnalysisError, match=r"not found in the definition of view default\.w"):
+            session.execute("SELECT * FROM w")
+        with pytest.raises(AnalysisError, match="registered frame"):
+            session.execute("CREATE VIEW x AS SELECT * FROM t")
+        with pytest.raises(AnalysisError, match="temporary view"):
+            session.execute("CREATE VIEW x AS SELECT * FROM gone")
+    finally:
+        spark.catalog.dropTempView("gone")
+
+
+def test_a_column_that_is_gone_is_none_of_the_outer_query(session: Session) -> None:
+    """In the place of its name, the text of the view would find ``o.id``."""
+    session.execute("ALTER TABLE t CHANGE id other int")
+    session.execute(f"CREATE TABLE o (id int) {ACID}")
+    with pytest.raises(AnalysisError, match=r"view default\.v cannot be read") as caught:
+        session.execute("SELECT * FROM o WHERE EXISTS (SELECT 1 FROM v)")
+    assert (caught.value.line, caught.value.column) == (1, 45)
+
+
+def test_columns_of_any_name_and_type(session: Session) -> None:
+    session.execute(
+        "CREATE VIEW odd (`a.b`, `c``d`, `größe`, `x y`, nothing, c3) AS"
+        " SELECT id, named_struct('k', array(id)), map('a', TIMESTAMP '2020-01-01 00:00:00'),"
+        " '{t} :p ?', NULL, CAST('a' AS char(3)) FROM t"
+    )
+    assert [row[:2] for row in session.execute("DESCRIBE odd").fetchall()] == [
+        ("a.b", "int"),
+        ("c`d", "struct<k:array<int>>"),
+        ("größe", "map<string,timestamp>"),
+        ("x y", "string"),
+        ("nothing", "void"),
+        ("c3", "string"),
+    ]
+    read = "SELECT `a.b`, `c``d`.k[0], `größe`['a'], `x y`, nothing, concat(c3, '.') FROM odd"
+    first = rows(session, f"{read} WHERE `a.b` = 2")[0]
+    assert (first[0], first[1], first[3:]) == (2, 2, ("{t} :p ?", None, "a."))
+    made = "\n".join(line for (line,) in session.execute("SHOW CREATE TABLE odd").fetchall())
+    session.execute("CREATE VIEW again AS SELECT * FROM odd")
+    session.execute("CREATE VIEW one AS SELECT `a.b` FROM odd")
+    session.execute("DROP VIEW odd")
+    session.execute(made)
+    assert rows(session, f"{read} WHERE `a.b` = 2") == [first]
+
+
+def test_a_table_is_overwritten_by_a_view_of_itself(session: Session) -> None:
+    session.execute("INSERT OVERWRITE TABLE t SELECT id + 1 FROM v")
+    assert rows(session, "SELECT * FROM v") == [(2,), (3,)]
