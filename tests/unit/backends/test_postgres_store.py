@@ -255,9 +255,10 @@ def live(store):
 
 
 @pytest.fixture
-def new(postgres):
+def new(postgres, request):
     """A store in a database of its own, of which no statistics are known."""
-    with closing(PostgresStore(postgres.create_database("plans"), warehouse="/w")) as store:
+    name = request.node.name[-40:]
+    with closing(PostgresStore(postgres.create_database(name), warehouse="/w")) as store:
         yield store
 
 
@@ -277,8 +278,8 @@ def test_no_statement_reads_a_whole_table_that_grows(new, trips):
     assert {(name, table) for name, table in scanned if table in GROWING} == set()
 
 
-def test_a_write_id_is_looked_for_by_one_index(store):
-    (line,) = (line for line in plan_of(store, queries()["write_id"]) if "Index Cond" in line)
+def test_a_write_id_is_looked_for_by_one_index(new):
+    (line,) = (line for line in plan_of(new, queries()["write_id"]) if "Index Cond" in line)
     assert all(column in line for column in ("t2w_txnid", "t2w_database", "t2w_table"))
 
 
