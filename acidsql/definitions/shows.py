@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Sequence
+from dataclasses import replace
 
 from typing_extensions import assert_never
 
+from acidsql.definitions.show_columns import (
+    columns_of,
+    describe_column,
+    find_shown,
+    show_properties,
+)
 from acidsql.definitions.show_compactions import show_compactions
 from acidsql.definitions.show_constraints import (
     column_clauses,
@@ -40,15 +47,18 @@ from acidsql.statements import (
     Describe,
     DescribeDatabase,
     Show,
+    ShowColumns,
     ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
     ShowLocks,
     ShowPartitions,
+    ShowProperties,
     ShowTables,
     ShowTransactions,
     ShowViews,
 )
+from acidsql.statements.show import ShownDefinition
 from acidsql.txn.entities import Lock, Txn
 from acidsql.txn.manager import TxnManager
 
@@ -64,28 +74,37 @@ _LOCK_COLUMNS = (
 
 def show(statement: Show, scope: Scope) -> Result:
     """The rows that the statement asks for."""
-    names, store = scope.names, scope.store
+    match statement:
+        case ShowCompactions():
+            return show_compactions(statement, scope)
+        case ShowTransactions():
+            return show_transactions(scope.store)
+        case ShowLocks():
+            return _show_locks(statement, scope)
+        case _:
+            return _show_definitions(statement, scope)
+
+
+def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
     match statement:
         case Describe():
             return _describe(statement, scope)
         case DescribeDatabase():
-            return describe_database(statement, store)
+            return describe_database(statement, scope.store)
         case ShowTables() | ShowViews():
             return _show_names(statement, scope)
         case ShowDatabases():
-            return show_databases(store, statement.pattern)
+            return show_databases(scope.store, statement.pattern)
         case ShowPartitions():
-            table = find_target(statement.target, names)
+            table = find_target(statement.target, scope.names)
             require_partitioned(table, statement.target)
-            return show_partitions(store, table)
+            return show_partitions(scope.store, table)
         case ShowCreateTable():
             return _show_create(statement, scope)
-        case ShowCompactions():
-            return show_compactions(statement, scope)
-        case ShowTransactions():
-            return show_transactions(store)
-        case ShowLocks():
-            return _show_locks(statement, scope)
+        case ShowColumns():
+            return _show_columns(statement, scope)
+        case ShowProperties():
+            return show_properties(statement, scope)
         case _:
             assert_never(statement)
 
@@ -95,6 +114,12 @@ def _show_names(statement: ShowTables | ShowViews, scope: Scope) -> Result:
     database = named.name.lower() if named else scope.names.database
     shown = show_tables if isinstance(statement, ShowTables) else show_views
     return shown(scope.store, database, statement.pattern)
+
+
+def _show_columns(statement: ShowColumns, scope: Scope) -> Result:
+    names = [c.name for c in columns_of(find_shown(statement.target, scope))]
+    names = sorted(names) if statement.is_sorted else names
+    return text_rows("show", ["field"], [(name,) for name in matching(names, statement.pattern)])
 
 
 def _show_create(statement: ShowCreateTable, scope: Scope) -> Result:
@@ -113,6 +138,10 @@ def _text(view: View, names: Names) -> str:
 
 
 def _describe(statement: Describe, scope: Scope) -> Result:
+    if statement.path:
+        if statement.partition:  # its columns are the table's, but it has to be there
+            _describe(replace(statement, path=()), scope)
+        return describe_column(statement, scope)
     view = scope.names.find_view(table_name(statement.target, scope.names))
     if view is not None and not statement.partition:
         return describe_view(view, formatted=statement.formatted)
@@ -133,19 +162,23 @@ def describe_database(statement: DescribeDatabase, catalog: Catalog) -> Result:
 
 def show_databases(catalog: Catalog, pattern: str | None) -> Result:
     """The names of the databases."""
-    return text_rows("show", ["database_name"], [(n,) for n in _like(catalog.databases(), pattern)])
+    return text_rows(
+        "show", ["database_name"], [(n,) for n in matching(catalog.databases(), pattern)]
+    )
 
 
 def show_tables(catalog: Catalog, database: str, pattern: str | None) -> Result:
     """The names of the tables and, as in Hive, of the views of a database."""
     return text_rows(
-        "show", ["tab_name"], [(n,) for n in _like(names_in(catalog, database), pattern)]
+        "show", ["tab_name"], [(n,) for n in matching(names_in(catalog, database), pattern)]
     )
 
 
 def show_views(catalog: Catalog, database: str, pattern: str | None) -> Result:
     """The names of the views of a database."""
-    return text_rows("show", ["tab_name"], [(n,) for n in _like(catalog.views(database), pattern)])
+    return text_rows(
+        "show", ["tab_name"], [(n,) for n in matching(catalog.views(database), pattern)]
+    )
 
 
 def show_partitions(catalog: Catalog, table: Table) -> Result:
@@ -332,10 +365,10 @@ def _lock_row(lock: Lock) -> tuple[str, ...]:
     )
 
 
-def _like(names: Sequence[str], pattern: str | None) -> list[str]:
+def matching(names: Sequence[str], pattern: str | None) -> list[str]:
     """The names that match Hive's pattern: * or % for any text, | between alternatives.
 
-    >>> _like(["orders", "lines", "order_log"], "order*")
+    >>> matching(["orders", "lines", "order_log"], "order*")
     ['orders', 'order_log']
     """
     if pattern is None:

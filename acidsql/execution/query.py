@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acidsql.execution.leases import Leases
 from acidsql.execution.reading import Reading
-from acidsql.execution.result import Result
+from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.write import SNAPSHOT_RETRIES, altered
@@ -36,6 +36,21 @@ def run_query(
     )
     leases.release_with(result, reading.pin)
     return result
+
+
+def describe_query(
+    statement: Query,
+    block: TransactionBlock | None,
+    open_txn: TxnOpener,
+    scope: Scope,
+    engine: Engine,
+    leases: Leases,
+) -> Result:
+    """A row with name and type for each column of a query, which is not run."""
+    frame, reading = read_frame(statement, block, open_txn, scope, engine, leases)
+    leases.release(reading.pin)
+    rows = [(name, kind, "") for name, kind in zip(frame.columns, frame.types, strict=True)]
+    return text_rows("describe", ["col_name", "data_type", "comment"], rows)
 
 
 def read_frame(

@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
+from acidsql.grammar.create_table import property_key
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import DATABASE_WORDS, database_name, parse_describe_database
+from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.grammar.lexer import Kind
 from acidsql.grammar.near import near_word
+from acidsql.grammar.query import parse_query
 from acidsql.grammar.show_compactions import parse_show_compactions
+from acidsql.statements.fragment import Identifier
 from acidsql.statements.show import (
     Describe,
     DescribeDatabase,
+    DescribeQuery,
     Show,
+    ShowColumns,
     ShowCreateTable,
     ShowDatabases,
+    ShowFunctions,
     ShowLocks,
     ShowPartitions,
+    ShowProperties,
     ShowTables,
     ShowTransactions,
     ShowViews,
 )
 
-_SHOWN = (
-    "TABLES",
-    "VIEWS",
-    "DATABASES",
-    "SCHEMAS",
-    "PARTITIONS",
-    "COMPACTIONS",
-    "TRANSACTIONS",
-    "LOCKS",
-)
 _AFTER_TABLE = ("PARTITION", "EXTENDED")
 _KNOWN = (
-    "SHOW TABLES, VIEWS, DATABASES, PARTITIONS, CREATE TABLE, COMPACTIONS, TRANSACTIONS and LOCKS"
-    " are supported."
+    "SHOW TABLES, VIEWS, DATABASES, PARTITIONS, COLUMNS, TBLPROPERTIES, FUNCTIONS, CREATE TABLE,"
+    " COMPACTIONS, TRANSACTIONS and LOCKS are supported."
 )
 
 
-def parse_show(cursor: Cursor) -> Show:
+def parse_show(cursor: Cursor) -> Show | ShowFunctions:
     """Parse a SHOW from the cursor."""
     start = cursor.offset
     cursor.expect("SHOW")
@@ -47,39 +48,70 @@ def parse_show(cursor: Cursor) -> Show:
         cursor.refuse_rest("SHOW CREATE TABLE", "SHOW CREATE TABLE t")
         return ShowCreateTable(created)
     word = cursor.peek().word
-    if word not in _SHOWN:
+    parse_rest = _SHOWN.get(word)
+    if parse_rest is None:
         what = f"SHOW {word}".rstrip()
-        near = near_word(word, _SHOWN)
+        near = near_word(word, tuple(_SHOWN))
         hint = f"Did you mean SHOW {near}?" if near else _KNOWN
         cursor.source.refuse(f"{what} is not supported", start, hint=hint)
     cursor.step()
-    match word:
-        case "TABLES" | "VIEWS":
-            database = None
-            if cursor.accept("IN") or cursor.accept("FROM"):
-                database = database_name(cursor)
-            shown = ShowTables if word == "TABLES" else ShowViews
-            return shown(database, _pattern(cursor))
-        case "DATABASES" | "SCHEMAS":
-            return ShowDatabases(_pattern(cursor))
-        case "PARTITIONS":
-            target = cursor.table()
-            cursor.refuse_rest("SHOW PARTITIONS", "SHOW PARTITIONS t")
-            return ShowPartitions(target)
-        case "COMPACTIONS":
-            return parse_show_compactions(cursor)
-        case "TRANSACTIONS":
-            cursor.refuse_rest("SHOW TRANSACTIONS", "SHOW TRANSACTIONS")
-            return ShowTransactions()
-        case _:
-            return _show_locks(cursor)
+    return parse_rest(cursor)
 
 
-def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase:
+def _show_tables(cursor: Cursor) -> ShowTables:
+    return ShowTables(_database(cursor), _pattern(cursor))
+
+
+def _show_views(cursor: Cursor) -> ShowViews:
+    return ShowViews(_database(cursor), _pattern(cursor))
+
+
+def _database(cursor: Cursor) -> Identifier | None:
+    return database_name(cursor) if cursor.accept("IN") or cursor.accept("FROM") else None
+
+
+def _show_partitions(cursor: Cursor) -> ShowPartitions:
+    target = cursor.table()
+    cursor.refuse_rest("SHOW PARTITIONS", "SHOW PARTITIONS t")
+    return ShowPartitions(target)
+
+
+def _show_transactions(cursor: Cursor) -> ShowTransactions:
+    cursor.refuse_rest("SHOW TRANSACTIONS", "SHOW TRANSACTIONS")
+    return ShowTransactions()
+
+
+def _show_sorted(cursor: Cursor) -> ShowColumns:
+    cursor.expect("COLUMNS")
+    return replace(_show_columns(cursor), is_sorted=True)
+
+
+def _show_columns(cursor: Cursor) -> ShowColumns:
+    """Parse the rest of SHOW COLUMNS IN t [IN database] [LIKE s]."""
+    if not cursor.accept("IN"):
+        cursor.expect("FROM")
+    target = cursor.table()
+    if cursor.accept("IN") or cursor.accept("FROM"):
+        if target.database is not None:
+            cursor.unexpected("the table is named with its database already")
+        target = replace(target, database=database_name(cursor).name)
+    return ShowColumns(target, _pattern(cursor))
+
+
+def _show_properties(cursor: Cursor) -> ShowProperties:
+    target, key = cursor.table(), None
+    if cursor.sees("("):
+        inside = cursor.parenthesised()
+        key = property_key(inside)
+        inside.expect_end()
+    return ShowProperties(target, key)
+
+
+def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase | DescribeQuery:
     """Parse a DESCRIBE or DESC from the cursor."""
     start = cursor.offset
     cursor.step()
-    kinds = ("FUNCTION", "QUERY", "CATALOG", "NAMESPACE", "PROCEDURE")
+    kinds = ("FUNCTION", "CATALOG", "NAMESPACE", "PROCEDURE")
     names_another = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
     if cursor.sees_any(*DATABASE_WORDS) and names_another:
         return parse_describe_database(cursor)
@@ -89,6 +121,11 @@ def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase:
             start,
             hint="Write DESCRIBE [FORMATTED] and a table, or DESCRIBE DATABASE.",
         )
+    says_query = cursor.sees("QUERY") and bool(cursor.peek(1).text)
+    if says_query:
+        cursor.step()
+    if says_query or (starts_query(cursor) and not cursor.sees("TABLE")):
+        return DescribeQuery(parse_query(cursor))
     if cursor.sees("TABLE") and cursor.peek(1).text:
         cursor.step()
     named = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
@@ -99,17 +136,14 @@ def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase:
             hint="Write DESCRIBE FORMATTED t, SHOW COMPACTIONS or SHOW TRANSACTIONS.",
         )
     formatted = named and (cursor.accept("FORMATTED") or cursor.accept("EXTENDED"))
-    if not cursor.done and cursor.sees("SELECT"):
-        cursor.source.refuse("DESCRIBE of a query is not supported", start, hint="Use EXPLAIN.")
     target = cursor.table()
     partition = parse_fixed_partition(cursor, "DESCRIBE")
+    path = []
     if not cursor.done:
-        cursor.source.refuse(
-            "DESCRIBE of a column is not supported",
-            cursor.offset,
-            hint="Write DESCRIBE [FORMATTED] t [PARTITION (…)].",
-        )
-    return Describe(target, formatted, partition)
+        path.append(cursor.name("a column"))
+        while cursor.accept("."):
+            path.append(cursor.name("a field"))
+    return Describe(target, formatted, partition, tuple(path))
 
 
 def _show_locks(cursor: Cursor) -> ShowLocks:
@@ -133,3 +167,19 @@ def _pattern(cursor: Cursor) -> str | None:
     if liked or cursor.peek().kind is Kind.STRING:
         return cursor.string("a pattern in quotes")
     return None
+
+
+_SHOWN: dict[str, Callable[[Cursor], Show | ShowFunctions]] = {
+    "TABLES": _show_tables,
+    "VIEWS": _show_views,
+    "DATABASES": lambda cursor: ShowDatabases(_pattern(cursor)),
+    "SCHEMAS": lambda cursor: ShowDatabases(_pattern(cursor)),
+    "PARTITIONS": _show_partitions,
+    "COLUMNS": _show_columns,
+    "SORTED": _show_sorted,
+    "TBLPROPERTIES": _show_properties,
+    "FUNCTIONS": lambda cursor: ShowFunctions(_pattern(cursor)),
+    "COMPACTIONS": parse_show_compactions,
+    "TRANSACTIONS": _show_transactions,
+    "LOCKS": _show_locks,
+}

@@ -15,13 +15,14 @@ from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import define_view
-from acidsql.definitions.shows import show
+from acidsql.definitions.shows import matching, show
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
-from acidsql.execution.query import run_query
-from acidsql.execution.result import Result
+from acidsql.execution.query import describe_query, run_query
+from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.transaction_block import TransactionBlock
+from acidsql.execution.types import function_names
 from acidsql.execution.write import run_write
 from acidsql.model.table import pool_of
 from acidsql.ports.engine import Engine
@@ -37,6 +38,7 @@ from acidsql.statements import (
     CreateTableAs,
     Definition,
     Delete,
+    DescribeQuery,
     Explain,
     Insert,
     Load,
@@ -45,6 +47,7 @@ from acidsql.statements import (
     OtherStatement,
     Query,
     Show,
+    ShowFunctions,
     Statement,
     TransactionStatement,
     Truncate,
@@ -103,6 +106,11 @@ class Dispatch:
             case Use():
                 self.names.database = scope.store.database(statement.name.name).name
                 return Result("use", message="OK")
+            case DescribeQuery(query):
+                return describe_query(query, block, self.open_txn, scope, self.engine, self.leases)
+            case ShowFunctions(pattern):
+                names = matching(function_names(self.engine), pattern)
+                return text_rows("show", ["tab_name"], [(name,) for name in names])
             case _ if isinstance(statement, Show):
                 return show(statement, scope)
             case _:

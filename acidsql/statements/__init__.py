@@ -50,12 +50,16 @@ from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
     DescribeDatabase,
+    DescribeQuery,
     Show,
+    ShowColumns,
     ShowCompactions,
     ShowCreateTable,
     ShowDatabases,
+    ShowFunctions,
     ShowLocks,
     ShowPartitions,
+    ShowProperties,
     ShowTables,
     ShowTransactions,
     ShowViews,
@@ -96,6 +100,8 @@ OtherStatement = (
     | ViewDefinition
     | Use
     | Show
+    | ShowFunctions
+    | DescribeQuery
     | AbortTransactions
     | AbortCompactions
 )
@@ -125,6 +131,7 @@ __all__ = [
     "Delete",
     "Describe",
     "DescribeDatabase",
+    "DescribeQuery",
     "DropColumnConstraint",
     "DropConstraint",
     "DropDatabase",
@@ -152,12 +159,15 @@ __all__ = [
     "SetTransaction",
     "SetViewProperties",
     "Show",
+    "ShowColumns",
     "ShowCompactions",
     "ShowConfiguration",
     "ShowCreateTable",
     "ShowDatabases",
+    "ShowFunctions",
     "ShowLocks",
     "ShowPartitions",
+    "ShowProperties",
     "ShowTables",
     "ShowTransactions",
     "ShowViews",

@@ -16,7 +16,7 @@ from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.multi_insert import MultiInsert
 from acidsql.statements.query import Query
-from acidsql.statements.show import Show
+from acidsql.statements.show import DescribeQuery, Show, ShowFunctions
 from acidsql.statements.transaction import (
     AbortTransactions,
     Begin,
@@ -41,6 +41,8 @@ Explained = (
     | Vacuum
     | Use
     | Show
+    | ShowFunctions
+    | DescribeQuery
     | AbortTransactions
     | AbortCompactions
     | Begin

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from acidsql.model.ids import CompactionId
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.insert import PartitionValue
+from acidsql.statements.query import Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,30 @@ class ShowCreateTable:
     """SHOW CREATE TABLE ``target``."""
 
     target: TableRef
+
+
+@dataclass(frozen=True, slots=True)
+class ShowColumns:
+    """SHOW [SORTED] COLUMNS IN ``target`` [[LIKE] ``pattern``]."""
+
+    target: TableRef
+    pattern: str | None
+    is_sorted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShowProperties:
+    """SHOW TBLPROPERTIES ``target`` [(``key``)]."""
+
+    target: TableRef
+    key: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShowFunctions:
+    """SHOW FUNCTIONS [[LIKE] ``pattern``]."""
+
+    pattern: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +114,22 @@ class ShowLocks:
 
 @dataclass(frozen=True, slots=True)
 class Describe:
-    """DESCRIBE [FORMATTED | EXTENDED] ``target`` [PARTITION (…)]. Every item has a value."""
+    """DESCRIBE [FORMATTED | EXTENDED] ``target`` [PARTITION (…)] [column]. Every item has a value.
+
+    ``path`` are the names in ``column.field.field``.
+    """
 
     target: TableRef
     formatted: bool
     partition: tuple[PartitionValue, ...] = ()
+    path: tuple[Identifier, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeQuery:
+    """DESCRIBE [QUERY] ``query``."""
+
+    query: Query
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,15 +140,15 @@ class DescribeDatabase:
     extended: bool
 
 
-Show = (
+ShownDefinition = (
     Describe
     | DescribeDatabase
     | ShowTables
     | ShowViews
     | ShowDatabases
     | ShowPartitions
+    | ShowColumns
+    | ShowProperties
     | ShowCreateTable
-    | ShowCompactions
-    | ShowTransactions
-    | ShowLocks
 )
+Show = ShownDefinition | ShowCompactions | ShowTransactions | ShowLocks

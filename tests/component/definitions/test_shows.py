@@ -9,7 +9,7 @@ import pytest
 
 import acidsql
 from acidsql.definitions.shows import describe_formatted
-from acidsql.errors import AnalysisError, PartitionNotFoundError
+from acidsql.errors import AnalysisError, ColumnNotFoundError, PartitionNotFoundError
 from acidsql.model.names import TableName
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import PrimitiveType
@@ -164,3 +164,46 @@ def test_explain_says_which_words_it_ignored(
         assert result.fetchall() == [(row,) for row in rows]
         assert result.message == message
         assert session.execute("SHOW TABLES").fetchall() == [("t",)]
+
+
+def rows(session: acidsql.Session, sql: str) -> list[tuple[str, ...]]:
+    return [tuple(row) for row in session.execute(sql).fetchall()]
+
+
+def test_columns_and_properties_one_by_one(partitioned: acidsql.Session) -> None:
+    session = partitioned
+    assert rows(session, "SHOW COLUMNS IN p") == [("id",), ("s",), ("d",), ("k",)]
+    assert rows(session, "SHOW SORTED COLUMNS FROM p IN default LIKE 'i*|d|K'") == [
+        ("d",), ("id",), ("k",),
+    ]  # fmt: skip
+    assert rows(session, "SHOW TBLPROPERTIES p") == [
+        ("bucketing_version", "2"),
+        ("transactional", "true"),
+        ("transactional_properties", "default"),
+    ]
+    assert rows(session, "SHOW TBLPROPERTIES p ('transactional')") == [("transactional", "true")]
+    assert rows(session, "SHOW TBLPROPERTIES p (x.y)") == [
+        ("Table default.p does not have property: x.y", "")
+    ]
+
+
+def test_one_column_or_field_is_described(partitioned: acidsql.Session) -> None:
+    session = partitioned
+    assert rows(session, "DESCRIBE p ID") == [("id", "int", "key")]
+    assert rows(session, "DESC EXTENDED p PARTITION (d = '2024-01-02', k = 3) k") == [
+        ("k", "int", "kk")
+    ]
+    with pytest.raises(PartitionNotFoundError):
+        session.execute("DESCRIBE p PARTITION (d = '2024-01-02', k = 4) k")
+    session.execute("CREATE TABLE n (s struct<f:int,G:struct<h:array<date>>> COMMENT 'nested')")
+    assert rows(session, "DESCRIBE n s") == [
+        ("f", "int", ""), ("g", "struct<h:array<date>>", ""),
+    ]  # fmt: skip
+    assert rows(session, "DESCRIBE n s.g.h") == [("h", "array<date>", "")]
+    assert rows(session, "DESCRIBE FORMATTED n s") == [
+        ("s", "struct<f:int,g:struct<h:array<date>>>", "nested")
+    ]
+    for path, hint in (("t", "There are s."), ("s.ff", 'Did you mean "f"?'), ("s.f.x", "none")):
+        with pytest.raises(ColumnNotFoundError, match=path.rpartition(".")[2]) as caught:
+            session.execute(f"DESCRIBE n {path}")
+        assert hint in (caught.value.hint or "")
