@@ -59,7 +59,8 @@ def _inline(value: Any) -> str | None:
         case TableRef():
             name = ".".join(f"{part}" for part in (value.database, value.table) if part)
             alias = f" as {value.alias}" if value.alias else ""
-            return f"{name}{alias} @{value.line}:{value.column}"
+            common = " of WITH" if value.is_common else ""
+            return f"{name}{common}{alias} @{value.line}:{value.column}"
         case Identifier():
             return value.name
         case bool():

@@ -119,13 +119,14 @@ def stitched_query(cursor: Cursor, edits: Sequence[Edit]) -> Fragment:
 def table_fragment(source: Source, ref: TableRef) -> Fragment:
     """A table name as a fragment: its one TableRef covers the whole text."""
     text = source.text[ref.start : ref.end]
+    is_common = ref.database is None and ref.table.lower() in source.common_tables
     database = exp.to_identifier(ref.database) if ref.database else None
     return Fragment(
         text=text,
         tree=exp.Table(this=exp.to_identifier(ref.table), db=database),
         line=ref.line,
         column=ref.column,
-        tables=(replace(ref, start=0, end=len(text)),),
+        tables=(replace(ref, start=0, end=len(text), is_common=is_common),),
     )
 
 

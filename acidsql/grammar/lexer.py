@@ -174,6 +174,10 @@ class Source:
         self.reflection = reflection
         self.parameters: dict[int, str] = {}
         """Offset of each parameter that was parsed → its name; the n-th ``?`` is called ``_n``."""
+        self.common_tables: set[str] = set()
+        """The common table expressions that have been parsed in front of the statement, in lower
+        case. What is parsed from then on may name them.
+        """
         try:
             self.tokens = list(lex(self.text, runs=True))
         except UnclosedError as error:

@@ -138,7 +138,7 @@ def _subquery(cursor: Cursor) -> _Place:
 def _sees_expression(cursor: Cursor, with_: WithClause) -> bool:
     token = cursor.peek()
     is_name = token.kind in (Kind.WORD, Kind.QUOTED) and cursor.peek(1).text not in (".", "(")
-    return is_name and unquote(token).lower() in with_.bodies
+    return is_name and unquote(token).lower() in with_.names
 
 
 def _alone(clause: Cursor, place: _Place) -> Iterator[Edit]:
@@ -188,7 +188,7 @@ def _refuse_expressions(
 ) -> None:
     """Refuse a common table expression that a leg itself reads: its rows might be others there."""
     assert isinstance(leg.source, Fragment)
-    names = with_.bodies if with_ is not None else {}
+    names = with_.names if with_ is not None else ()
     for ref in leg.source.tables:
         if ref.database is None and ref.table.lower() in names and ref.start not in starts:
             clause.source.refuse(
@@ -203,7 +203,7 @@ def _refuse_common(clause: Cursor, places: Sequence[_Place], with_: WithClause |
     seen: set[str] = set()
     for place in places if with_ is not None else ():
         assert with_ is not None
-        mentioned = with_.mentioned(clause.source.tokens[place.at : place.end])
+        mentioned = with_.mentioned(Cursor(clause.source, place.at, place.end))
         common = sorted(seen & mentioned)
         if common:
             clause.source.refuse(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.check import parse_check
@@ -46,19 +47,24 @@ from acidsql.grammar.view import (
     parse_create_view,
     parse_drop_view,
 )
-from acidsql.grammar.with_clause import parse_with
+from acidsql.grammar.with_clause import parse_common_tables, parse_with, refuse_common_target
 from acidsql.statements import Statement
+from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
+from acidsql.statements.merge import Merge
+from acidsql.statements.update import Update
 
-_DML_WORDS = ("INSERT", "UPDATE", "DELETE", "MERGE")
+_CHANGES: dict[str, Callable[[Cursor], Update | Delete | Merge]] = {
+    "UPDATE": parse_update,
+    "DELETE": parse_delete,
+    "MERGE": parse_merge,
+}
 _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
 _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "INSERT": parse_insert,
-    "UPDATE": parse_update,
-    "DELETE": parse_delete,
-    "MERGE": parse_merge,
+    **_CHANGES,
     "TRUNCATE": parse_truncate,
     "LOAD": parse_load,
     "CHECK": parse_check,
@@ -165,20 +171,19 @@ def _explain(cursor: Cursor) -> Explain:
 
 
 def _with(cursor: Cursor) -> Statement:
-    """Parse a query after WITH, ``WITH … INSERT …`` or ``WITH … FROM … INSERT …``."""
+    """Parse a WITH and what follows it: a query, a multi-insert, or another statement of DML."""
     ahead = Cursor(cursor.source, cursor.at, cursor.end)
     with_ = parse_with(ahead)
     word = ahead.peek().word
     if sees_multi_insert(ahead):
         cursor.at = ahead.at
         return parse_multi_insert(cursor, with_)
-    if word not in _DML_WORDS:
+    if word == "INSERT":
+        cursor.at = ahead.at
+        return parse_insert(cursor, with_at=with_.at)
+    if word not in _CHANGES:
         return parse_query(cursor)
-    if word != "INSERT":
-        cursor.source.refuse(
-            f"WITH … {word} is not supported",
-            ahead.offset,
-            hint=f"Write the {word} first, with the WITH inside its subqueries.",
-        )
-    cursor.at = ahead.at
-    return parse_insert(cursor, with_at=with_.at)
+    common = parse_common_tables(cursor)
+    statement = _CHANGES[word](cursor)
+    refuse_common_target(cursor, statement.target)
+    return replace(statement, common=common)

@@ -52,7 +52,7 @@ class TreeWalk:
     """
 
     def run(self, tree: exp.Expr) -> None:
-        """Visit every node, with the names of the common table expressions in its scope."""
+        """Visit every node, with the names of the tree's common table expressions in its scope."""
         stack: list[tuple[exp.Expr, _Scope]] = [(tree, frozenset())]
         selects: list[exp.Select] = []
         while stack:
@@ -193,6 +193,7 @@ class TreeWalk:
             end=end,
             line=line,
             column=column,
+            is_common=database is None and name.name.lower() in self.source.common_tables,
         )
 
     def _parameter(self, node: exp.Placeholder) -> None:

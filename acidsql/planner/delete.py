@@ -6,6 +6,7 @@ from acidsql.planner.names import Names, find_acid_target
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.planner.update import where_predicates
+from acidsql.planner.with_clause import plan_common
 from acidsql.plans.delete import DeletePlan
 from acidsql.statements.delete import Delete
 
@@ -19,7 +20,8 @@ def plan_delete(statement: Delete, names: Names, arguments: Arguments) -> Delete
     return DeletePlan(
         table=table.name,
         alias=alias,
-        where=Lowering(names, arguments, row_id).text(where) if where else None,
+        where=Lowering(names, arguments).text(where) if where else None,
         predicates=where_predicates(where, table, alias, arguments),
         row_id=row_id,
+        common=plan_common(statement.common, [where] if where else [], names, arguments),
     )

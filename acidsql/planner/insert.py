@@ -16,7 +16,6 @@ from acidsql.planner.text import Lowering
 from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText
 from acidsql.plans.update import SetColumn
-from acidsql.statements.fragment import Fragment
 from acidsql.statements.insert import GivenSource, Insert, ValueList
 
 
@@ -108,7 +107,7 @@ def _rows(
         return given_rows(source.parameter, table, columns)
     if isinstance(source, ValueList):
         return _values(source, table, columns, defaulted, names, arguments)
-    return Lowering(names, arguments, source.mentions_row_id, stand_ins).text(source)
+    return Lowering(names, arguments, stand_ins).text(source)
 
 
 def _values(
@@ -127,8 +126,7 @@ def _values(
         return literal_rows(values, table, columns, defaulted, arguments)
     except NotLiteral:
         pass
-    cells = [cell for row in values.rows for cell in row if isinstance(cell, Fragment)]
-    lowering = Lowering(names, arguments, any(cell.mentions_row_id for cell in cells))
+    lowering = Lowering(names, arguments)
     parts: list[str | SqlText] = []
     for number, row in enumerate(values.rows):
         parts.append(", " if number else "VALUES ")

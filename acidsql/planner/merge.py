@@ -15,6 +15,7 @@ from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
 from acidsql.planner.text import Lowering
 from acidsql.planner.update import plan_assignments
+from acidsql.planner.with_clause import plan_common
 from acidsql.plans.insert import wrong_count
 from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
 from acidsql.plans.sql_text import SqlText
@@ -44,7 +45,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             column=statement.target.column,
         )
     row_id = any(f.mentions_row_id for f in _fragments(statement))
-    if row_id and statement.names and isinstance(statement.source.tree, exp.Table):
+    if row_id and statement.names and _is_table(statement.source):
         raise AnalysisError(
             f'row__id cannot be used beside the column names of "{statement.alias}"',
             detail="The source has row__id as a further column then.",
@@ -54,7 +55,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
         )
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
-        table, (alias, statement.alias), keys, Lowering(names, arguments, row_id)
+        table, (alias, statement.alias), keys, Lowering(names, arguments, row_id=row_id)
     )
     matched: list[UpdateLeg | DeleteLeg] = []
     by_source: list[UpdateLeg | DeleteLeg] = []
@@ -80,6 +81,9 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
         # A row for which the condition is false is not matched by the source.
         predicates=() if by_source else tuple(predicates),
         row_id=row_id,
+        common=plan_common(
+            statement.common, _fragments(statement), names, arguments, repeated=[statement.on]
+        ),
     )
 
 
@@ -214,6 +218,10 @@ def _qualified(node: exp.Expr, alias: str) -> bool:
         and len(node.parts) == 2
         and node.table.lower() == alias.lower()
     )
+
+
+def _is_table(source: Fragment) -> bool:
+    return isinstance(source.tree, exp.Table) and not source.tables[0].is_common
 
 
 def _fragments(statement: Merge) -> Iterator[Fragment]:

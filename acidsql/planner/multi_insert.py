@@ -12,25 +12,17 @@ from acidsql.model.names import quote_identifier
 from acidsql.planner.insert import plan_insert
 from acidsql.planner.names import Names, find_target, table_name, unknown_table
 from acidsql.planner.predicates import Arguments
+from acidsql.planner.shared_source import is_row_by_row
 from acidsql.planner.text import Lowering
 from acidsql.plans.insert import InsertPlan
-from acidsql.plans.multi_insert import MultiInsertPlan, SharedSource, overlap
+from acidsql.plans.multi_insert import MultiInsertPlan, overlap
 from acidsql.plans.plan import fixed_partition
-from acidsql.plans.sql_text import FrameSource, InputSource, SqlText, TableSource
+from acidsql.plans.shared_source import SharedSource
+from acidsql.plans.sql_text import FrameSource, InputSource, SqlText
 from acidsql.statements.fragment import Fragment, TableRef
 from acidsql.statements.insert import Insert
 from acidsql.statements.multi_insert import MultiInsert
 from acidsql.statements.nondeterministic import first_nondeterministic
-
-_ROW_BY_ROW = (
-    *(exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Subquery, exp.With, exp.CTE, exp.Where),
-    *(exp.Identifier, exp.Column, exp.Dot, exp.Star, exp.Alias, exp.Paren, exp.Placeholder),
-    *(exp.Literal, exp.Null, exp.Boolean, exp.Neg, exp.Not, exp.Connector, exp.Case, exp.If),
-    *(exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Is, exp.Between),
-    *(exp.In, exp.Like, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Cast, exp.DataType),
-    *(exp.Coalesce, exp.Lower, exp.Upper, exp.Trim),
-)
-"""What a query may consist of whose every row comes from one row of a table, always the same."""
 
 _WHOLE = "Put the whole FROM into one subquery: FROM (SELECT … FROM …) s."
 
@@ -45,8 +37,8 @@ def plan_multi_insert(
     _require_repeatable(statement.source)
     rows: dict[int, tuple[SqlText, bool]] = {}
     for relation in statement.relations:
-        text = Lowering(names, arguments, relation.rows.mentions_row_id).text(relation.rows)
-        rows[relation.start] = text, not _is_row_by_row(relation.rows, text)
+        text = Lowering(names, arguments).text(relation.rows)
+        rows[relation.start] = text, not is_row_by_row(relation.rows, text)
     for ref in _direct_tables(statement.source):
         if ref.start not in rows and _is_no_table(ref, names):
             rows[ref.start] = _all_rows(ref, names, arguments), True
@@ -57,16 +49,6 @@ def plan_multi_insert(
     legs = [plan_insert(leg, names, arguments, stand_ins) for leg in statement.legs]
     _refuse_same_place(statement.legs, legs, names)
     return MultiInsertPlan(sources=tuple(sources), legs=tuple(legs))
-
-
-def _is_row_by_row(query: Fragment, text: SqlText) -> bool:
-    """Whether a query only filters and computes rows of tables, each for itself.
-
-    Then each leg may compute it again: it costs a scan, to which the leg's own WHERE applies.
-    """
-    tables = [source for source in text.sources if isinstance(source, TableSource)]
-    only_tables = len(tables) == len(query.tables)
-    return only_tables and all(isinstance(node, _ROW_BY_ROW) for node in query.tree.walk())
 
 
 def _direct_tables(query: Fragment) -> Iterator[TableRef]:

@@ -14,7 +14,7 @@ from acidsql.statements.query import Query
 def plan_query(statement: Query, names: Names, arguments: Arguments) -> QueryPlan:
     """The plan of a query: the user's own text with its tables as open sources."""
     source = statement.source
-    return QueryPlan(rows=Lowering(names, arguments, source.mentions_row_id).text(source))
+    return QueryPlan(rows=Lowering(names, arguments).text(source))
 
 
 def names_columns(query: Query) -> tuple[bool, ...] | None:

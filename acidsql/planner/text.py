@@ -36,14 +36,18 @@ _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
 class Lowering:
     """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars.
 
-    ``stand_ins`` maps offsets of table names to inputs of the job that stand for the tables.
+    ``stand_ins`` maps offsets of table names to inputs of the job that stand for the tables. With
+    ``row_id``, a table that is a whole fragment shows its row__id. In any other fragment, tables
+    show it only if that fragment mentions it: NATURAL JOIN would join by it, for example.
+    ``recursive`` is the common table expression, in lower case, whose own query is lowered.
     ``path`` has the views whose text the fragment is.
     """
 
     names: Names
     arguments: Arguments
-    row_id: bool
     stand_ins: Mapping[int, InputSource] = field(default_factory=dict)
+    row_id: bool = False
+    recursive: str | None = None
     path: ViewPath = NO_VIEW
 
     def value(self, value: Value, table: Table, column: Column) -> SqlText:
@@ -91,6 +95,9 @@ class Lowering:
     ) -> AnySource | None:
         if ref.start in self.stand_ins:
             return self.stand_ins[ref.start]
+        if ref.is_common:
+            is_itself = ref.table.lower() == self.recursive
+            return None if is_itself else common_input(ref.table)
         if ref.database is None and self.names.is_frame(ref.table):
             return FrameSource(name=ref.table.lower())
         relation = find_relation(ref, self.names)
@@ -122,14 +129,18 @@ class Lowering:
         mentioned = mentioned_columns(fragment)
         return TableSource(
             table=table.name,
-            row_id=self.row_id and table.kind is TableKind.FULL_ACID,
+            row_id=self._shows_row_id(fragment) and table.kind is TableKind.FULL_ACID,
             predicates=predicates,
             columns=tuple(c.name for c in table.columns if c.name in mentioned),
         )
 
+    def _shows_row_id(self, fragment: Fragment) -> bool:
+        whole = self.row_id and isinstance(fragment.tree, exp.Table)
+        return whole or fragment.mentions_row_id
+
     def _star(self, star: Star, fragment: Fragment, found: list[AnySource | None]) -> str | None:
         """A star with EXCEPT for row ids: in Hive a star does not show them. None to keep it."""
-        if not self.row_id:
+        if not self._shows_row_id(fragment):
             return None
         hidden = [
             f"{quote_identifier(fragment.tables[index].visible_name)}.row__id"
@@ -156,9 +167,14 @@ def view_text(
     """
     within = path.into(view)
     source = names.query_of(view).source
-    inner = Lowering(within.names(names), {}, source.mentions_row_id, path=within)
+    inner = Lowering(within.names(names), {}, path=within)
     relations = [find_relation(ref, inner.names) for ref in source.tables] if predicates else ()
     return inner.text(source, handed_down(view, source, relations, predicates))
+
+
+def common_input(name: str) -> InputSource:
+    """The input that stands for a common table expression in front of the statement."""
+    return InputSource(name=f"with {name.lower()}")
 
 
 def mentioned_columns(fragment: Fragment) -> frozenset[str]:

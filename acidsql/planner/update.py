@@ -11,6 +11,7 @@ from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
 from acidsql.planner.text import Lowering
+from acidsql.planner.with_clause import plan_common
 from acidsql.plans.update import SetColumn, UpdatePlan
 from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.update import Assignment, Update
@@ -22,7 +23,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments) -> Update
     alias = statement.target.visible_name
     fragments = [a.value for a in statement.assignments] + _some(statement.where)
     row_id = any(isinstance(f, Fragment) and f.mentions_row_id for f in fragments)
-    lowering = Lowering(names, arguments, row_id)
+    lowering = Lowering(names, arguments)
     return UpdatePlan(
         table=table.name,
         alias=alias,
@@ -30,6 +31,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments) -> Update
         where=lowering.text(statement.where) if statement.where else None,
         predicates=where_predicates(statement.where, table, alias, arguments),
         row_id=row_id,
+        common=plan_common(statement.common, fragments, names, arguments),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from acidsql.model.names import TableName
 from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
+from acidsql.plans.shared_source import SharedSource
 from acidsql.plans.sql_text import SqlText
 
 
@@ -14,7 +15,7 @@ class DeletePlan(Node):
     """Write one delete delta with the row ids of the rows that satisfy ``where``; None: all rows.
 
     ``alias`` is the name under which ``where`` knows the target. ``row_id`` says that it mentions
-    ``row__id``.
+    ``row__id``. ``common`` are the expressions of a WITH, which it may read.
     """
 
     kind: Literal["delete"] = "delete"
@@ -23,3 +24,4 @@ class DeletePlan(Node):
     where: SqlText | None
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
+    common: tuple[SharedSource, ...] = ()

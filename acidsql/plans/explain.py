@@ -17,6 +17,7 @@ from acidsql.plans.merge import DeleteLeg, InsertLeg, MergePlan, UpdateLeg
 from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.plan import WritePlan, texts
 from acidsql.plans.query import QueryPlan
+from acidsql.plans.shared_source import SharedSource
 from acidsql.plans.sql_text import SqlText, TableSource, ViewSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
@@ -99,11 +100,15 @@ def _scan(source: TableSource) -> str:
 
 
 def _multi_insert_lines(plan: MultiInsertPlan) -> list[str]:
-    sources = [
+    legs = (_insert(leg, number) for number, leg in enumerate(plan.legs))
+    return [*_shared_lines(plan.sources), *legs]
+
+
+def _shared_lines(sources: Sequence[SharedSource]) -> list[str]:
+    return [
         f"{source.name}{', computed once' if source.once else ''}: {_one_line(source.rows)}"
-        for source in plan.sources
+        for source in sources
     ]
-    return [*sources, *(_insert(leg, number) for number, leg in enumerate(plan.legs))]
 
 
 def _insert(plan: InsertPlan, statement_id: int, views: Sequence[str] = ()) -> str:
@@ -147,6 +152,7 @@ def _fixed(static_partition: Sequence[tuple[str, str | None]]) -> list[str]:
 
 def _update_lines(plan: UpdatePlan) -> list[str]:
     return [
+        *_shared_lines(plan.common),
         _read_line(plan.where, plan.predicates),
         "delete delta 0000: the row ids read",
         f"delta 0000: {_assignments(plan.assignments)}",
@@ -154,7 +160,11 @@ def _update_lines(plan: UpdatePlan) -> list[str]:
 
 
 def _delete_lines(plan: DeletePlan) -> list[str]:
-    return [_read_line(plan.where, plan.predicates), "delete delta 0000: the row ids read"]
+    return [
+        *_shared_lines(plan.common),
+        _read_line(plan.where, plan.predicates),
+        "delete delta 0000: the row ids read",
+    ]
 
 
 def _read_line(where: SqlText | None, predicates: Sequence[object]) -> str:
@@ -163,7 +173,8 @@ def _read_line(where: SqlText | None, predicates: Sequence[object]) -> str:
 
 
 def _merge_lines(plan: MergePlan) -> list[str]:
-    lines = [f"source {plan.source_alias}: {_one_line(plan.source)}", f"join: {_one_line(plan.on)}"]
+    source = f"source {plan.source_alias}: {_one_line(plan.source)}"
+    lines = [*_shared_lines(plan.common), source, f"join: {_one_line(plan.on)}"]
     if plan.keys and not plan.by_source:
         keys = ", ".join(f"{k.target} by {k.source}" for k in plan.keys)
         lines.append(f"target pruned by the source's keys: {keys}")

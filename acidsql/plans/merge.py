@@ -11,6 +11,7 @@ from acidsql.model.ids import StatementId
 from acidsql.model.names import TableName
 from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
+from acidsql.plans.shared_source import SharedSource
 from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
 
@@ -60,7 +61,7 @@ class MergePlan(Node):
     row. Each has the order of the text: the first leg whose condition holds acts on a row.
     ``source`` is a query, whose columns the expressions know under ``source_alias``. With ``keys``,
     the least and the greatest source key prune the scan of the target, unless there are legs
-    ``by_source``.
+    ``by_source``. ``common`` are the expressions of a WITH, which all texts may read.
     """
 
     kind: Literal["merge"] = "merge"
@@ -75,6 +76,7 @@ class MergePlan(Node):
     keys: tuple[KeyPair, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
+    common: tuple[SharedSource, ...] = ()
 
     @property
     def changing(self) -> tuple[UpdateLeg | DeleteLeg, ...]:

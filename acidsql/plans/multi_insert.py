@@ -7,19 +7,7 @@ from typing import Literal
 from acidsql.errors import UnsupportedStatementError
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.node import Node
-from acidsql.plans.sql_text import SqlText
-
-
-class SharedSource(Node):
-    """Rows that all legs read as the InputSource of this ``name``.
-
-    With ``once`` they are computed once: a second computation may give other rows, or costs much.
-    Without it, every leg computes them again, unless the engine finds that they may differ.
-    """
-
-    name: str
-    rows: SqlText
-    once: bool
+from acidsql.plans.shared_source import SharedSource
 
 
 class MultiInsertPlan(Node):

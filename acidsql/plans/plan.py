@@ -50,9 +50,11 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
             if isinstance(plan.rows, SqlText):
                 yield plan.rows
         case UpdatePlan():
+            yield from (source.rows for source in plan.common)
             yield from (a.value for a in plan.assignments)
             yield from _some(plan.where)
         case DeletePlan():
+            yield from (source.rows for source in plan.common)
             yield from _some(plan.where)
         case TruncatePlan() | LoadPlan():
             return
@@ -64,6 +66,7 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
 
 
 def _merge_texts(plan: MergePlan) -> Iterator[SqlText]:
+    yield from (source.rows for source in plan.common)
     yield from (plan.source, plan.on)
     for leg in plan.legs:
         yield from _some(leg.condition)

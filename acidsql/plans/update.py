@@ -7,6 +7,7 @@ from typing import Literal
 from acidsql.model.names import TableName
 from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
+from acidsql.plans.shared_source import SharedSource
 from acidsql.plans.sql_text import SqlText
 
 
@@ -21,7 +22,7 @@ class UpdatePlan(Node):
     """Write one delete delta and one delta under the same statement id.
 
     ``alias`` is the name under which the expressions know the target. ``row_id`` says that one of
-    them mentions ``row__id``.
+    them mentions ``row__id``. ``common`` are the expressions of a WITH, which all texts may read.
     """
 
     kind: Literal["update"] = "update"
@@ -31,3 +32,4 @@ class UpdatePlan(Node):
     where: SqlText | None
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
+    common: tuple[SharedSource, ...] = ()

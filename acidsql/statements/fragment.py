@@ -30,7 +30,8 @@ class TableRef:
 
     ``start`` and ``end`` (exclusive) are the offsets of the name in the fragment's text; for a
     statement's target, in the text of the statement. They take in a qualifier, but no alias.
-    ``alias`` is None if the user gave none.
+    ``alias`` is None if the user gave none. ``is_common`` says that the name is that of a common
+    table expression in front of the statement.
     """
 
     database: str | None
@@ -40,6 +41,7 @@ class TableRef:
     end: int
     line: int
     column: int
+    is_common: bool = False
 
     @property
     def visible_name(self) -> str:
@@ -110,7 +112,8 @@ class Constant(NamedTuple):
 class Fragment:
     """A query or an expression: its text, its tree, and the places to fill in, in text order.
 
-    ``tables`` leaves out names of common table expressions and table functions. ``stars`` leaves
+    ``tables`` leaves out table functions, and the names of the fragment's own common table
+    expressions. ``stars`` leaves
     out ``count(*)``, stars inside expressions and stars before EXCEPT. Some of the stars that are
     left out could show ``row__id``; then a fragment that mentions ``row__id`` is refused. ``line``
     and ``column`` are the place of the first character in the script.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 from acidsql.statements.update import Assignment
+from acidsql.statements.with_clause import CommonTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class Merge:
     ``source`` is a table name, whose one TableRef covers the whole text, or a query in parentheses;
     its alias is not part of it. ``alias`` is the name that qualifies the source's columns, and
     ``names`` are the columns' names if the alias gives them others: ``AS s (a, b)``. Of several
-    clauses for the same rows, only the last one may have no condition.
+    clauses for the same rows, only the last one may have no condition. ``common`` is the WITH in
+    front.
     """
 
     target: TableRef
@@ -67,3 +69,4 @@ class Merge:
     on: Fragment
     clauses: tuple[MergeClause, ...]
     names: tuple[Identifier, ...] = ()
+    common: tuple[CommonTable, ...] = ()

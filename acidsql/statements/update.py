@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
+from acidsql.statements.with_clause import CommonTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,9 +20,10 @@ class Assignment:
 class Update:
     """UPDATE ``target`` SET … WHERE …; the WHERE keyword is not part of ``where``.
 
-    ``assignments`` set no column twice.
+    ``assignments`` set no column twice. ``common`` is the WITH in front.
     """
 
     target: TableRef
     assignments: tuple[Assignment, ...]
     where: Fragment | None
+    common: tuple[CommonTable, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,6 +145,25 @@ def test_each_row_of_a_random_source_meets_the_legs_that_it_fits(
     assert sum(leg.rows for leg in result.legs) == result.rows_inserted == ROWS
     assert result.legs[2].rows == ROWS // 2
     assert session.execute("CHECK TABLE i").fetchall() == []
+
+
+@modes()  # the short form is grammar_tests/plan/with_clause.test
+def test_all_that_read_a_common_table_expression_see_the_same_rows(
+    session: Session, spark: Any
+) -> None:
+    from pyspark.sql import functions as F  # noqa: N812
+
+    # Unlike those of rand(), the values have no seed: each computation gives others.
+    other = F.udf(lambda key: random.random(), "double").asNondeterministic()
+    session.register("f", spark.range(ROWS).withColumn("x", other("id")))
+    result = session.execute(
+        "WITH a AS (SELECT id, x FROM f)"
+        " UPDATE t SET v = (SELECT max(x) FROM a WHERE a.id = t.k),"
+        " w = (SELECT min(x) FROM a WHERE a.id = t.k) WHERE k IN (SELECT id FROM a WHERE x < 0.5)"
+    )
+    changed = [values for values in rows(session).values() if values != (0, 0)]
+    assert 0 < len(changed) == result.rows_updated < ROWS
+    assert all(v == w < 0.5 for v, w in changed)
 
 
 @modes("distributed")

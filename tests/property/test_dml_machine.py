@@ -80,6 +80,21 @@ conditions = st.one_of(
     ),
 )
 partition_conditions = st.sampled_from(["t.p = 'x'", "t.p IS NULL", "t.p > 'x'", "t.p <> '100%'"])
+expressions = st.sampled_from(
+    [
+        ("", ""),
+        ("", ""),
+        (
+            "WITH q (n) AS (SELECT k FROM t WHERE v > 0), r AS (SELECT n + 1 AS n FROM q) ",
+            " AND t.k IN (SELECT n FROM r)",
+        ),
+        (
+            "WITH q AS (SELECT min(k) AS low, max(k) AS high FROM t) ",
+            " AND t.k > (SELECT low FROM q) AND t.k <= (SELECT high FROM q)",
+        ),
+    ]
+)
+"""A WITH, and a condition that names its expressions."""
 assignments = st.sampled_from(
     ["v = v + 1", "v = NULL", "d = DATE '2021-12-31', v = 7", "v = k", "d = NULL"]
 )
@@ -259,17 +274,22 @@ class DmlMachine(RuleBasedStateMachine):
         change = data.draw(st.one_of(*places))
         if self.added and data.draw(st.booleans()):
             change = f"{data.draw(st.sampled_from(self.added))} = k"
-        condition = self.condition(data)
-        count = self.duck.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
-        result = self.run(f"UPDATE t SET {change} WHERE {condition}")
+        with_, condition, count = self.rows_to_change(data)
+        result = self.run(f"{with_}UPDATE t SET {change} WHERE {condition}")
         assert result.rows_updated == count
 
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
-        condition = self.condition(data)
-        count = self.duck.execute(f"SELECT count(*) FROM t WHERE {condition}").fetchall()[0][0]
-        result = self.run(f"DELETE FROM t WHERE {condition}")
+        with_, condition, count = self.rows_to_change(data)
+        result = self.run(f"{with_}DELETE FROM t WHERE {condition}")
         assert result.rows_deleted == count
+
+    def rows_to_change(self, data: st.DataObject) -> tuple[str, str, int]:
+        """A WITH or nothing, a condition, and how many rows meet it."""
+        with_, more = data.draw(expressions)
+        condition = self.condition(data) + more
+        query = f"{with_}SELECT count(*) FROM t WHERE {condition}"
+        return with_, condition, self.duck.execute(query).fetchall()[0][0]
 
     @rule(
         given=st.lists(rows, min_size=1, max_size=6),

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 
 from acidsql.engines.output import OutputFile
 from acidsql.engines.placed_write import PlacedWrite
-from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.insert import rows_to_insert, write_inserted_rows
 from acidsql.engines.spark.job import Job
-from acidsql.engines.spark.settings import ansi
+from acidsql.engines.spark.shared_source import shared_sources
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.sql_text import SqlText
@@ -24,13 +22,7 @@ def run_multi_insert(
     The files to read are chosen for all legs before the first one writes: a base that a leg has
     begun would hide the files below it.
     """
-    with ExitStack() as kept:
-        for source in plan.sources:
-            with ansi(job.spark):
-                frame = job.sql(source.rows)
-                job.inputs[source.name] = (
-                    kept.enter_context(evaluated(frame)) if source.once else frame
-                )
+    with shared_sources(job, plan.sources):
         frames = []
         for leg in (write.plan for write in writes):
             assert isinstance(leg, InsertPlan), "a leg is an INSERT"

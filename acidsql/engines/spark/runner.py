@@ -43,6 +43,7 @@ from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.registered import registered_frame
 from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.settings import for_statement
+from acidsql.engines.spark.shared_source import shared_sources
 from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AcidSqlError
 from acidsql.model.ids import TxnId, WriteId
@@ -57,7 +58,7 @@ from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan
 from acidsql.plans.multi_insert import MultiInsertPlan
-from acidsql.plans.plan import TableWrite, WritePlan, targets
+from acidsql.plans.plan import ChangePlan, TableWrite, WritePlan, targets
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import UpdatePlan
@@ -204,21 +205,26 @@ class SparkEngine:
         match plan:
             case InsertPlan():
                 return self._insert(plan, context, target)
-            case UpdatePlan():
-                with self._job(context.read, "writing") as job:
-                    return run_update(plan, job, target, context.statement_id)
-            case DeletePlan():
-                with self._job(context.read, "writing") as job:
-                    return run_delete(plan, job, target, context.statement_id)
-            case MergePlan():
-                with self._job(context.read, "writing") as job:
-                    return run_merge(plan, job, target)
+            case UpdatePlan() | DeletePlan() | MergePlan():
+                return self._change(plan, context, target)
             case LoadPlan():
                 return load(plan, snapshot.table, target, context.statement_id)
             case TruncatePlan():
                 return truncate(plan, snapshot, target)
             case _:
                 assert_never(plan)
+
+    def _change(self, plan: ChangePlan, context: WriteContext, target: Target) -> list[OutputFile]:
+        with self._job(context.read, "writing") as job, shared_sources(job, plan.common):
+            match plan:
+                case UpdatePlan():
+                    return run_update(plan, job, target, context.statement_id)
+                case DeletePlan():
+                    return run_delete(plan, job, target, context.statement_id)
+                case MergePlan():
+                    return run_merge(plan, job, target)
+                case _:
+                    assert_never(plan)
 
     def _insert(self, plan: InsertPlan, context: WriteContext, target: Target) -> list[OutputFile]:
         if isinstance(plan.rows, LiteralRows):

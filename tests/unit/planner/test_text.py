@@ -13,6 +13,6 @@ def test_a_text_may_hold_any_character() -> None:
     sql = "SELECT 'a\x00', '\x01' FROM t WHERE s = '\x00\ue000'"
     query = parse(sql)
     assert isinstance(query, Query)
-    lowered = Lowering(names, {}, row_id=False).text(query.source)
+    lowered = Lowering(names, {}).text(query.source)
     assert [str(s) for s in lowered.sources] == ["default.t"]
     assert str(lowered) == sql.replace("FROM t", "FROM default.t AS `t`")
