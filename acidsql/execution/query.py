@@ -30,7 +30,7 @@ def run_query(
 
     A query whose tables are altered while it waits for its locks is planned again.
     """
-    plan, reading = _planned(statement, block, open_txn, scope)
+    plan, reading = planned_query(statement, block, open_txn, scope)
     names = tables_read(plan)
     with reading.released_on_error():
         tables = [scope.store.table(n) for n in names]
@@ -44,9 +44,10 @@ def run_query(
     return result
 
 
-def _planned(
+def planned_query(
     statement: Query, block: TransactionBlock | None, open_txn: TxnOpener, scope: Scope
 ) -> tuple[QueryPlan, Reading]:
+    """The plan of a query, and its read, which has the locks. The caller ends the read."""
     for _ in range(SNAPSHOT_RETRIES):
         seen = SeenNames(scope.names)
         plan = make_plan(statement, seen, scope.arguments)

@@ -14,6 +14,7 @@ from acidsql.definitions.abort_compactions import abort_compactions
 from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
+from acidsql.definitions.insert_directory import insert_directory
 from acidsql.definitions.shows import show
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
@@ -38,6 +39,7 @@ from acidsql.statements import (
     Delete,
     Explain,
     Insert,
+    InsertDirectory,
     Load,
     Merge,
     MultiInsert,
@@ -92,6 +94,8 @@ class Dispatch:
                 return run_query(statement, block, self.open_txn, scope, self.engine, self.leases)
             case Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return run_write(statement, block, self.open_txn, scope, self.engine)
+            case InsertDirectory():
+                return insert_directory(statement, self.open_txn, scope, self.engine)
             case Explain():
                 return explain(statement, scope, self.open_txn.policy)
             case Check():

@@ -37,6 +37,7 @@ from acidsql.statements.definition import AlterTable, Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
+from acidsql.statements.insert_directory import InsertDirectory
 from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.multi_insert import MultiInsert
@@ -82,6 +83,7 @@ OtherStatement = (
     | Compact
     | Definition
     | CreateTableAs
+    | InsertDirectory
     | Use
     | Show
     | AbortTransactions
@@ -117,6 +119,7 @@ __all__ = [
     "DropTable",
     "Explain",
     "Insert",
+    "InsertDirectory",
     "Load",
     "Merge",
     "MultiInsert",

@@ -12,6 +12,7 @@ from acidsql.statements.database import Use
 from acidsql.statements.definition import Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
+from acidsql.statements.insert_directory import InsertDirectory
 from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.multi_insert import MultiInsert
@@ -34,6 +35,7 @@ Explained = (
     Planned
     | Definition
     | CreateTableAs
+    | InsertDirectory
     | Compact
     | Check
     | Vacuum
