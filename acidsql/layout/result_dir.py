@@ -3,7 +3,7 @@
 Each statement has a *generation*, one more than the last one. Its number is in all names::
 
     _acidsql_result_2_9f…            the mark of the statement
-    000000_2                         a file of its rows
+    rows_000000_2                    a file of its rows
     _acidsql_attempt_3_01…/000000_0  a file of a statement that is not done
 
 Readers pass over names that begin with an underscore.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 _MARK = re.compile(r"_acidsql_result_([1-9]\d*)_[0-9a-f]{32}")
 _ATTEMPT = re.compile(r"_acidsql_attempt_([1-9]\d*)_[0-9a-f]{32}")
-_ROWS = re.compile(r"\d{6,}_([1-9]\d*)")
+_ROWS = re.compile(r"rows_\d{6,}_([1-9]\d*)")
 
 
 def mark_name(generation: int, token: str) -> str:
@@ -34,9 +34,9 @@ def rows_name(number: int, generation: int) -> str:
     """The name of the n-th file of rows.
 
     >>> rows_name(0, 2)
-    '000000_2'
+    'rows_000000_2'
     """
-    return f"{number:06d}_{generation}"
+    return f"rows_{number:06d}_{generation}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +60,13 @@ class ResultDir:
 def result_dir(files: Iterable[str], directories: Iterable[str]) -> ResultDir:
     """What a listing shows: the relative paths of all files, and the directories directly below.
 
-    A file of rows without a mark of its generation or a later one is foreign: Hive gives names like
-    ours.
+    A file of rows without a mark of its generation or a later one is foreign.
 
-    >>> mark = mark_name(1, 32 * "a")
-    >>> result_dir([mark, "000000_1"], []).generation
+    >>> mark, rows = mark_name(1, 32 * "a"), rows_name(0, 1)
+    >>> result_dir([mark, rows], []).generation
     1
-    >>> [result_dir(files, []).foreign for files in (["000000_1"], [mark, "000000_2"], [mark])]
-    ['000000_1', '000000_2', None]
+    >>> [result_dir(files, []).foreign for files in ([mark, rows], [rows], [mark, "000000_0"])]
+    [None, 'rows_000000_1', '000000_0']
     """
     paths = list(files)
     marks = {path: int(match[1]) for path in paths if (match := _MARK.fullmatch(path))}

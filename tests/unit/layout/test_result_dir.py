@@ -40,14 +40,15 @@ def test_what_such_statements_have_left_may_be_replaced(
     [
         (["mine.txt"], [], "mine.txt"),
         ([MARK, ".mine"], [], ".mine"),
-        (["000000_1"], [], "000000_1"),  # no mark
+        (["rows_000000_1"], [], "rows_000000_1"),  # no mark
         ([MARK, "000000_0"], [], "000000_0"),  # Hive's name
-        ([MARK, "000000_4"], [], "000000_4"),  # a generation to come
-        ([MARK, "00000_3"], [], "00000_3"),
-        ([MARK, "000000_3.gz"], [], "000000_3.gz"),
+        ([MARK, "rows_000000_4"], [], "rows_000000_4"),  # a generation to come
+        ([MARK, "rows_000000_0"], [], "rows_000000_0"),
+        ([MARK, "rows_00000_3"], [], "rows_00000_3"),
+        ([MARK, "rows_000000_3.gz"], [], "rows_000000_3.gz"),
         ([MARK], ["sub"], "sub/"),
-        ([MARK], ["000000_3"], "000000_3/"),
-        ([MARK, "000000_3/x"], ["000000_3"], "000000_3/"),
+        ([MARK], ["rows_000000_3"], "rows_000000_3/"),
+        ([MARK, "rows_000000_3/x"], ["rows_000000_3"], "rows_000000_3/"),
         ([MARK], [MARK], f"{MARK}/"),
         ([MARK, f"sub/{MARK}"], ["sub"], "sub/"),
         ([ATTEMPT], [], ATTEMPT),
