@@ -15,6 +15,7 @@ from acidsql.definitions.create_table import (
     parameters_of,
     table_of,
 )
+from acidsql.definitions.query_types import stored_types
 from acidsql.definitions.table_defaults import with_defaults
 from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
 from acidsql.execution.commit import Uncommitted
@@ -30,7 +31,7 @@ from acidsql.model.table import Table
 from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames
-from acidsql.planner.query import is_union, plan_query
+from acidsql.planner.query import plan_query
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
@@ -52,7 +53,6 @@ from acidsql.txn.transaction import OpenTxn
 
 _log = logging.getLogger(__name__)
 
-_CHAR = re.compile(r"(var)?char\(")
 _NAME = re.compile(r"[^\W\d][\w ]*")
 """A name that a user gave. The names that Spark makes of expressions do not match."""
 
@@ -127,10 +127,7 @@ def _has_location(statement: CreateTableAs) -> bool:
 def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope) -> Table:
     """The table with the names and types of the query's columns."""
     place = statement.query.source
-    # For a union, Spark reports the first side's char(n) or varchar(n), though rows of the other
-    # sides may be longer.
-    united = is_union(statement.query)
-    kinds = ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
+    kinds = stored_types(statement.query, frame)
     columns = [
         _column(number, text, kind, Identifier(text.lower(), place.line, place.column))
         for number, (text, kind) in enumerate(zip(frame.columns, kinds, strict=True), 1)

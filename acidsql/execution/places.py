@@ -35,7 +35,7 @@ def chosen_path(text: str, scope: Scope) -> str:
     if not is_plain_path(path):
         shown = without_login(text)
         raise AnalysisError(
-            f"{shown!r} is no path of a directory", hint="Write LOCATION '/full/path'."
+            f"{shown!r} is no path of a directory", hint="Write it in full: '/full/path'."
         )
     refuse_files_outside(path, scope.storage, scope.bounds)
     return _spelled_as_warehouse(path, scope)
@@ -226,6 +226,21 @@ def _refuse_foreign_database(
             f"the directory {without_login(location)} lies in that of database {name}",
             detail=f"{without_login(path)} is for tables of {name}.",
         )
+
+
+def refuse_result_place(location: str, scope: Scope) -> None:
+    """Raise AnalysisError if a directory for the rows of a query is, holds or lies in one that has
+    an owner.
+    """
+    neighbours = Neighbours(scope)
+    wanted = neighbours.resolve(location)
+    for other in neighbours.around(location):
+        if lies_in(wanted, other.path) or lies_in(other.path, wanted):
+            raise AnalysisError(
+                f"the directory {without_login(location)} belongs to {other.owner}",
+                detail=f"{without_login(other.path)} is in use.",
+                hint="Name a directory outside of the warehouse and of all tables.",
+            )
 
 
 def refuse_source(path: str, scope: Scope, *, local: bool) -> None:

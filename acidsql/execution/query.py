@@ -62,7 +62,7 @@ def read_frame(
     leases: Leases,
 ) -> tuple[Frame, Reading]:
     """The rows as a lazy frame, and its read. The ``leases`` keep the snapshot until they close."""
-    plan, reading = _planned(statement, block, open_txn, scope)
+    plan, reading = planned_query(statement, block, open_txn, scope)
     names = tables_read(plan)
     with reading.released_on_error():
         tables = [scope.store.table(n) for n in names]
@@ -72,9 +72,10 @@ def read_frame(
     return frame, reading
 
 
-def _planned(
+def planned_query(
     statement: Query, block: TransactionBlock | None, open_txn: TxnOpener, scope: Scope
 ) -> tuple[QueryPlan, Reading]:
+    """The plan of a query, and its read, which has the locks. The caller ends the read."""
     for _ in range(SNAPSHOT_RETRIES):
         seen = SeenNames(scope.names)
         plan = make_plan(statement, seen, scope.arguments)

@@ -276,9 +276,9 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
         clauses.setdefault("bucket_count", count)
     elif cursor.accept("ROW", "FORMAT"):
         clauses.setdefault("delimited", True)
-        clauses.setdefault("field_delimiter", _field_delimiter(cursor))
+        clauses.setdefault("field_delimiter", parse_delimited(cursor))
     elif cursor.accept("STORED"):
-        clauses.setdefault("stored_as", _format(cursor))
+        clauses.setdefault("stored_as", parse_format(cursor))
     elif cursor.accept("LOCATION"):
         clauses.setdefault("location", cursor.string("a location in quotes"))
     elif cursor.accept("TBLPROPERTIES"):
@@ -307,7 +307,8 @@ def _buckets(cursor: Cursor) -> tuple[tuple[Identifier, ...], int]:
     return columns, count
 
 
-def _format(cursor: Cursor) -> str:
+def parse_format(cursor: Cursor) -> str:
+    """Parse ``AS format`` behind STORED."""
     if cursor.sees("BY"):
         cursor.source.refuse(
             "STORED BY is not supported", cursor.offset, hint="Write STORED AS ORC."
@@ -324,7 +325,7 @@ def _format(cursor: Cursor) -> str:
     return word
 
 
-def _field_delimiter(cursor: Cursor) -> str | None:
+def parse_delimited(cursor: Cursor) -> str | None:
     """Parse the rest of ROW FORMAT DELIMITED [FIELDS TERMINATED BY s] [LINES TERMINATED BY s]."""
     if not cursor.accept("DELIMITED"):
         cursor.source.refuse(

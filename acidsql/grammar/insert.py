@@ -15,6 +15,7 @@ from acidsql.grammar.fragment import (
     starts_query,
     stitched_query,
 )
+from acidsql.grammar.insert_directory import sees_directory
 from acidsql.grammar.value_list import parse_value_list
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
 from acidsql.statements.insert import Insert, PartitionValue
@@ -96,11 +97,11 @@ def _accept_unless_exists(
 
 
 def _refuse_directory(cursor: Cursor) -> None:
-    if cursor.sees("DIRECTORY") or cursor.sees("LOCAL", "DIRECTORY"):
+    if sees_directory(cursor):
         cursor.source.refuse(
-            "INSERT OVERWRITE DIRECTORY is not supported",
+            "FROM … INSERT OVERWRITE DIRECTORY is not supported",
             cursor.offset,
-            hint="Query the rows and write them with Spark.",
+            hint="Write INSERT OVERWRITE DIRECTORY … SELECT … as a statement of its own.",
         )
 
 

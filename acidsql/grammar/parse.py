@@ -21,6 +21,7 @@ from acidsql.grammar.delete import parse_delete
 from acidsql.grammar.explain import parse_explain_words
 from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_insert
+from acidsql.grammar.insert_directory import parse_insert_directory, sees_insert_directory
 from acidsql.grammar.lexer import Source
 from acidsql.grammar.load import parse_load
 from acidsql.grammar.merge import parse_merge
@@ -51,8 +52,17 @@ from acidsql.grammar.with_clause import parse_common_tables, parse_with, refuse_
 from acidsql.statements import Statement
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
+from acidsql.statements.insert import Insert
+from acidsql.statements.insert_directory import InsertDirectory
 from acidsql.statements.merge import Merge
 from acidsql.statements.update import Update
+
+
+def _insert(cursor: Cursor, with_at: int | None = None) -> Insert | InsertDirectory:
+    if sees_insert_directory(cursor):
+        return parse_insert_directory(cursor, with_at)
+    return parse_insert(cursor, with_at)
+
 
 _CHANGES: dict[str, Callable[[Cursor], Update | Delete | Merge]] = {
     "UPDATE": parse_update,
@@ -63,7 +73,7 @@ _CREATE_TABLE_WORDS = (
     "TABLE", "TRANSACTIONAL", "EXTERNAL", "TEMPORARY", "TEMP", "GLOBAL", "MANAGED",
 )  # fmt: skip
 _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
-    "INSERT": parse_insert,
+    "INSERT": _insert,
     **_CHANGES,
     "TRUNCATE": parse_truncate,
     "LOAD": parse_load,
@@ -180,7 +190,7 @@ def _with(cursor: Cursor) -> Statement:
         return parse_multi_insert(cursor, with_)
     if word == "INSERT":
         cursor.at = ahead.at
-        return parse_insert(cursor, with_at=with_.at)
+        return _insert(cursor, with_.at)
     if word not in _CHANGES:
         return parse_query(cursor)
     common = parse_common_tables(cursor)

@@ -49,7 +49,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "REPLACE": ("REPLACE is not supported", "DROP the table, then CREATE it."),
     "MAP": ("MAP … USING is not supported", "Use Spark SQL functions."),
     "REDUCE": ("REDUCE … USING is not supported", "Use Spark SQL functions."),
-    "EXPORT": ("EXPORT is not supported", "Query the table and write the result with Spark."),
+    "EXPORT": ("EXPORT is not supported", "Write INSERT OVERWRITE DIRECTORY '/path' SELECT …."),
     "IMPORT": ("IMPORT is not supported", "Read the files with Spark, then INSERT INTO."),
 }
 STATEMENT_WORDS = (

@@ -15,6 +15,7 @@ from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import define_view
+from acidsql.definitions.insert_directory import insert_directory
 from acidsql.definitions.shows import matching, show
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
@@ -41,6 +42,7 @@ from acidsql.statements import (
     DescribeQuery,
     Explain,
     Insert,
+    InsertDirectory,
     Load,
     Merge,
     MultiInsert,
@@ -97,6 +99,8 @@ class Dispatch:
                 return run_query(statement, block, self.open_txn, scope, self.engine, self.leases)
             case Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load():
                 return run_write(statement, block, self.open_txn, scope, self.engine)
+            case InsertDirectory():
+                return insert_directory(statement, self.open_txn, scope, self.engine)
             case Explain():
                 return explain(statement, scope, self.open_txn.policy)
             case Check():
@@ -106,15 +110,25 @@ class Dispatch:
             case Use():
                 self.names.database = scope.store.database(statement.name.name).name
                 return Result("use", message="OK")
+            case _ if isinstance(statement, Show | ShowFunctions | DescribeQuery):
+                return self._show(statement, scope, block)
+            case _:
+                return self._define(statement, scope)
+
+    def _show(
+        self,
+        statement: Show | ShowFunctions | DescribeQuery,
+        scope: Scope,
+        block: TransactionBlock | None,
+    ) -> Result:
+        match statement:
             case DescribeQuery(query):
                 return describe_query(query, block, self.open_txn, scope, self.engine, self.leases)
             case ShowFunctions(pattern):
                 names = matching(function_names(self.engine), pattern)
                 return text_rows("show", ["tab_name"], [(name,) for name in names])
-            case _ if isinstance(statement, Show):
-                return show(statement, scope)
             case _:
-                return self._define(statement, scope)
+                return show(statement, scope)
 
     def _maintain(
         self, statement: Compact | Vacuum | AbortTransactions | AbortCompactions, scope: Scope

@@ -20,12 +20,15 @@ from acidsql.plans.explain import explain as plan_text
 from acidsql.plans.explain import tree
 from acidsql.plans.plan import WritePlan, targets
 from acidsql.plans.query import QueryPlan
+from acidsql.ports.storage import without_login
 from acidsql.statements import (
     Check,
     Compact,
     CreateTableAs,
     Definition,
     Explain,
+    InsertDirectory,
+    Query,
     ViewDefinition,
 )
 from acidsql.statements.explain import Explained, Planned
@@ -58,6 +61,12 @@ def _text(statement: Explained, scope: Scope) -> str:
         return plan_text(plan_compact(statement, scope.names, scope.arguments).plan)
     if isinstance(statement, Check):
         return plan_text(plan_check(statement, scope.names, scope.arguments))
+    if isinstance(statement, InsertDirectory):
+        rows = plan_query(Query(statement.source), scope.names, scope.arguments)
+        return tree(
+            f"insert overwrite directory {without_login(statement.path)}",
+            [plan_text(rows), f"files: {statement.stored_as.lower()}"],
+        )
     branches = [f"lock: {_line(lock)}" for lock in _unplanned_locks(statement, scope)]
     if isinstance(statement, CreateTableAs):
         branches.append(plan_text(plan_query(statement.query, scope.names, scope.arguments)))
@@ -91,6 +100,9 @@ def _unplanned_locks(statement: Explained, scope: Scope) -> Sequence[LockCompone
         return []  # the worker that carries the compaction out asks for the locks
     if isinstance(statement, Definition | CreateTableAs | ViewDefinition):
         return definition_locks(statement, scope)
+    if isinstance(statement, InsertDirectory):
+        rows = plan_query(Query(statement.source), scope.names, scope.arguments)
+        return lock_components(query_accesses(rows))
     if isinstance(statement, Check):
         plan = plan_check(statement, scope.names, scope.arguments)
         return lock_components([Access.of(plan.table, Operation.SELECT)])

@@ -37,6 +37,7 @@ from acidsql.statements.definition import AlterTable, Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.explain import Explain
 from acidsql.statements.insert import Insert
+from acidsql.statements.insert_directory import InsertDirectory
 from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.multi_insert import MultiInsert
@@ -98,6 +99,7 @@ OtherStatement = (
     | Definition
     | CreateTableAs
     | ViewDefinition
+    | InsertDirectory
     | Use
     | Show
     | ShowFunctions
@@ -140,6 +142,7 @@ __all__ = [
     "DropView",
     "Explain",
     "Insert",
+    "InsertDirectory",
     "Load",
     "Merge",
     "MultiInsert",

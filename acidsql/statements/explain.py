@@ -12,6 +12,7 @@ from acidsql.statements.database import Use
 from acidsql.statements.definition import Definition
 from acidsql.statements.delete import Delete
 from acidsql.statements.insert import Insert
+from acidsql.statements.insert_directory import InsertDirectory
 from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.multi_insert import MultiInsert
@@ -36,6 +37,7 @@ Explained = (
     | Definition
     | CreateTableAs
     | ViewDefinition
+    | InsertDirectory
     | Compact
     | Check
     | Vacuum
