@@ -22,6 +22,8 @@ from acidsql.statements.fragment import Default, Fragment, TableRef, Value
 ROW_ID = "row__id"
 _SIMPLE_TOKENS = 64
 """Longer expressions are rarely simple."""
+_PAST = (["FOR", "SYSTEM_VERSION"], ["FOR", "SYSTEM_TIME"])
+"""Hive's words for an earlier version of a table."""
 _QUERY_WORDS = ("SELECT", "WITH", "VALUES", "FROM", "TABLE")
 _INSERT_WORDS = ("INTO", "OVERWRITE")
 
@@ -220,6 +222,12 @@ def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoRetur
     refuse_unbalanced(source, source.tokens[cursor.at : cursor.end])
     refuse_missing(source, cursor.at, cursor.end)
     index = source.index_at(offset)
+    if [t.word for t in source.tokens[index : index + 2]] in _PAST:
+        source.refuse(
+            "FOR SYSTEM_VERSION and SYSTEM_TIME AS OF are not supported",
+            offset,
+            hint="Tables keep no earlier versions. A transaction reads one snapshot.",
+        )
     word = source.tokens[index].text if index < len(source.tokens) else ""
     near = f' near "{word[:20]}"' if word else ""
     hint = near_clause(source.tokens, index, expected=False)
