@@ -64,12 +64,14 @@ _COUNTS = {
     "hive.compactor.initiator.failed.compacts.threshold": "failed_threshold",
     "acidsql.compactor.cluster.bytes": "cluster_bytes",
     "hive.variable.substitute.depth": "variable_depth",
+    "hive.exec.max.dynamic.partitions": "max_dynamic_partitions",
 }
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
     "acidsql.allow.environment": "allow_environment",
     "acidsql.strict.set": "strict_set",
     "hive.exec.drop.ignorenonexistent": "drop_ignores_missing",
+    "hive.exec.dynamic.partition": "dynamic_partition",
     "hive.create.as.acid": "create_as_acid",
     "hive.create.as.insert.only": "create_as_insert_only",
     "hive.variable.substitute": "replaces_variables",
@@ -85,6 +87,7 @@ _WORDED = {
     "acidsql.service": "service",
     "hive.default.fileformat": "default_format",
     "hive.default.fileformat.managed": "default_managed_format",
+    "hive.exec.dynamic.partition.mode": "dynamic_partition_mode",
 }
 _FIELDS = {**_TIMES, **_COUNTS, **_FLAGS, **_WORDED, _ROOTS: "allowed_roots"}
 KNOWN = frozenset(_FIELDS)
@@ -123,6 +126,10 @@ class Settings(BaseModel):
     delayed_cleanup: bool = False
     retention_s: float = Field(default=300.0, ge=0)
     """With ``delayed_cleanup``: how long after its commit a compaction is not cleaned up after."""
+    dynamic_partition: bool = True
+    dynamic_partition_mode: Literal["strict", "nonstrict"] = "nonstrict"
+    max_dynamic_partitions: int | None = Field(default=None, gt=0)
+    """How many partitions the rows of an INSERT may name; None for any number."""
     service_lease_s: float = Field(default=30.0, gt=0)
     """How long a service that has died keeps others from its work, beyond its next round."""
     service: Literal["inline", "off"] = "off"

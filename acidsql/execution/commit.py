@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from acidsql.execution.dynamic_partitions import refuse_too_many
 from acidsql.execution.result import InsertedLeg, Result
 from acidsql.model.access import Operation
 from acidsql.model.ids import NO_WRITE_ID, TxnId, WriteId
@@ -86,10 +87,12 @@ def write(
     uncommitted: Uncommitted,
     *,
     is_last: bool,
+    max_partitions: int | None,
 ) -> list[JobResult]:
     """Run a statement's job and record which partitions it reached: a result for each write.
 
     If the statement ``is_last``, they are recorded with the commit, which comes next.
+    ``max_partitions`` is how many an INSERT into dynamic partitions may reach.
     """
     jobs = engine.write(plan, context)
     written = list(zip(table_writes(plan), jobs, strict=True))
@@ -98,9 +101,10 @@ def write(
         txn.check()
         for one, job in written:
             if tables[one.table].table.kind is TableKind.PLAIN:
-                # A plain table's rows have already changed.
+                # A plain table's rows have already changed. It is too late for a limit.
                 _forget_statistics({one.table: _partitions_of(job)}, store)
             elif tables[one.table].table.partition_columns:
+                refuse_too_many(one, tables[one.table].table, job, max_partitions)
                 reached = _reached(one, context, job)
                 if is_last:
                     uncommitted.reached.extend(reached)

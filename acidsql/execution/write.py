@@ -9,6 +9,7 @@ from itertools import count
 
 from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.execution.commit import write, write_result
+from acidsql.execution.dynamic_partitions import refuse_dynamic
 from acidsql.execution.older_store import refuse_older_store
 from acidsql.execution.overtaking import overtaken, overtaker
 from acidsql.execution.places import refuse_source
@@ -127,6 +128,7 @@ def _plan(
     written = seen.require(targets(plan))
     if isinstance(plan, LoadPlan):
         refuse_source(plan.path, scope, local=plan.local)
+    refuse_dynamic(plan, written, scope.settings)
     for part in table_writes(plan):
         refuse_older_store(part, written[part.table], scope)
     uncommitted = block.uncommitted if block is not None else None
@@ -278,6 +280,7 @@ def _write(
             engine,
             block.uncommitted,
             is_last=not block.explicit,
+            max_partitions=scope.settings.max_dynamic_partitions,
         )
     except BaseException as error:
         if block.explicit:

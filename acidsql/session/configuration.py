@@ -35,6 +35,8 @@ SETTABLE = frozenset({
     "hive.exec.drop.ignorenonexistent", "hive.create.as.acid", "hive.create.as.insert.only",
     "hive.default.fileformat", "hive.default.fileformat.managed",
     "hive.variable.substitute", "hive.variable.substitute.depth",
+    "hive.exec.dynamic.partition", "hive.exec.dynamic.partition.mode",
+    "hive.exec.max.dynamic.partitions",
 })  # fmt: skip
 """The properties that SET changes from the next statement on."""
 _OWN = "acidsql."
