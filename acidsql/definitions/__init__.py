@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import assert_never
 
-from acidsql.definitions.columns import add_columns, change_column, replace_columns
+from acidsql.definitions.columns import add_columns, change_column, drop_columns, replace_columns
 from acidsql.definitions.constraints import alter_constraints
 from acidsql.definitions.create_table import create_table, drop_table
 from acidsql.definitions.create_table_like import create_table_like
@@ -36,6 +36,7 @@ from acidsql.statements import (
     CreateTableLike,
     Definition,
     DropColumnConstraint,
+    DropColumns,
     DropConstraint,
     DropDatabase,
     DropPartitions,
@@ -84,6 +85,8 @@ def _alter(statement: AlterTable, scope: Scope) -> Result:
             return change_column(statement, scope)
         case ReplaceColumns():
             return replace_columns(statement, scope)
+        case DropColumns():
+            return drop_columns(statement, scope)
         case AddConstraint() | DropConstraint() | DropColumnConstraint():
             return alter_constraints(statement, scope)
         case RenameTable():

@@ -22,7 +22,7 @@ from acidsql.execution.scope import Scope
 from acidsql.model.table import POSITIONAL_EVOLUTION, Column, FileFormat, Table, TableKind
 from acidsql.model.types import INTEGER_BITS, CharType, ColumnType, DecimalType, PrimitiveType
 from acidsql.planner.names import ViewRefusal, find_column, find_target
-from acidsql.statements.alter_table import AddColumns, ChangeColumn, ReplaceColumns
+from acidsql.statements.alter_table import AddColumns, ChangeColumn, DropColumns, ReplaceColumns
 from acidsql.statements.constraint import ConstraintDefinition
 from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import Identifier, TableRef
@@ -85,7 +85,38 @@ def replace_columns(statement: ReplaceColumns, scope: Scope) -> Result:
     return _alter(table, tuple(new), scope)
 
 
-def _kept(table: Table, new: Sequence[Column], statement: ReplaceColumns) -> Sequence[Column]:
+def drop_columns(statement: DropColumns, scope: Scope) -> Result:
+    """Drop columns of a table whose files allow it, by the rules of REPLACE COLUMNS."""
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
+    dropped = set()
+    for identifier in statement.columns:
+        if statement.if_exists and table.column(identifier.name) is None:
+            continue
+        column = find_column(table, identifier)
+        if column in table.partition_columns:
+            raise _refusal_at(
+                identifier, f'"{column.name}" is a partition column and stays as it is'
+            )
+        dropped.add(column)
+    left = tuple(c for c in table.columns if c not in dropped)
+    if not left:
+        raise AnalysisError(
+            f"table {table.name} needs at least one column",
+            line=statement.target.line,
+            column=statement.target.column,
+        )
+    if [c.name for c in _kept(table, left, statement)] != [c.name for c in left]:
+        raise _refusal_at(
+            statement.columns[0],
+            f"only the last columns of {table.name} can be dropped",
+            hint="In text files columns are found by position.",
+        )
+    return _alter(table, left, scope)
+
+
+def _kept(
+    table: Table, new: Sequence[Column], statement: ReplaceColumns | DropColumns
+) -> Sequence[Column]:
     """The columns that are not dropped.
 
     Parquet finds columns by name, so any column may be dropped. Text finds them by position, so

@@ -34,6 +34,7 @@ from acidsql.statements import (
     CreateTableLike,
     Definition,
     DropColumnConstraint,
+    DropColumns,
     DropConstraint,
     DropDatabase,
     DropPartitions,
@@ -113,6 +114,7 @@ def _alteration_locks(
             | AddConstraint()
             | ChangeColumn()
             | DropColumnConstraint()
+            | DropColumns()
             | DropConstraint()
             | ReplaceColumns()
             | AddPartitions()

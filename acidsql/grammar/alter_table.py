@@ -21,6 +21,7 @@ from acidsql.statements import AlterTable, Compact
 from acidsql.statements.alter_table import (
     AddColumns,
     ChangeColumn,
+    DropColumns,
     RenameTable,
     ReplaceColumns,
     SetProperties,
@@ -36,10 +37,7 @@ _REFUSED = {
     "SET SERDE": "ACID tables are ORC.",
     "SET SERDEPROPERTIES": "Use SET TBLPROPERTIES.",
     "SET OWNER": "The permissions of the files control access.",
-    "DROP COLUMN": "Old files keep the column; create a new table and INSERT INTO … SELECT.",
-    "DROP COLUMNS": "Old files keep the columns; create a new table and INSERT INTO … SELECT.",
     "EXCHANGE PARTITION": "Row ids belong to one table: INSERT INTO … SELECT, then DROP PARTITION.",
-    "CONCATENATE": "Write COMPACT 'major'.",
     "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
     "PARTITION COLUMN": "Directories are named after its values; create a new table and INSERT INTO"
     " it.",
@@ -63,7 +61,7 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
     if sees_constraint_change(cursor):
         return parse_constraint_change(cursor, target)
     match cursor.peek().word:
-        case "COMPACT":
+        case "COMPACT" | "CONCATENATE":
             return parse_compact(cursor, target, (), place)
         case "CHANGE":
             return _change(cursor, target)
@@ -74,7 +72,7 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
             return parse_add_partitions(cursor, target)
         case "DROP", "PARTITION" | "IF":
             return parse_drop_partitions(cursor, target)
-        case "ADD" | "REPLACE", "COLUMN" | "COLUMNS":
+        case "ADD" | "REPLACE" | "DROP", "COLUMN" | "COLUMNS":
             return _columns(cursor, target)
         case "SET" | "UNSET", "TBLPROPERTIES":
             return _properties(cursor, target)
@@ -96,7 +94,7 @@ def _of_partition(cursor: Cursor, target: TableRef, start: int) -> RenamePartiti
     if cursor.sees("PARTITION", "COLUMN"):
         _refuse(cursor, start)
     partition = parse_partition(cursor)
-    if cursor.sees("COMPACT"):
+    if cursor.sees_any("COMPACT", "CONCATENATE"):
         return parse_compact(cursor, target, partition, place)
     if not cursor.sees("RENAME"):
         _refuse(cursor, start, " PARTITION (…)")
@@ -116,7 +114,9 @@ def _refuse(cursor: Cursor, start: int, where: str = "") -> NoReturn:
     )
 
 
-def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns:
+def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns | DropColumns:
+    if cursor.sees("DROP"):
+        return _drop_columns(cursor, target)
     replaces = cursor.step().word == "REPLACE"
     one = cursor.step().word == "COLUMN" and not cursor.sees("(")
     columns = (
@@ -135,6 +135,16 @@ def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns:
         )
     _skip_reach(cursor)
     return ReplaceColumns(target, columns) if replaces else AddColumns(target, columns)
+
+
+def _drop_columns(cursor: Cursor, target: TableRef) -> DropColumns:
+    cursor.expect("DROP")
+    cursor.step()
+    if_exists = cursor.accept("IF", "EXISTS")
+    listed = cursor.sees("(")
+    columns = cursor.names_in_parentheses() if listed else (cursor.name("a column"),)
+    _skip_reach(cursor)
+    return DropColumns(target, columns, if_exists)
 
 
 def _change(cursor: Cursor, target: TableRef) -> ChangeColumn:

@@ -23,10 +23,16 @@ _CLAUSES = ("CLUSTERED", "AND", "POOL", "WITH", "ORDER")
 def parse_compact(
     cursor: Cursor, target: TableRef, partition: tuple[PartitionValue, ...], partition_at: int
 ) -> Compact:
-    """Parse the rest of ALTER TABLE t [PARTITION (…)]: ``COMPACT …``."""
-    cursor.expect("COMPACT")
+    """Parse the rest of ALTER TABLE t [PARTITION (…)]: ``COMPACT …``, or CONCATENATE.
+
+    The latter is a major compaction that is waited for, as of an ACID table in Hive.
+    """
+    word = cursor.step().word
     if any(item.value is None for item in partition):
-        cursor.source.syntax_error("every partition column needs a value in COMPACT", partition_at)
+        cursor.source.syntax_error(f"every partition column needs a value in {word}", partition_at)
+    if word == "CONCATENATE":
+        cursor.expect_end()
+        return Compact(target, partition, "major", wait=True)
     kind = _type(cursor)
     buckets = _buckets(cursor, kind)
     wait = cursor.accept("AND", "WAIT")

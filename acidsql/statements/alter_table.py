@@ -27,6 +27,15 @@ class ReplaceColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class DropColumns:
+    """ALTER TABLE ``target`` DROP COLUMN [IF EXISTS] a, or DROP COLUMNS [IF EXISTS] (…)."""
+
+    target: TableRef
+    columns: tuple[Identifier, ...]
+    if_exists: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ChangeColumn:
     """ALTER TABLE ``target`` CHANGE ``column`` name type [COMMENT s] [FIRST | AFTER c].
 

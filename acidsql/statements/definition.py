@@ -7,6 +7,7 @@ from acidsql.statements.alter_table import (
     AddConstraint,
     ChangeColumn,
     DropColumnConstraint,
+    DropColumns,
     DropConstraint,
     RenameTable,
     ReplaceColumns,
@@ -26,6 +27,7 @@ from acidsql.statements.view import AlterView, DropView
 AlterTable = (
     AddColumns
     | ReplaceColumns
+    | DropColumns
     | ChangeColumn
     | AddConstraint
     | DropConstraint
