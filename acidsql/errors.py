@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Characters that would change what a terminal does or in which order it shows a text."""
-_CONSTRAINT = re.compile(r'\(constraint "([^"]*)"\)$')
+_CONSTRAINT = re.compile(r'.*\(constraint "(.*)"\)$', re.S)
 
 
 class AcidSqlError(Exception):
@@ -203,7 +203,7 @@ class ConstraintViolationError(ExecutionError):
     @property
     def constraint(self) -> str | None:
         """The name of the constraint."""
-        found = _CONSTRAINT.search(self.message)
+        found = _CONSTRAINT.match(self.message)
         return None if found is None else found[1]
 
 

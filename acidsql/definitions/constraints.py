@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +15,15 @@ from acidsql.execution.scope import Scope
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
-from acidsql.model.types import spark_type
+from acidsql.model.types import (
+    ArrayType,
+    ColumnType,
+    MapType,
+    StructType,
+    parse_type,
+    spark_type,
+    walk_types,
+)
 from acidsql.planner.literals import NotLiteral, cell_text
 from acidsql.planner.names import find_column, find_target
 from acidsql.plans.sql_text import SqlText
@@ -34,6 +43,8 @@ _PREFIXES = {
 _ONCE_IN_A_COLUMN = (ConstraintKind.NOT_NULL, ConstraintKind.DEFAULT)
 _INVALID = 10326
 """Hive's INVALID_CONSTRAINT."""
+_VOID = re.compile(r"(?<=[:<,])void(?=[,>])")
+"""The type of a NULL within a type of Spark's, which no column can have."""
 
 
 def constraints_of_columns(columns: Sequence[ColumnDefinition]) -> Iterator[ConstraintDefinition]:
@@ -162,7 +173,7 @@ def _made(definition: ConstraintDefinition, table: Table, scope: Scope) -> Const
     _refuse_partition_columns(definition, columns, table)
     kind, value = definition.kind, definition.value
     if value is not None and kind is ConstraintKind.DEFAULT:
-        _refuse_bad_default(value, columns[0], scope)
+        _refuse_bad_default(value, columns[0], scope, definition)
     elif value is not None:
         _refuse_bad_check(value, table, scope, definition)
     parent = None
@@ -194,14 +205,44 @@ def _refuse_partition_columns(
         )
 
 
-def _refuse_bad_default(value: Fragment, column: Column, scope: Scope) -> None:
+def _refuse_bad_default(
+    value: Fragment, column: Column, scope: Scope, definition: ConstraintDefinition
+) -> None:
     """Raise InvalidValueError or AnalysisError for a default that is no value of the column."""
     try:
         cell_text(value, column.type, {}, column.name)
+        return
     except NotLiteral:
-        # Spark says what the value is. A statement that inserts it casts it in the same way.
-        cast = SqlText.of("SELECT CAST((", value.text, f"\n) AS {spark_type(column.type)})")
-        _types(cast, value, scope)
+        pass
+    # Spark says what the value is. A statement that inserts it casts it in the same way.
+    cast = SqlText.of("CAST((", value.text, f"\n) AS {spark_type(column.type)})")
+    query = SqlText.of("SELECT ", cast, ", (", value.text, "\n)")
+    _, written = _types(query, value, scope)
+    if not _has_fields_of(column.type, written):
+        # An INSERT would take the fields by position, an UPDATE by name.
+        fact = f"DEFAULT is of type {written}, which has other fields than {column.type}"
+        raise _invalid(fact, definition)
+
+
+def _has_fields_of(kind: ColumnType, written: str) -> bool:
+    """Whether the structs in Spark's type ``written`` have the fields of ``kind``, in its order."""
+    if not any(isinstance(inner, StructType) for inner in walk_types(kind)):
+        return True
+    return _are_alike(kind, parse_type(_VOID.sub("boolean", written)))
+
+
+def _are_alike(kind: ColumnType, other: ColumnType) -> bool:
+    match kind, other:
+        case StructType(fields), StructType(others):
+            names = [[name.lower() for name, _ in some] for some in (fields, others)]
+            pairs = zip(fields, others, strict=False)
+            return names[0] == names[1] and all(_are_alike(k, o) for (_, k), (_, o) in pairs)
+        case ArrayType(element), ArrayType(other_element):
+            return _are_alike(element, other_element)
+        case MapType(key, value), MapType(other_key, other_value):
+            return _are_alike(key, other_key) and _are_alike(value, other_value)
+        case _:
+            return True
 
 
 def _refuse_bad_check(

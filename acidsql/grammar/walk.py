@@ -329,8 +329,9 @@ def _direct_sources(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
 
 
 def _merges_columns(select: exp.Select) -> bool:
-    """Whether a join with USING makes one column of two."""
-    return any(join.args.get("using") for join in select.find_all(exp.Join))
+    """Whether a NATURAL join, or one with USING, makes one column of two."""
+    joins = select.find_all(exp.Join)
+    return any(j.args.get("using") or j.args.get("method") == "NATURAL" for j in joins)
 
 
 def _source(node: exp.Expr, *, shown: bool) -> list[tuple[exp.Expr, bool]]:

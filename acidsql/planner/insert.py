@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from acidsql.errors import AnalysisError
 from acidsql.model.table import Column, Table
+from acidsql.model.types import VOID, spark_type
 from acidsql.planner.defaults import default_value, given_rows, left_out
 from acidsql.planner.literal_rows import literal_rows
 from acidsql.planner.literals import NotLiteral
@@ -127,10 +128,23 @@ def _values(
     except NotLiteral:
         pass
     lowering = Lowering(names, arguments)
+    several = len(values.rows) > 1
     parts: list[str | SqlText] = []
     for number, row in enumerate(values.rows):
         parts.append(", " if number else "VALUES ")
         for at, (cell, column) in enumerate(zip(row, columns, strict=True)):
-            parts += [", " if at else "(", lowering.value(cell, table, column)]
+            value = lowering.value(cell, table, column)
+            parts += [", " if at else "(", _of_column(value, column) if several else value]
         parts.append(")")
     return SqlText.of(*parts)
+
+
+def _of_column(value: SqlText, column: Column) -> SqlText:
+    """The value as its column will have it.
+
+    Spark gives all values of a column in VALUES one type. What a row says would depend on others:
+    5 in a text column would be 5.00 beside 2.55.
+    """
+    if column.type == VOID:
+        return value
+    return SqlText.of("CAST((", value, f"\n) AS {spark_type(column.type)})")
