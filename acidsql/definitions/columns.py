@@ -13,7 +13,7 @@ from typing import Any
 
 from typing_extensions import assert_never
 
-from acidsql.definitions.constraints import constrained, remaining, renamed
+from acidsql.definitions.constraints import constrained, refuse_misfits, remaining, renamed
 from acidsql.definitions.create_table import column_of, refuse_bad_columns
 from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, UnsupportedStatementError
@@ -166,10 +166,17 @@ def _alter(
             parameters[POSITIONAL_EVOLUTION] = "true"
         kept = remaining(now, columns) if renames is None else renamed(now, *renames)
         altered = replace(now, columns=tuple(columns), parameters=parameters, constraints=kept)
+        refuse_misfits(altered, _retyped(now.columns, altered.columns), scope)
         altered = replace(altered, constraints=constrained(altered, added, scope))
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(altered)
     return Result("alter", message="OK")
+
+
+def _retyped(before: Sequence[Column], after: Sequence[Column]) -> set[str]:
+    """The columns of another type than before."""
+    old = {c.name: c.type for c in before}
+    return {c.name for c in after if c.name in old and old[c.name] != c.type}
 
 
 def _refuse_by_name(table: Table) -> None:

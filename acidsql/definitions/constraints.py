@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from acidsql.definitions.partition import altering
 from acidsql.errors import AnalysisError, SqlError, UnsupportedStatementError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
+from acidsql.grammar.constraint import constraint_expression
 from acidsql.model.constraint import Constraint, ConstraintKind
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -144,6 +145,38 @@ def _refuse_mentioned(table: Table, columns: set[str], what: str) -> None:
                 f" cannot be {what}",
                 hint=f"ALTER TABLE … DROP CONSTRAINT {quote(constraint.name)} before.",
             )
+
+
+def refuse_misfits(table: Table, changed: Set[str], scope: Scope) -> None:
+    """AnalysisError if a CHECK or DEFAULT makes no sense for the new type of a ``changed`` column.
+
+    Otherwise no row could be written any more.
+    """
+    for constraint in table.constraints:
+        if not constraint.enabled or not changed & set(constraint.columns):
+            continue
+        if constraint.kind not in (ConstraintKind.CHECK, ConstraintKind.DEFAULT):
+            continue
+        try:
+            _refuse_misfit(constraint, table, scope)
+        except SqlError as error:
+            raise AnalysisError(
+                f"{constraint.kind.value} ({constraint.text}) does not fit the new type of"
+                f' "{next(c for c in constraint.columns if c in changed)}" (constraint'
+                f' "{constraint.name}")',
+                detail=error.message,
+                hint="Drop the constraint before.",
+            ) from None
+
+
+def _refuse_misfit(constraint: Constraint, table: Table, scope: Scope) -> None:
+    value = constraint_expression(constraint.kind, constraint.text)
+    names = tuple(Identifier(name, value.line, value.column) for name in constraint.columns)
+    definition = ConstraintDefinition(constraint.kind, None, names, value.line, value.column, value)
+    if constraint.kind is ConstraintKind.CHECK:
+        _refuse_bad_check(value, table, scope, definition)
+    else:
+        _refuse_bad_default(value, find_column(table, names[0]), scope, definition)
 
 
 def constrained(

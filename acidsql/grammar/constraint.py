@@ -70,7 +70,7 @@ def parse_table_constraint(cursor: Cursor) -> ConstraintDefinition:
         return _check(cursor, name, start)
     parent: TableRef | None = None
     parent_columns: tuple[Identifier, ...] = ()
-    kind = _key(cursor)
+    kind = _key(cursor, "CHECK, PRIMARY KEY, UNIQUE or FOREIGN KEY")
     columns = cursor.names_in_parentheses()
     if kind is ConstraintKind.FOREIGN_KEY:
         parent, parent_columns = _references(cursor)
@@ -105,20 +105,20 @@ def parse_column_constraint(cursor: Cursor, column: Identifier) -> ConstraintDef
         kind = ConstraintKind.FOREIGN_KEY
         parent, parent_columns = _references(cursor)
     else:
-        kind = _key(cursor)
+        kind = _key(cursor, "NOT NULL, DEFAULT, CHECK, PRIMARY KEY, UNIQUE or REFERENCES")
     return _made(
         cursor, kind, name, (column,), start,
         value=value, parent=parent, parent_columns=parent_columns,
     )  # fmt: skip
 
 
-def _key(cursor: Cursor) -> ConstraintKind:
+def _key(cursor: Cursor, words: str) -> ConstraintKind:
     if cursor.accept("PRIMARY", "KEY"):
         return ConstraintKind.PRIMARY_KEY
     if cursor.accept("FOREIGN", "KEY"):
         return ConstraintKind.FOREIGN_KEY
     if not cursor.accept("UNIQUE"):
-        cursor.unexpected("expected NOT NULL, DEFAULT, CHECK, PRIMARY KEY, UNIQUE or REFERENCES")
+        cursor.unexpected(f"expected {words}")
     return ConstraintKind.UNIQUE
 
 
@@ -163,7 +163,7 @@ def _refuse_outside_of_row(source: Source, value: Fragment, at: int, what: str) 
     """Refuse what a single row does not tell, or what is not the same at each call."""
     tree = value.tree
     for kind, name in (
-        ((exp.Query, exp.Exists), "a subquery"),
+        ((exp.Query,), "a subquery"),
         ((exp.AggFunc, exp.Window), "an aggregate or window function"),
         ((exp.UDTF,), "a function that makes rows"),
         ((exp.Star,), "a star"),
