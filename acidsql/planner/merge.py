@@ -37,22 +37,8 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
     """
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
-    if alias.lower() == statement.alias.lower():
-        raise AnalysisError(
-            f'target and source of a MERGE are both called "{alias}"',
-            hint="Give one of them an alias.",
-            line=statement.target.line,
-            column=statement.target.column,
-        )
     row_id = any(f.mentions_row_id for f in _fragments(statement))
-    if row_id and statement.names and _is_table(statement.source):
-        raise AnalysisError(
-            f'row__id cannot be used beside the column names of "{statement.alias}"',
-            detail="The source has row__id as a further column then.",
-            hint="Write (SELECT …) AS s, and name the columns there.",
-            line=statement.names[0].line,
-            column=statement.names[0].column,
-        )
+    _refuse_names(statement, row_id=row_id)
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     planner = _MergePlanner(
         table, (alias, statement.alias), keys, Lowering(names, arguments, row_id=row_id)
@@ -85,6 +71,26 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
             statement.common, _fragments(statement), names, arguments, repeated=[statement.on]
         ),
     )
+
+
+def _refuse_names(statement: Merge, *, row_id: bool) -> None:
+    """AnalysisError for names of target and source that could not be told apart."""
+    target = statement.target
+    if target.visible_name.lower() == statement.alias.lower():
+        raise AnalysisError(
+            f'target and source of a MERGE are both called "{target.visible_name}"',
+            hint="Give one of them an alias.",
+            line=target.line,
+            column=target.column,
+        )
+    if row_id and statement.names and _is_table(statement.source):
+        raise AnalysisError(
+            f'row__id cannot be used beside the column names of "{statement.alias}"',
+            detail="The source has row__id as a further column then.",
+            hint="Write (SELECT …) AS s, and name the columns there.",
+            line=statement.names[0].line,
+            column=statement.names[0].column,
+        )
 
 
 class _MergePlanner:
