@@ -27,9 +27,8 @@ _KINDS = (
     (ConstraintKind.CHECK, "checkConstraints", "dc_name"),
 )
 """The kinds, each with the field of SQLAllTableConstraints and the field of the name."""
-
-
-_KEYS = (ConstraintKind.PRIMARY_KEY, ConstraintKind.UNIQUE, ConstraintKind.FOREIGN_KEY)
+_UNDERSTOOD = (ConstraintKind.CHECK, ConstraintKind.DEFAULT)
+"""The kinds that have a text."""
 
 
 class ConstraintCalls:
@@ -41,8 +40,8 @@ class ConstraintCalls:
     def of(self, name: TableName) -> tuple[Constraint, ...]:
         """The constraints of a table, sorted by kind and name.
 
-        UnsupportedStatementError for a CHECK whose text we do not understand, and for a NOT NULL or
-        DEFAULT whose column is not known.
+        UnsupportedStatementError for an enabled one whose text we do not understand, or whose
+        column is not known.
         """
         try:
             request = hms.AllTableConstraintsRequest(name.database, name.table, _CATALOG)
@@ -110,28 +109,49 @@ def _constraints(
     for name, parts in sorted(by_name.items()):
         parts.sort(key=lambda part: getattr(part, "key_seq", 0) or 0)
         first, text = parts[0], _text(kind, parts[0])
-        is_foreign = kind is ConstraintKind.FOREIGN_KEY
-        field = "fkcolumn_name" if is_foreign else "column_name"
-        columns = [getattr(part, field) for part in parts]
-        if kind is ConstraintKind.CHECK:
-            columns = list(_mentioned(name, text, table))
-        elif None in columns and kind in _KEYS:
-            continue  # Hive 3.1 forgets the name of a column that it renames.
-        elif None in columns:
+        enabled = bool(first.enable_cstr)
+        columns = _columns(kind, parts, text) if kind in _UNDERSTOOD else _named(kind, parts)
+        if columns is None and not enabled:
+            continue  # It is only shown, and Hive 3.1 forgets the names of changed columns.
+        if columns is None:
             raise UnsupportedStatementError(
-                f'the metastore does not know the column of the constraint "{name}" of {table}',
-                hint="Hive 3.1 forgets it when it renames the column. Drop the constraint in Hive.",
+                f'acidsql does not understand the constraint "{name}" of {table}'
+                f" ({kind.value}{f' {text}' if text else ''})",
+                hint="Drop it in Hive. Hive 3.1 forgets its column if a column is changed.",
             )
+        is_foreign = kind is ConstraintKind.FOREIGN_KEY
         yield Constraint(
             kind=kind,
             name=name.lower(),
-            columns=tuple(column.lower() for column in columns),
+            columns=columns,
             text=text,
             parent=TableName.of(first.pktable_db, first.pktable_name) if is_foreign else None,
             parent_columns=tuple(p.pkcolumn_name.lower() for p in parts) if is_foreign else (),
-            enabled=bool(first.enable_cstr),
+            enabled=enabled,
             rely=bool(first.rely_cstr),
         )
+
+
+def _named(kind: ConstraintKind, parts: Sequence[Any]) -> tuple[str, ...] | None:
+    """The columns that the structs of a constraint name; None if a name is missing."""
+    is_foreign = kind is ConstraintKind.FOREIGN_KEY
+    columns = [part.fkcolumn_name if is_foreign else part.column_name for part in parts]
+    names = list(columns)
+    if is_foreign:
+        names += [n for p in parts for n in (p.pktable_db, p.pktable_name, p.pkcolumn_name)]
+    return None if None in names else tuple(column.lower() for column in columns)
+
+
+def _columns(kind: ConstraintKind, parts: Sequence[Any], text: str) -> tuple[str, ...] | None:
+    """The columns of a CHECK or DEFAULT; None if it is none that CREATE TABLE would accept.
+
+    Another program may have written the text, and statements carry it to Spark.
+    """
+    try:
+        value = constraint_expression(kind, text)
+    except SqlError:
+        return None
+    return mentioned_columns(value) if kind is ConstraintKind.CHECK else _named(kind, parts)
 
 
 def _text(kind: ConstraintKind, struct: Any) -> str:
@@ -142,17 +162,6 @@ def _text(kind: ConstraintKind, struct: Any) -> str:
             return str(given(struct.check_expression, "the expression of a CHECK"))
         case _:
             return ""
-
-
-def _mentioned(name: str, text: str, table: TableName) -> tuple[str, ...]:
-    try:
-        found = constraint_expression(ConstraintKind.CHECK, text)
-    except SqlError as error:
-        raise UnsupportedStatementError(
-            f'acidsql does not understand the CHECK constraint "{name}" of {table}',
-            detail=f"{text}: {error.message}",
-        ) from None
-    return mentioned_columns(found)
 
 
 def _structs(table: TableName, constraint: Constraint) -> Iterator[Any]:

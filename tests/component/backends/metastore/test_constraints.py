@@ -158,8 +158,8 @@ def test_a_check_that_is_not_understood_keeps_the_table_from_being_written(
     table = store.table(T)
     assert table.constraints == ()
     assert table.read_only is not None
-    assert 'does not understand the CHECK constraint "ck" of default.t' in table.read_only
-    assert "id > (select 1)" in table.read_only
+    assert 'does not understand the constraint "ck" of default.t' in table.read_only
+    assert "CHECK id > (select 1)" in table.read_only
 
 
 def test_a_constraint_whose_column_is_lost(metastore: Open) -> None:
@@ -173,7 +173,39 @@ def test_a_constraint_whose_column_is_lost(metastore: Open) -> None:
     ]
     read_only = store.table(T).read_only
     assert read_only is not None
-    assert 'does not know the column of the constraint "nn" of default.t' in read_only
+    assert 'does not understand the constraint "nn" of default.t (NOT NULL)' in read_only
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["5), (SELECT 1", "id", "(SELECT max(id) FROM t)", "reflect('java.lang.System', 'x')", ""],
+)
+def test_a_default_that_no_statement_could_define_goes_to_no_spark(
+    metastore: Open, text: str
+) -> None:
+    kept = Constraints()
+    place = ("hive", "default", "t", "id", text, "dc")
+    kept.kept["defaultConstraints"] = [hms.SQLDefaultConstraint(*place, *STATE)]
+    _, store = metastore(**kept.of_hive4)
+    assert store.table(T).constraints == ()
+    assert 'the constraint "dc"' in (store.table(T).read_only or "")
+
+
+def test_what_is_not_enabled_keeps_nobody_from_writing(metastore: Open) -> None:
+    kept = Constraints()
+    off = (False, False, True)
+    check = ("hive", "default", "t", None, "id > (select 1)", "ck")
+    kept.kept["checkConstraints"] = [hms.SQLCheckConstraint(*check, *off)]
+    kept.kept["notNullConstraints"] = [
+        hms.SQLNotNullConstraint("hive", "default", "t", None, "nn", *off)
+    ]
+    # Hive 3.1 forgets the column of the other table if one of that table is changed.
+    parent = ("sales", "p", None)
+    kept.kept["foreignKeys"] = [
+        hms.SQLForeignKey(*parent, "default", "t", "id", 1, 0, 0, "fk", None, *off, "hive")
+    ]
+    _, store = metastore(**kept.of_hive4)
+    assert (store.table(T).constraints, store.table(T).read_only) == ((), None)
 
 
 def test_constraints_of_a_renamed_column_are_dropped_before_and_added_after(
