@@ -10,6 +10,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from acidsql.errors import CorruptFileError
 from acidsql.model.ids import LockId
+from acidsql.process.interrupts import uninterrupted
 
 Row = tuple[Any, ...]
 P = ParamSpec("P")
@@ -188,7 +189,10 @@ def _way(mode: Mode, *, repeatable: bool = True, durable: bool = True) -> Way:
             def work() -> T:
                 return verb(self, *args, **kwargs)
 
-            return self._sql.carry_out(mode, work, repeatable=repeatable, durable=durable)
+            # An exception between two statements of the store must not leave one of them open. The
+            # database may take long to answer, so a second Ctrl-C does interrupt.
+            with uninterrupted(unless_repeated=True):
+                return self._sql.carry_out(mode, work, repeatable=repeatable, durable=durable)
 
         return carried_out
 

@@ -88,7 +88,8 @@ class SqliteFile:
         self._clock_ms = clock_ms
         self._queries = load_queries(DIALECT)
         self._guard = threading.RLock()
-        self._depth = 0
+        self._is_begun = False
+        """Whether a store transaction of this connection is under way."""
         self._is_fixed = False
         """Whether the store transaction has its snapshot or the write lock: then it never waits."""
         self._log: Log | None = None
@@ -150,7 +151,7 @@ class SqliteFile:
                 with self.transaction(mode, durable=durable):
                     return work()
             except ChangedMeanwhileError:
-                if self._depth or time.monotonic() > until_s:
+                if self._is_begun or time.monotonic() > until_s:
                     raise
 
     @contextmanager
@@ -158,7 +159,7 @@ class SqliteFile:
         self._home.require()
         version, refusal, reads = None, None, mode is Mode.READING
         with self._guard, self._translated():
-            if self._depth:
+            if self._is_begun:
                 yield
                 return
             if self._must_read_still(mode):
@@ -170,10 +171,9 @@ class SqliteFile:
                 self._file.require_there()
             # A writer holds the write lock from its start, so it is alone in any case.
             begin = "BEGIN" if reads else "BEGIN IMMEDIATE"
-            patiently(connection, begin, timeout_s=self._busy_timeout_s)
-            self._depth += 1
-            self._is_fixed = not reads
             try:
+                patiently(connection, begin, timeout_s=self._busy_timeout_s)
+                self._is_begun, self._is_fixed = True, not reads
                 yield
                 version = self._version(connection) if reads else None
                 connection.execute("COMMIT")
@@ -185,7 +185,7 @@ class SqliteFile:
                 # An error is an answer, too: "already committed" has to survive a loss of power.
                 refusal = error
             finally:
-                self._depth -= 1
+                self._is_begun = False
             # The answer has to come from the file that other processes use.
             self._file.require_same()
             self._commits += durable and not reads
@@ -211,7 +211,7 @@ class SqliteFile:
 
     def sync(self) -> None:
         with self._guard:
-            if self._depth:
+            if self._is_begun:
                 # The store transaction around this call syncs.
                 return
             log, commits = self._open_log(), self._commits
@@ -254,13 +254,13 @@ class SqliteFile:
         path = self._file.real_path
         try:
             with at_one_moment(path, self._busy_timeout_s) as self._connection:
-                self._depth, self._is_fixed = 1, True
+                self._is_begun = self._is_fixed = True
                 yield
             if durable:
                 with suppress(FileNotFoundError):
                     self._sync(Log(path), self._commits, None)
         finally:
-            self._depth, self._connection = 0, None
+            self._is_begun, self._connection = False, None
         self._file.require_same()
 
     def _require_readable(self, refusal: StoreNotWritableError) -> None:
