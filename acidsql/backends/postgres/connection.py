@@ -28,6 +28,7 @@ from acidsql.backends.relational.connection import Mode, Row
 from acidsql.errors import StorageError
 from acidsql.model.ids import LockId
 from acidsql.process.forks import Home
+from acidsql.process.interrupts import uninterrupted
 
 _MAX_CONNECTIONS = 8
 _DEFAULTS = {"connect_timeout": 10, "application_name": "acidsql"}
@@ -179,6 +180,14 @@ class PostgresServer:
     ) -> T:
         if self._is_inside():
             return self._carry_out_inside(work)
+        # An interruption must not come between the begin of a store transaction and the code that
+        # ends it. The server may be slow to answer, so a second Ctrl-C does interrupt.
+        with uninterrupted(unless_repeated=True):
+            return self._carry_out(mode, work, repeatable=repeatable, durable=durable)
+
+    def _carry_out(
+        self, mode: Mode, work: Callable[[], T], *, repeatable: bool, durable: bool
+    ) -> T:
         is_early = mode is not Mode.READING and not durable
         waits = iter(_WAITS_S)
         while True:

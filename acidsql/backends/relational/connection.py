@@ -10,7 +10,6 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from acidsql.errors import CorruptFileError
 from acidsql.model.ids import LockId
-from acidsql.process.interrupts import uninterrupted
 
 Row = tuple[Any, ...]
 P = ParamSpec("P")
@@ -189,10 +188,7 @@ def _way(mode: Mode, *, repeatable: bool = True, durable: bool = True) -> Way:
             def work() -> T:
                 return verb(self, *args, **kwargs)
 
-            # An exception between two statements of the store must not leave one of them open. The
-            # database may take long to answer, so a second Ctrl-C does interrupt.
-            with uninterrupted(unless_repeated=True):
-                return self._sql.carry_out(mode, work, repeatable=repeatable, durable=durable)
+            return self._sql.carry_out(mode, work, repeatable=repeatable, durable=durable)
 
         return carried_out
 

@@ -35,6 +35,7 @@ from acidsql.backends.sqlite.watch import Watch
 from acidsql.errors import AcidSqlError, StorageError, StoreNotWritableError
 from acidsql.model.ids import LockId
 from acidsql.process.forks import Home
+from acidsql.process.interrupts import uninterrupted
 
 T = TypeVar("T")
 
@@ -88,8 +89,8 @@ class SqliteFile:
         self._clock_ms = clock_ms
         self._queries = load_queries(DIALECT)
         self._guard = threading.RLock()
-        self._is_begun = False
-        """Whether a store transaction of this connection is under way."""
+        self._thread: int | None = None
+        """The thread whose store transaction is under way."""
         self._is_fixed = False
         """Whether the store transaction has its snapshot or the write lock: then it never waits."""
         self._log: Log | None = None
@@ -145,23 +146,28 @@ class SqliteFile:
         self, mode: Mode, work: Callable[[], T], *, repeatable: bool = True, durable: bool = True
     ) -> T:
         # ``repeatable`` does not matter: the answer of a file is not lost.
-        until_s = time.monotonic() + self._busy_timeout_s
-        while True:
-            try:
-                with self.transaction(mode, durable=durable):
-                    return work()
-            except ChangedMeanwhileError:
-                if self._is_begun or time.monotonic() > until_s:
-                    raise
+        if self._is_inside():
+            return work()
+        # An interruption must not come between the begin of a store transaction and the code that
+        # ends it. The file may be busy for long, so a second Ctrl-C does interrupt.
+        with uninterrupted(unless_repeated=True):
+            until_s = time.monotonic() + self._busy_timeout_s
+            while True:
+                try:
+                    with self.transaction(mode, durable=durable):
+                        return work()
+                except ChangedMeanwhileError:
+                    if time.monotonic() > until_s:
+                        raise
 
     @contextmanager
     def transaction(self, mode: Mode, *, durable: bool = True) -> Iterator[None]:
         self._home.require()
         version, refusal, reads = None, None, mode is Mode.READING
+        if self._is_inside():
+            yield
+            return
         with self._guard, self._translated():
-            if self._is_begun:
-                yield
-                return
             if self._must_read_still(mode):
                 with self._still(durable=durable):
                     yield
@@ -173,7 +179,7 @@ class SqliteFile:
             begin = "BEGIN" if reads else "BEGIN IMMEDIATE"
             try:
                 patiently(connection, begin, timeout_s=self._busy_timeout_s)
-                self._is_begun, self._is_fixed = True, not reads
+                self._thread, self._is_fixed = threading.get_ident(), not reads
                 yield
                 version = self._version(connection) if reads else None
                 connection.execute("COMMIT")
@@ -185,7 +191,7 @@ class SqliteFile:
                 # An error is an answer, too: "already committed" has to survive a loss of power.
                 refusal = error
             finally:
-                self._is_begun = False
+                self._thread = None
             # The answer has to come from the file that other processes use.
             self._file.require_same()
             self._commits += durable and not reads
@@ -194,6 +200,9 @@ class SqliteFile:
             self._sync(log, commits, version)
         if refusal is not None:
             raise refusal
+
+    def _is_inside(self) -> bool:
+        return self._thread == threading.get_ident()
 
     @staticmethod
     def _version(connection: sqlite3.Connection) -> int:
@@ -210,10 +219,10 @@ class SqliteFile:
         return version != self._synced_version or self._commits != self._synced_commits
 
     def sync(self) -> None:
+        if self._is_inside():
+            # The store transaction around this call syncs.
+            return
         with self._guard:
-            if self._is_begun:
-                # The store transaction around this call syncs.
-                return
             log, commits = self._open_log(), self._commits
         self._sync(log, commits, None)
 
@@ -254,13 +263,13 @@ class SqliteFile:
         path = self._file.real_path
         try:
             with at_one_moment(path, self._busy_timeout_s) as self._connection:
-                self._is_begun = self._is_fixed = True
+                self._thread, self._is_fixed = threading.get_ident(), True
                 yield
             if durable:
                 with suppress(FileNotFoundError):
                     self._sync(Log(path), self._commits, None)
         finally:
-            self._is_begun, self._connection = False, None
+            self._thread = self._connection = None
         self._file.require_same()
 
     def _require_readable(self, refusal: StoreNotWritableError) -> None:
