@@ -69,6 +69,7 @@ _COUNTS = {
 _FLAGS = {
     "acidsql.allow.reflection": "allow_reflection",
     "acidsql.allow.environment": "allow_environment",
+    "acidsql.allow.row.movement": "row_movement",
     "acidsql.strict.set": "strict_set",
     "hive.exec.drop.ignorenonexistent": "drop_ignores_missing",
     "hive.exec.dynamic.partition": "dynamic_partition",
@@ -156,6 +157,8 @@ class Settings(BaseModel):
     strict_locking: bool = True
     allow_reflection: bool = False
     """Whether SQL may call any method of Java with java_method, reflect and try_reflect."""
+    row_movement: bool = False
+    """Whether UPDATE and MERGE may set partition and bucket columns, which moves rows."""
     allow_environment: bool = False
     """Whether ``${env:…}`` and ``${system:…}`` in scripts show this process's environment."""
     drop_ignores_missing: bool = True

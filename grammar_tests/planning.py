@@ -2,9 +2,8 @@
 
 A ``table`` block declares one name per line: a table as CREATE TABLE would have it, from its name
 on, perhaps with a last word ``plain`` or ``insert-only``; ``frame NAME``; ``temporary NAME``, a
-temporary view; ``view NAME (COLUMN, …) AS QUERY``; ``database NAME``, the current one; or
-``argument NAME = VALUE``, a Python literal, ``date TEXT`` or ``decimal TEXT``. The plan of CREATE
-VIEW and ALTER VIEW is that of the query which the view would keep.
+temporary view; ``view NAME (COLUMN, …) AS QUERY``; ``database NAME``, the current one; ``argument NAME = VALUE``, a Python literal, ``date TEXT`` or ``decimal TEXT``; or ``rows may
+move``. The plan of CREATE VIEW and ALTER VIEW is that of the query which the view would keep.
 """
 
 from __future__ import annotations
@@ -30,6 +29,7 @@ from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import find_relation, table_name
 from acidsql.planner.planner import make_plan
+from acidsql.planner.rules import HIVES_RULES, Rules
 from acidsql.planner.view import expanded_text, plan_view
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
@@ -70,6 +70,7 @@ class DeclaredNames:
     temporary: set[str] = field(default_factory=set)
     views: dict[TableName, View] = field(default_factory=dict)
     arguments: dict[str, Any] = field(default_factory=dict)
+    rules: Rules = HIVES_RULES
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> DeclaredNames:
@@ -107,6 +108,8 @@ class DeclaredNames:
             case "view":
                 view = _view(rest, self)
                 self.views[view.name] = view
+            case "rows":
+                self.rules = Rules(row_movement=True)
             case "database":
                 self.database = rest
             case "argument":
@@ -174,7 +177,7 @@ def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | Compa
         case (
             Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load() | Query()
         ):
-            return make_plan(statement, names, names.arguments)
+            return make_plan(statement, names, names.arguments, names.rules)
         case CreateView() | AlterViewAs():
             text = expanded_text(statement.query, names)
             return plan_view(_kept(statement, names, text), names)

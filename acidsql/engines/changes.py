@@ -30,12 +30,14 @@ LEG = "__acidsql_leg"
 class ChangeLeg:
     """What one leg does to the rows it acts on; an update also writes their new versions.
 
-    ``kept`` are the columns that hold timestamps and that an update leaves as they are.
+    ``kept`` are the columns that hold timestamps and that an update leaves as they are. The new
+    versions of an update that ``moves`` rows are written as the rows of an INSERT are, elsewhere.
     """
 
     statement_id: StatementId
     is_update: bool
     kept: frozenset[str] = frozenset()
+    moves: bool = False
 
 
 def kept_timestamps(columns: Iterable[Column], assigned: Iterable[str]) -> frozenset[str]:
@@ -53,8 +55,8 @@ def write_changes(
 ) -> None:
     """Write the events of changed rows.
 
-    ``changes`` has PARTITION, LEG, the row id columns and, where a leg updates, the table's columns
-    with their new values; it is in `writing_order`. ``partitions`` gives the text of each
+    ``changes`` has PARTITION, LEG, the row id columns and, where a leg updates and does not move,
+    the table's columns with their new values; it is in `writing_order`. ``partitions`` gives the text of each
     partition. A new version keeps the bucket of the old row, as Hive 3 does.
 
     InvalidValueError for an update of one of the ``fine`` rows, which are given for each leg.
@@ -77,6 +79,8 @@ def write_changes(
                 output.delete(batch, partition, bucket_id, leg.statement_id)
             if leg.is_update:
                 _refuse_fine(ids, fine[index].get(int(codes[start])) if fine else None, leg)
+                if leg.moves:
+                    continue
                 for batch in rows.select(names).combine_chunks().to_batches():
                     output.insert(batch, partition, bucket_id, leg.statement_id)
 

@@ -44,6 +44,11 @@ class PlacedWrite:
         return fixed_partition(self.plan, self.table) not in [place.name for place in known]
 
     @property
+    def moves(self) -> bool:
+        """Whether new versions of rows may lie in other places than the old ones."""
+        return isinstance(self.plan, UpdatePlan | MergePlan) and self.plan.moves
+
+    @property
     def statement_ids(self) -> range:
         first = self.context.statement_id
         return range(first, first + statement_count(self.plan))
@@ -57,7 +62,10 @@ class PlacedWrite:
             statement_id = StatementId(file.statement_id)
             operation = _operation(self.plan, statement_id)
             location = self.target.directory(file.partition)
-            touched[Touched(partition_name(file.partition), location, operation)] = None
+            # Rows that came from elsewhere meet no change of the rows that are there.
+            moved = self.moves and operation is Operation.UPDATE and not file.is_delete
+            effect = Operation.INSERT if moved else operation
+            touched[Touched(partition_name(file.partition), location, effect)] = None
             if operation in (Operation.INSERT, Operation.OVERWRITE):
                 counts["inserted"] += file.rows
             elif operation is Operation.DELETE:
@@ -66,7 +74,7 @@ class PlacedWrite:
                 counts["updated"] += file.rows
             if operation is not Operation.UPDATE or not file.is_delete:
                 by_statement[statement_id] += file.rows
-        moves = isinstance(self.plan, LoadPlan) and not self.plan.local
+        takes_files = isinstance(self.plan, LoadPlan) and not self.plan.local
         return JobResult(
             rows_inserted=counts["inserted"],
             rows_updated=counts["updated"],
@@ -74,7 +82,7 @@ class PlacedWrite:
             metrics=self.plan.metrics(by_statement) if isinstance(self.plan, MergePlan) else {},
             touched=tuple(touched),
             paths=tuple(published),
-            moved=tuple(f.source for f in files) if moves else (),
+            moved=tuple(f.source for f in files) if takes_files else (),
             own_deletes=tuple(
                 PartitionLocation(partition_name(text), self.target.directory(text))
                 for text in sorted({f.partition for f in files if f.own_deletes})

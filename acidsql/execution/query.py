@@ -78,7 +78,7 @@ def planned_query(
     """The plan of a query, and its read, which has the locks. The caller ends the read."""
     for _ in range(SNAPSHOT_RETRIES):
         seen = SeenNames(scope.names)
-        plan = make_plan(statement, seen, scope.arguments)
+        plan = make_plan(statement, seen, scope.arguments, scope.rules)
         assert isinstance(plan, QueryPlan)
         reading = Reading.begin(query_accesses(plan), scope.store, block, open_txn)
         if seen.still_hold():

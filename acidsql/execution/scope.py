@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from acidsql.model.names import TableName
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
+from acidsql.planner.rules import Rules
 from acidsql.plans.sql_text import SqlText
 from acidsql.ports.storage import Storage
 from acidsql.ports.store import Store
@@ -55,3 +56,8 @@ class Scope:
     types: Callable[[SqlText], list[str]]
     compared: set[Hashable] = field(default_factory=set)
     bounds: Bounds = UNBOUNDED
+
+    @property
+    def rules(self) -> Rules:
+        """What the settings let a statement do."""
+        return Rules(row_movement=self.settings.row_movement)

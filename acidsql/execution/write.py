@@ -123,7 +123,7 @@ def _plan(
     statement: WriteStatement, scope: Scope, policy: TxnPolicy, block: TransactionBlock | None
 ) -> _Planned:
     seen = SeenNames(scope.names)
-    plan = make_plan(statement, seen, scope.arguments)
+    plan = make_plan(statement, seen, scope.arguments, scope.rules)
     assert not isinstance(plan, QueryPlan)
     written = seen.require(targets(plan))
     if isinstance(plan, LoadPlan):

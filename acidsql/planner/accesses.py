@@ -66,13 +66,15 @@ def _target_accesses(
         # access is dynamic even if the lock is on one partition.
         return access(operation, changed, dynamic=True)
 
+    inserting = access(Operation.INSERT, None, dynamic=True)
     match plan:
         case InsertPlan() | TruncatePlan() | LoadPlan():
             operation = Operation.OVERWRITE if replaces(plan) else Operation.INSERT
             partition = fixed_partition(plan, target)
             return [access(operation, partition, dynamic=partition is None)]
         case UpdatePlan():
-            return [change(Operation.UPDATE)]
+            moved = [inserting] if plan.moves else []
+            return [change(Operation.UPDATE), *moved]
         case DeletePlan():
             return [change(Operation.DELETE)]
         case MergePlan():
@@ -80,8 +82,7 @@ def _target_accesses(
                 change(Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE)
                 for leg in plan.changing
             ]
-            if plan.not_matched:
-                found.append(access(Operation.INSERT, None, dynamic=True))
-            return found
+            inserted = [inserting] if plan.not_matched or plan.moves else []
+            return [*found, *inserted]
         case _:
             assert_never(plan)

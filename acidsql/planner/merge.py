@@ -13,8 +13,9 @@ from acidsql.model.table import Column, Table
 from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
+from acidsql.planner.rules import Rules
 from acidsql.planner.text import Lowering
-from acidsql.planner.update import plan_assignments
+from acidsql.planner.update import placing_columns, plan_assignments
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.insert import wrong_count
 from acidsql.plans.merge import DeleteLeg, InsertLeg, KeyPair, MergePlan, UpdateLeg
@@ -30,7 +31,7 @@ Legs of one kind, which Hive does not have, follow one another as in the text.
 """
 
 
-def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePlan:
+def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rules) -> MergePlan:
     """The plan of a MERGE. Each leg writes under a statement id of its own.
 
     Raises AnalysisError and UnsupportedStatementError.
@@ -40,9 +41,8 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments) -> MergePla
     row_id = any(f.mentions_row_id for f in _fragments(statement))
     _refuse_names(statement, row_id=row_id)
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
-    planner = _MergePlanner(
-        table, (alias, statement.alias), keys, Lowering(names, arguments, row_id=row_id)
-    )
+    lowering = Lowering(names, arguments, row_id=row_id)
+    planner = _MergePlanner(table, (alias, statement.alias), keys, lowering, rules)
     matched: list[UpdateLeg | DeleteLeg] = []
     by_source: list[UpdateLeg | DeleteLeg] = []
     not_matched: list[InsertLeg] = []
@@ -100,11 +100,13 @@ class _MergePlanner:
         aliases: tuple[str, str],
         keys: tuple[KeyPair, ...],
         lowering: Lowering,
+        rules: Rules,
     ) -> None:
         self.table = table
         self.alias, self.source_alias = aliases
         self.equal = {k.target for k in keys if k.source.lower() == k.target}
         self.lowering = lowering
+        self.rules = rules
 
     def changing(
         self, clause: MergeUpdate | MergeDelete, statement_id: StatementId
@@ -116,13 +118,17 @@ class _MergePlanner:
         if isinstance(clause, MergeDelete):
             return DeleteLeg(statement_id=statement_id, condition=condition)
         if clause.assignments is None:
-            return UpdateLeg(
-                statement_id=statement_id,
-                condition=condition,
-                assignments=self._update_star(clause),
+            assignments = self._update_star(clause)
+        else:
+            assignments = plan_assignments(
+                clause.assignments, self.table, self.lowering, self.rules
             )
-        assignments = plan_assignments(clause.assignments, self.table, self.lowering)
-        return UpdateLeg(statement_id=statement_id, condition=condition, assignments=assignments)
+        return UpdateLeg(
+            statement_id=statement_id,
+            condition=condition,
+            assignments=assignments,
+            moves=any(a.column in placing_columns(self.table) for a in assignments),
+        )
 
     def not_matched(self, clause: MergeInsert, statement_id: StatementId) -> InsertLeg:
         """The leg of a WHEN NOT MATCHED clause: a value for every column of the table."""
@@ -171,18 +177,22 @@ class _MergePlanner:
     def _update_star(self, clause: MergeUpdate) -> tuple[SetColumn, ...]:
         """The assignments of ``UPDATE SET *``: every column that may change.
 
-        A partition or bucket column decides where a row lies and cannot change. It is left out if
-        the ON condition makes it equal; otherwise UnsupportedStatementError.
+        A partition or bucket column decides where a row lies. It is left out if the ON condition
+        makes it equal. Otherwise the row moves, or UnsupportedStatementError if rows may not.
         """
-        placing = {c.name for c in self.table.partition_columns} | set(self.table.bucket_columns)
-        for name in sorted(placing - self.equal):
+        left_out = placing_columns(self.table) & self.equal
+        for name in sorted(placing_columns(self.table) - self.equal):
+            if self.rules.row_movement:
+                break
             raise UnsupportedStatementError(
                 f'UPDATE SET * would change the partition or bucket column "{name}"',
                 hint=f"Name the columns to set, or compare {name} in the ON condition.",
                 line=clause.line,
                 column=clause.column,
             )
-        return tuple(self._from_source(c) for c in self.table.columns if c.name not in placing)
+        return tuple(
+            self._from_source(c) for c in self.table.all_columns if c.name not in left_out
+        )
 
     def _from_source(self, column: Column) -> SetColumn:
         name = f"{quote_identifier(self.source_alias)}.{quote_identifier(column.name)}"

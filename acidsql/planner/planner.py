@@ -12,6 +12,7 @@ from acidsql.planner.multi_insert import plan_multi_insert
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.query import plan_query
+from acidsql.planner.rules import HIVES_RULES, Rules
 from acidsql.planner.truncate import plan_truncate
 from acidsql.planner.update import plan_update
 from acidsql.plans.plan import WritePlan
@@ -30,7 +31,10 @@ from acidsql.statements import (
 
 
 def make_plan(
-    statement: WriteStatement | Query, names: Names, arguments: Arguments
+    statement: WriteStatement | Query,
+    names: Names,
+    arguments: Arguments,
+    rules: Rules = HIVES_RULES,
 ) -> WritePlan | QueryPlan:
     """The plan of a statement that reads or writes rows.
 
@@ -42,11 +46,11 @@ def make_plan(
         case MultiInsert():
             return plan_multi_insert(statement, names, arguments)
         case Update():
-            return plan_update(statement, names, arguments)
+            return plan_update(statement, names, arguments, rules)
         case Delete():
             return plan_delete(statement, names, arguments)
         case Merge():
-            return plan_merge(statement, names, arguments)
+            return plan_merge(statement, names, arguments, rules)
         case Load():
             return plan_load(statement, names, arguments)
         case Truncate():

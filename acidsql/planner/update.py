@@ -10,6 +10,7 @@ from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
+from acidsql.planner.rules import Rules
 from acidsql.planner.text import Lowering
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.update import SetColumn, UpdatePlan
@@ -17,36 +18,49 @@ from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.update import Assignment, Update
 
 
-def plan_update(statement: Update, names: Names, arguments: Arguments) -> UpdatePlan:
+_MOVE = "let rows move: SET acidsql.allow.row.movement=true"
+
+
+def plan_update(
+    statement: Update, names: Names, arguments: Arguments, rules: Rules
+) -> UpdatePlan:
     """The plan of an UPDATE. Raises AnalysisError and UnsupportedStatementError."""
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
     fragments = [a.value for a in statement.assignments] + _some(statement.where)
     row_id = any(isinstance(f, Fragment) and f.mentions_row_id for f in fragments)
     lowering = Lowering(names, arguments)
+    assignments = plan_assignments(statement.assignments, table, lowering, rules)
     return UpdatePlan(
         table=table.name,
         alias=alias,
-        assignments=plan_assignments(statement.assignments, table, lowering),
+        assignments=assignments,
         where=lowering.text(statement.where) if statement.where else None,
         predicates=where_predicates(statement.where, table, alias, arguments),
         row_id=row_id,
         common=plan_common(statement.common, fragments, names, arguments),
+        moves=any(a.column in placing_columns(table) for a in assignments),
     )
 
 
 def plan_assignments(
-    assignments: Sequence[Assignment], table: Table, lowering: Lowering
+    assignments: Sequence[Assignment], table: Table, lowering: Lowering, rules: Rules
 ) -> tuple[SetColumn, ...]:
-    """The SET list. Raises for partition and bucket columns."""
+    """The SET list. Raises for partition and bucket columns, unless rows may move."""
     found = []
     for assignment in assignments:
         column = find_column(table, assignment.column)
-        _refuse_placing_column(column.name, table, assignment)
+        if not rules.row_movement:
+            _refuse_placing_column(column.name, table, assignment)
         found.append(
             SetColumn(column=column.name, value=lowering.value(assignment.value, table, column))
         )
     return tuple(found)
+
+
+def placing_columns(table: Table) -> frozenset[str]:
+    """The partition and bucket columns, which decide where a row lies."""
+    return frozenset((*(c.name for c in table.partition_columns), *table.bucket_columns))
 
 
 def where_predicates(
@@ -64,14 +78,14 @@ def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> N
         raise UnsupportedStatementError(
             f'cannot update partition column "{name}"',
             code=10292,
-            hint="DELETE the rows and INSERT them into the other partition.",
+            hint=f"DELETE the rows and INSERT them into the other partition, or {_MOVE}.",
             **place,
         )
     if name in table.bucket_columns:
         raise UnsupportedStatementError(
             f'cannot update bucketing column "{name}"',
             code=10302,
-            hint="DELETE the rows and INSERT them with the new value.",
+            hint=f"DELETE the rows and INSERT them with the new value, or {_MOVE}.",
             **place,
         )
 

@@ -155,7 +155,7 @@ def _update_lines(plan: UpdatePlan) -> list[str]:
         *_shared_lines(plan.common),
         _read_line(plan.where, plan.predicates),
         "delete delta 0000: the row ids read",
-        f"delta 0000: {_assignments(plan.assignments)}",
+        _new_versions(plan, 0),
     ]
 
 
@@ -185,6 +185,11 @@ def _merge_lines(plan: MergePlan) -> list[str]:
     return lines + [line for leg in plan.not_matched for line in _leg_lines(leg, "not matched")]
 
 
+def _new_versions(change: UpdatePlan | UpdateLeg, statement_id: int) -> str:
+    placed = ", where the new values belong" if change.moves else ""
+    return f"delta {statement_id:04d}{placed}: {_assignments(change.assignments)}"
+
+
 def _leg_lines(leg: UpdateLeg | DeleteLeg | InsertLeg, when: str) -> list[str]:
     condition = f" and {_one_line(leg.condition)}" if leg.condition else ""
     number = f"{leg.statement_id:04d}"
@@ -192,7 +197,7 @@ def _leg_lines(leg: UpdateLeg | DeleteLeg | InsertLeg, when: str) -> list[str]:
     if not isinstance(leg, InsertLeg):
         lines.append(f"delete delta {number}: the row ids {when}{condition}")
     if isinstance(leg, UpdateLeg):
-        lines.append(f"delta {number}: {_assignments(leg.assignments)}")
+        lines.append(_new_versions(leg, leg.statement_id))
     if isinstance(leg, InsertLeg):
         lines.append(f"delta {number}: {when}{condition}: {_assignments(leg.values)}")
     return lines

@@ -24,10 +24,14 @@ class Leg(Node):
 
 
 class UpdateLeg(Leg):
-    """Update the rows for which ``condition`` holds: a delete delta and a delta."""
+    """Update the rows for which ``condition`` holds: a delete delta and a delta.
+
+    With ``moves`` the new versions are placed as the rows of an INSERT are.
+    """
 
     kind: Literal["update"] = "update"
     assignments: tuple[SetColumn, ...]
+    moves: bool = False
 
 
 class DeleteLeg(Leg):
@@ -82,6 +86,11 @@ class MergePlan(Node):
     def changing(self) -> tuple[UpdateLeg | DeleteLeg, ...]:
         """The legs that change rows of the target."""
         return (*self.matched, *self.by_source)
+
+    @property
+    def moves(self) -> bool:
+        """Whether a leg moves rows to other partitions or buckets."""
+        return any(isinstance(leg, UpdateLeg) and leg.moves for leg in self.changing)
 
     @property
     def legs(self) -> tuple[UpdateLeg | DeleteLeg | InsertLeg, ...]:

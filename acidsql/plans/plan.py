@@ -98,10 +98,12 @@ def partition_predicates(plan: WritePlan | QueryPlan, table: Table) -> tuple[Pre
 
 def _target_predicates(plan: TableWrite, table: Table) -> tuple[Predicate, ...]:
     match plan:
-        case UpdatePlan() | DeletePlan():
+        case DeletePlan():
             return plan.predicates
+        case UpdatePlan():
+            return () if plan.moves else plan.predicates
         case MergePlan():
-            return () if plan.not_matched else plan.predicates
+            return () if plan.not_matched or plan.moves else plan.predicates
         case InsertPlan(rows=LiteralRows() as rows) if rows.rows and table.partition_columns:
             columns = [c.name for c in table.partition_columns]
             return membership(literal_partitions(plan, rows, columns))

@@ -23,6 +23,8 @@ class UpdatePlan(Node):
 
     ``alias`` is the name under which the expressions know the target. ``row_id`` says that one of
     them mentions ``row__id``. ``common`` are the expressions of a WITH, which all texts may read.
+    With ``moves`` the assignments have partition or bucket columns: the new versions are placed as
+    the rows of an INSERT are.
     """
 
     kind: Literal["update"] = "update"
@@ -33,3 +35,4 @@ class UpdatePlan(Node):
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
     common: tuple[SharedSource, ...] = ()
+    moves: bool = False

@@ -36,7 +36,7 @@ SETTABLE = frozenset({
     "hive.default.fileformat", "hive.default.fileformat.managed",
     "hive.variable.substitute", "hive.variable.substitute.depth",
     "hive.exec.dynamic.partition", "hive.exec.dynamic.partition.mode",
-    "hive.exec.max.dynamic.partitions",
+    "hive.exec.max.dynamic.partitions", "acidsql.allow.row.movement",
 })  # fmt: skip
 """The properties that SET changes from the next statement on."""
 _OWN = "acidsql."

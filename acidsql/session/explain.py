@@ -56,7 +56,7 @@ def explain(statement: Explain, scope: Scope, policy: TxnPolicy) -> Result:
 
 def _text(statement: Explained, scope: Scope) -> str:
     if isinstance(statement, Planned):
-        return plan_text(make_plan(statement, scope.names, scope.arguments))
+        return plan_text(make_plan(statement, scope.names, scope.arguments, scope.rules))
     if isinstance(statement, Compact):
         return plan_text(plan_compact(statement, scope.names, scope.arguments).plan)
     if isinstance(statement, Check):
@@ -90,7 +90,7 @@ def _locks(statement: Explained, scope: Scope, policy: TxnPolicy) -> list[str]:
     if not isinstance(statement, Planned):
         return [_line(lock) for lock in _unplanned_locks(statement, scope)]
     seen = SeenNames(scope.names)
-    plan = make_plan(statement, seen, scope.arguments)
+    plan = make_plan(statement, seen, scope.arguments, scope.rules)
     return [_line(lock) for lock in lock_components(_accesses(plan, seen, scope), policy)]
 
 

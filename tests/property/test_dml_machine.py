@@ -99,8 +99,15 @@ assignments = st.sampled_from(
     ["v = v + 1", "v = NULL", "d = DATE '2021-12-31', v = 7", "v = k", "d = NULL"]
 )
 text_assignments = st.sampled_from(["s = 'z'", "s = s || '!'", "s = NULL, v = -v"])
+moves = st.sampled_from(["k = (k + 1) % 10", "k = 10 - k, v = 3", "k = NULL", "s = 'k', k = k % 7"])
+partition_moves = st.sampled_from(
+    ["p = 'x'", "p = NULL, v = 1", "p = 'n' || k, k = k % 3", "s = 'q', p = 'y/z'"]
+)
+"""Assignments of columns that decide in which partition or bucket a row lies."""
 matched_legs = st.sampled_from(
     [
+        ("WHEN MATCHED THEN UPDATE SET k = (q.k + 1) % 10, v = q.v",),
+        ("WHEN MATCHED AND q.v > 0 THEN UPDATE SET k = t.k % 4", "WHEN MATCHED THEN DELETE"),
         (),
         ("WHEN MATCHED THEN UPDATE SET v = q.v, d = q.d",),
         ("WHEN MATCHED AND q.v > 0 THEN UPDATE SET v = t.v + q.v",),
@@ -123,6 +130,7 @@ legs_by_source = st.sampled_from(
         (),
         ("WHEN NOT MATCHED BY SOURCE AND t.k < 3 THEN DELETE",),
         ("WHEN NOT MATCHED BY SOURCE THEN UPDATE SET v = coalesce(t.v, 0) + 1",),
+        ("WHEN NOT MATCHED BY SOURCE AND t.k > 6 THEN UPDATE SET k = t.k - 6, d = NULL",),
         (
             "WHEN NOT MATCHED BY SOURCE AND t.k % 2 = 0 THEN UPDATE SET v = t.k",
             "WHEN NOT MATCHED BY SOURCE AND t.s = 'a' THEN DELETE",
@@ -182,6 +190,7 @@ class DmlMachine(RuleBasedStateMachine):
         )
         both = columns + (", p string" if self.partitioned else "")
         self.duck.execute(f"CREATE TABLE t ({both})")
+        self.session.execute("SET acidsql.allow.row.movement = true")
 
     def _tick(self) -> int:
         self.now_ms += 1
@@ -270,8 +279,8 @@ class DmlMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def update(self, data: st.DataObject) -> None:
-        places = [assignments] if self.partitioned else [assignments, text_assignments]
-        change = data.draw(st.one_of(*places))
+        moved = [partition_moves] if self.partitioned else []
+        change = data.draw(st.one_of(assignments, text_assignments, moves, *moved))
         if self.added and data.draw(st.booleans()):
             change = f"{data.draw(st.sampled_from(self.added))} = k"
         with_, condition, count = self.rows_to_change(data)

@@ -48,6 +48,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.txn.strict.locking.mode": ("false", "strict_locking", False),
     "acidsql.allow.reflection": ("true", "allow_reflection", True),
     "acidsql.missing.directory.is.empty": ("true", "missing_is_empty", True),
+    "acidsql.allow.row.movement": ("true", "row_movement", True),
     "acidsql.allow.environment": ("true", "allow_environment", True),
     "hive.exec.drop.ignorenonexistent": ("false", "drop_ignores_missing", False),
     "hive.exec.dynamic.partition": ("false", "dynamic_partition", False),

@@ -101,6 +101,13 @@ def placed_rows(
     return checked(job, table, placed)
 
 
+def moved_rows(job: Job, table: Table, changes: DataFrame) -> DataFrame:
+    """The new versions of rows as `placed_rows`. ``changes`` has all columns of the table."""
+    values = {c.name: SqlText.of(quote_identifier(c.name)) for c in table.all_columns}
+    with ansi(job.spark):
+        return placed_rows(job, table, changes, values, {})
+
+
 def _partition_text(
     column: Column, values: Mapping[str, SqlText], static: Mapping[str, str | None]
 ) -> SqlText:

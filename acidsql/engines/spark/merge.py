@@ -9,7 +9,8 @@ the row's new values, come from one evaluation: a clause's condition stands once
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.changed_rows import Changes, Written
 from acidsql.engines.spark.evaluation import evaluated, has_limit, is_deterministic
 from acidsql.engines.spark.fields import in_order
-from acidsql.engines.spark.insert import placed_rows, write_inserted_rows
+from acidsql.engines.spark.insert import moved_rows, placed_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job, collect_source, parallelism
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
@@ -97,7 +98,7 @@ class _Merge:
         self.table: Table = job.context.tables[plan.table].table
         self.pairs = Pairs(plan, job)
         self.legs = [
-            ChangeLeg(leg.statement_id, is_update=True, kept=self._kept(leg))
+            ChangeLeg(leg.statement_id, is_update=True, kept=self._kept(leg), moves=leg.moves)
             if isinstance(leg, UpdateLeg)
             else ChangeLeg(leg.statement_id, is_update=False)
             for leg in plan.changing
@@ -122,10 +123,11 @@ class _Merge:
         if scan.selection.inserts and (rows.num_rows or by_source):
             # A match tells, too, which source rows are not to be inserted.
             matches = f" OR {SOURCE_ROW} IS NOT NULL" if self.plan.not_matched else ""
-            changes = joined.where(f"{LEG} >= 0{matches}")
             few = bool(self.plan.keys) and rows.num_rows <= _FEW_MATCHES and not by_source
-            written = self._checked(self._matched(scan).write(changes, few=few))
-            files, matched[written.hits] = written.files, True
+            with self._once_if_moved(joined.where(f"{LEG} >= 0{matches}")) as changes:
+                written = self._checked(self._matched(scan).write(changes, few=few))
+                files = written.files + self._moved(changes, are_few=few)
+            matched[written.hits] = True
         left = self._local(source, numbered.filter(pa.array(~matched)))
         if not matched.all():
             return files + self._inserted(left, are_few=True)
@@ -160,13 +162,38 @@ class _Merge:
         there = _carrying(source, carried)
         joined = self.pairs.joined(scan.frame, there, extra, _THERE, keeps_source=inserts)
         if not inserts:
-            return self._checked(changes.write(joined.where(f"{LEG} >= 0"), few=False)).files
-        wanted = joined.where(f"{LEG} >= 0 OR {PARTITION} IS NULL")
-        with changes.moved(wanted, parallelism(wanted)) as rows:
+            with self._once_if_moved(joined.where(f"{LEG} >= 0")) as acting:
+                files = self._checked(changes.write(acting, few=False)).files
+                return files + self._moved(acting, are_few=False)
+        with (
+            self._once_if_moved(joined.where(f"{LEG} >= 0 OR {PARTITION} IS NULL")) as wanted,
+            changes.moved(wanted, parallelism(wanted)) as rows,
+        ):
             acting = rows.frame.where(f"{LEG} >= 0").drop(*carried)
             files = self._checked(changes.write_moved(rows, acting)).files
+            files += self._moved(wanted, are_few=False)
             left = rows.frame.where(f"{PARTITION} IS NULL").select(*carried)
             return files + self._inserted(left.toDF(*source.columns), are_few=False)
+
+    @contextmanager
+    def _once_if_moved(self, changes: DataFrame) -> Iterator[DataFrame]:
+        """The changes; computed once if some of their rows move, because further jobs read these."""
+        if not self.plan.moves:
+            yield changes
+            return
+        with evaluated(changes) as once:
+            yield once
+
+    def _moved(self, changes: DataFrame, *, are_few: bool) -> list[OutputFile]:
+        """The new versions of rows that move. No match is ambiguous, so each comes once."""
+        files = []
+        for number, leg in enumerate(self.plan.changing):
+            if isinstance(leg, UpdateLeg) and leg.moves:
+                rows = moved_rows(self.job, self.table, changes.where(f"{LEG} = {number}"))
+                files += write_inserted_rows(
+                    rows, self.table, self.target, leg.statement_id, are_few=are_few
+                )
+        return files
 
     def _left_alone(self, name: str) -> str:
         """A column of source rows without a match, null in others: these have been joined."""

@@ -166,6 +166,8 @@ class Pairs:
     @property
     def _written(self) -> Sequence[Column]:
         """The columns of new versions of rows: all of them, if a leg updates."""
+        if self.plan.moves:
+            return self.table.all_columns
         updates = any(isinstance(leg, UpdateLeg) for leg in self.plan.changing)
         return self.table.columns if updates else ()
 

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.changed_rows import Changes, names_rows
 from acidsql.engines.spark.checks import checked
+from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.fields import with_named_fields
+from acidsql.engines.spark.insert import moved_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import kept, stored
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote
-from acidsql.model.table import Column
+from acidsql.model.table import Column, Table
 from acidsql.plans.delete import DeletePlan
 from acidsql.plans.sql_text import InputSource, SqlText
 from acidsql.plans.update import UpdatePlan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 _TARGET = InputSource(name="target")
 
@@ -28,7 +35,8 @@ def run_update(
     """A delete delta and a delta, not yet published."""
     columns = job.context.tables[plan.table].table.columns
     kept = kept_timestamps(columns, [a.column for a in plan.assignments])
-    return _run(plan, job, target, ChangeLeg(statement_id, is_update=True, kept=kept))
+    leg = ChangeLeg(statement_id, is_update=True, kept=kept, moves=plan.moves)
+    return _run(plan, job, target, leg)
 
 
 def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
@@ -39,7 +47,8 @@ def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
     assigned = {a.column: a.value for a in plan.assignments}
     source = SqlText.of(_TARGET, f" AS {quote(plan.alias)}")
     new = with_named_fields(job, assigned, table, source)
-    return [_new_value(new.get(c.name), c, plan.alias) for c in table.columns]
+    columns = table.all_columns if plan.moves else table.columns
+    return [_new_value(new.get(c.name), c, plan.alias) for c in columns]
 
 
 def _new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
@@ -76,10 +85,28 @@ def _run(
             where,
         )
         changes = job.sql(text)
+        table = job.context.tables[plan.table].table
+        few = names_rows(plan.predicates, table)
+        if leg.moves:
+            return _move(job, changes, table, Changes(scan, target, [leg]), few=few)
         if leg.is_update:
-            changes = checked(job, job.context.tables[plan.table].table, changes)
+            changes = checked(job, table, changes)
     # Asked only now, so that a mistake in the statement is one whatever rows there are.
     if not scan.selection.inserts:
         return []
-    few = names_rows(plan.predicates, job.context.tables[plan.table].table)
     return Changes(scan, target, [leg]).write(changes, few=few).files
+
+
+def _move(
+    job: Job, changes: DataFrame, table: Table, writer: Changes, *, few: bool
+) -> list[OutputFile]:
+    """Delete the old versions of rows, and insert the new ones where they belong now."""
+    if not writer.scan.selection.inserts:
+        moved_rows(job, table, changes)
+        return []
+    [leg] = writer.legs
+    # Two jobs read the rows: the versions deleted and inserted must be those of the same rows.
+    with evaluated(changes) as once:
+        files = writer.write(once.select(PARTITION, LEG, *CHANGED_ROW_ID), few=few).files
+        new = moved_rows(job, table, once)
+        return files + write_inserted_rows(new, table, writer.target, leg.statement_id)
