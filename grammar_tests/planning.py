@@ -2,8 +2,9 @@
 
 A ``table`` block declares one name per line: a table as CREATE TABLE would have it, from its name
 on, perhaps with a last word ``plain`` or ``insert-only``; ``frame NAME``; ``temporary NAME``, a
-temporary view; ``view NAME (COLUMN, …) AS QUERY``; ``database NAME``, the current one; ``argument NAME = VALUE``, a Python literal, ``date TEXT`` or ``decimal TEXT``; or ``rows may
-move``. The plan of CREATE VIEW and ALTER VIEW is that of the query which the view would keep.
+temporary view; ``view NAME (COLUMN, …) AS QUERY``; ``database NAME``, the current one; ``argument
+NAME = VALUE``, a Python literal, ``date TEXT`` or ``decimal TEXT``; or ``rows may move``. The plan
+of CREATE VIEW and ALTER VIEW is that of the query which the view would keep.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def write_changes(
     """Write the events of changed rows.
 
     ``changes`` has PARTITION, LEG, the row id columns and, where a leg updates and does not move,
-    the table's columns with their new values; it is in `writing_order`. ``partitions`` gives the text of each
-    partition. A new version keeps the bucket of the old row, as Hive 3 does.
+    the table's columns with their new values; it is in `writing_order`. ``partitions`` gives the
+    text of each partition. A new version keeps the bucket of the old row, as Hive 3 does.
 
     InvalidValueError for an update of one of the ``fine`` rows, which are given for each leg.
     """

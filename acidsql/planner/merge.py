@@ -190,9 +190,7 @@ class _MergePlanner:
                 line=clause.line,
                 column=clause.column,
             )
-        return tuple(
-            self._from_source(c) for c in self.table.all_columns if c.name not in left_out
-        )
+        return tuple(self._from_source(c) for c in self.table.all_columns if c.name not in left_out)
 
     def _from_source(self, column: Column) -> SetColumn:
         name = f"{quote_identifier(self.source_alias)}.{quote_identifier(column.name)}"

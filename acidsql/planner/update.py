@@ -17,13 +17,10 @@ from acidsql.plans.update import SetColumn, UpdatePlan
 from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.update import Assignment, Update
 
-
 _MOVE = "let rows move: SET acidsql.allow.row.movement=true"
 
 
-def plan_update(
-    statement: Update, names: Names, arguments: Arguments, rules: Rules
-) -> UpdatePlan:
+def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Rules) -> UpdatePlan:
     """The plan of an UPDATE. Raises AnalysisError and UnsupportedStatementError."""
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name

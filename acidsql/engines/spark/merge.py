@@ -177,7 +177,7 @@ class _Merge:
 
     @contextmanager
     def _once_if_moved(self, changes: DataFrame) -> Iterator[DataFrame]:
-        """The changes; computed once if some of their rows move, because further jobs read these."""
+        """The changes; computed once if some rows move, because further jobs read those."""
         if not self.plan.moves:
             yield changes
             return
