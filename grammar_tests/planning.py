@@ -30,7 +30,7 @@ from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import find_relation, table_name
 from acidsql.planner.planner import make_plan
-from acidsql.planner.rules import HIVES_RULES, Rules
+from acidsql.planner.rules import Rules
 from acidsql.planner.view import expanded_text, plan_view
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
@@ -71,7 +71,7 @@ class DeclaredNames:
     temporary: set[str] = field(default_factory=set)
     views: dict[TableName, View] = field(default_factory=dict)
     arguments: dict[str, Any] = field(default_factory=dict)
-    rules: Rules = HIVES_RULES
+    rules: Rules = field(default_factory=Rules)
 
     @classmethod
     def of(cls, lines: Sequence[str]) -> DeclaredNames:

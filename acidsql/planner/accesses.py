@@ -66,15 +66,16 @@ def _target_accesses(
         # access is dynamic even if the lock is on one partition.
         return access(operation, changed, dynamic=True)
 
-    inserting = access(Operation.INSERT, None, dynamic=True)
+    def inserted(plan: UpdatePlan | MergePlan) -> list[Access]:
+        return [access(Operation.INSERT, None, dynamic=True)] if plan.inserts else []
+
     match plan:
         case InsertPlan() | TruncatePlan() | LoadPlan():
             operation = Operation.OVERWRITE if replaces(plan) else Operation.INSERT
             partition = fixed_partition(plan, target)
             return [access(operation, partition, dynamic=partition is None)]
         case UpdatePlan():
-            moved = [inserting] if plan.moves else []
-            return [change(Operation.UPDATE), *moved]
+            return [change(Operation.UPDATE), *inserted(plan)]
         case DeletePlan():
             return [change(Operation.DELETE)]
         case MergePlan():
@@ -82,7 +83,6 @@ def _target_accesses(
                 change(Operation.UPDATE if isinstance(leg, UpdateLeg) else Operation.DELETE)
                 for leg in plan.changing
             ]
-            inserted = [inserting] if plan.not_matched or plan.moves else []
-            return [*found, *inserted]
+            return [*found, *inserted(plan)]
         case _:
             assert_never(plan)

@@ -12,7 +12,7 @@ from acidsql.planner.multi_insert import plan_multi_insert
 from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.query import plan_query
-from acidsql.planner.rules import HIVES_RULES, Rules
+from acidsql.planner.rules import Rules
 from acidsql.planner.truncate import plan_truncate
 from acidsql.planner.update import plan_update
 from acidsql.plans.plan import WritePlan
@@ -34,7 +34,7 @@ def make_plan(
     statement: WriteStatement | Query,
     names: Names,
     arguments: Arguments,
-    rules: Rules = HIVES_RULES,
+    rules: Rules,
 ) -> WritePlan | QueryPlan:
     """The plan of a statement that reads or writes rows.
 

@@ -7,13 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The settings that the planner asks for.
+    """The settings that the planner asks for. Their defaults are what Hive allows.
 
     ``row_movement``: UPDATE and MERGE may set partition and bucket columns, which moves rows.
     """
 
     row_movement: bool = False
-
-
-HIVES_RULES = Rules()
-"""What Hive allows."""

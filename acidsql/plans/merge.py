@@ -93,6 +93,11 @@ class MergePlan(Node):
         return any(isinstance(leg, UpdateLeg) and leg.moves for leg in self.changing)
 
     @property
+    def inserts(self) -> bool:
+        """Whether rows may come to any partition."""
+        return bool(self.not_matched) or self.moves
+
+    @property
     def legs(self) -> tuple[UpdateLeg | DeleteLeg | InsertLeg, ...]:
         """All legs."""
         return (*self.changing, *self.not_matched)

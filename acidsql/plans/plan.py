@@ -100,10 +100,8 @@ def _target_predicates(plan: TableWrite, table: Table) -> tuple[Predicate, ...]:
     match plan:
         case DeletePlan():
             return plan.predicates
-        case UpdatePlan():
-            return () if plan.moves else plan.predicates
-        case MergePlan():
-            return () if plan.not_matched or plan.moves else plan.predicates
+        case UpdatePlan() | MergePlan():
+            return () if plan.inserts else plan.predicates
         case InsertPlan(rows=LiteralRows() as rows) if rows.rows and table.partition_columns:
             columns = [c.name for c in table.partition_columns]
             return membership(literal_partitions(plan, rows, columns))

@@ -36,3 +36,8 @@ class UpdatePlan(Node):
     row_id: bool = False
     common: tuple[SharedSource, ...] = ()
     moves: bool = False
+
+    @property
+    def inserts(self) -> bool:
+        """Whether rows may come to any partition."""
+        return self.moves

@@ -222,3 +222,27 @@ def test_every_row_of_a_random_insert_arrives_once(session: Session, columns: st
         assert len({u for _, u in found}) == result.rows_inserted == ROWS
         assert session.execute("CHECK TABLE i").fetchall() == []
         session.execute("TRUNCATE TABLE i")
+
+
+@modes("mixed", "distributed")
+def test_rows_move_as_often_as_they_are_deleted(session: Session) -> None:
+    places = "PARTITIONED BY (d int) CLUSTERED BY (k) INTO 2 BUCKETS"
+    session.execute(f"CREATE TABLE p (k int, v double) {places} {ACID}")
+    session.execute("INSERT INTO p SELECT k, 0, 0 FROM t")
+    session.execute("SET acidsql.allow.row.movement = true")
+    moved = session.execute("UPDATE p SET d = cast(3 * rand() AS int), v = 1 WHERE rand() < 0.5")
+    merged = session.execute(
+        "MERGE INTO p USING (SELECT k FROM t) s ON p.k = s.k + 10"
+        " WHEN MATCHED AND rand() < 0.3 THEN DELETE"
+        " WHEN MATCHED AND rand() < 0.5 THEN UPDATE SET d = cast(3 + 3 * rand() AS int), v = v + 2"
+        " WHEN MATCHED AND rand() < 0.5 THEN UPDATE SET v = -1"
+        " WHEN NOT MATCHED THEN INSERT VALUES (s.k + 1000, 5, 7)"
+    )
+    left = session.execute("SELECT k, v, d FROM p").fetchall()
+    assert len({k for k, _, _ in left}) == len(left)
+    assert len(left) == ROWS - merged.rows_deleted + merged.rows_inserted
+    assert merged.rows_inserted == sum(k >= 1000 for k, _, _ in left) == 10
+    assert merged.rows_updated == sum(v in (2, 3, -1) for _, v, _ in left)
+    assert all((v in (2, 3)) == (3 <= d <= 5) for _, v, d in left)
+    assert 0 < moved.rows_updated < ROWS
+    assert session.execute("CHECK TABLE p").fetchall() == []

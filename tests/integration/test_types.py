@@ -43,12 +43,17 @@ def stored(location: Path) -> list[str | None]:
     return found
 
 
-@pytest.fixture
-def table(spark: Any, tmp_path: Path) -> Any:
-    """k, ts, a: row 1 has nanoseconds, row 2 inside its array, row 3 nowhere."""
+@pytest.fixture(params=["", "CLUSTERED BY (k) INTO 1 BUCKETS"], ids=["stays", "moves"])
+def table(request: pytest.FixtureRequest, spark: Any, tmp_path: Path) -> Any:
+    """k, ts, a: row 1 has nanoseconds, row 2 inside its array, row 3 nowhere.
+
+    Rows that get another k stay where they are, or they are written as those of an INSERT are.
+    """
     warehouse = tmp_path / "w"
     with acidsql.connect(warehouse, spark=spark) as session:
-        session.execute(f"CREATE TABLE t (k int, ts timestamp, a array<timestamp>) {ACID}")
+        columns = "k int, ts timestamp, a array<timestamp>"
+        session.execute(f"CREATE TABLE t ({columns}) {request.param} {ACID}")
+        session.execute("SET acidsql.allow.row.movement = true")
         session.execute("INSERT INTO t (k) VALUES (1)")
         last = 253_402_300_799
         seconds, none = np.array([last, -9, last]), np.zeros(3, bool)

@@ -10,7 +10,7 @@ import pytest
 from acidsql.errors import AcidSqlError, InvalidValueError
 from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
-from acidsql.model.table import Column, FileFormat, Table
+from acidsql.model.table import Bucketing, Column, FileFormat, Table
 from acidsql.model.types import parse_type
 from acidsql.orc.writer import EventWriter
 from acidsql.session.session import Session
@@ -48,6 +48,25 @@ def test_dml_and_compaction_keep_the_column(session: Session, table: str) -> Non
     assert session.execute("CHECK TABLE t").fetchall() == []
     texts = session.execute("SELECT coalesce(v, 'none') FROM t WHERE k = 1").fetchall()
     assert texts == [("none",)]
+
+
+def test_rows_that_move_keep_the_column(session: Session, warehouse: Path) -> None:
+    name, buckets = TableName("default", "b"), Bucketing(("k",), 2)
+    parameters = {"transactional": "true"}
+    session._store.create_table(
+        Table(name, COLUMNS, str(warehouse / "b"), bucketing=buckets, parameters=parameters)
+    )
+    (warehouse / "b").mkdir()
+    session.execute("SET acidsql.allow.row.movement = true")
+    session.execute("INSERT INTO b VALUES (1, NULL, 'a'), (2, NULL, 'b')")
+    session.execute("UPDATE b SET k = k + 10 WHERE k = 1")
+    session.execute(
+        "MERGE INTO b USING (SELECT 2 AS k) s ON b.k = s.k WHEN MATCHED THEN UPDATE SET k = 20"
+    )
+    assert sorted(session.execute("SELECT * FROM b").fetchall()) == [
+        (11, None, "a"), (20, None, "b"),
+    ]  # fmt: skip
+    assert session.execute("CHECK TABLE b").fetchall() == []
 
 
 @pytest.mark.parametrize("value", ["'x'", "1", "true"])

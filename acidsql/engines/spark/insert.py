@@ -30,7 +30,7 @@ from acidsql.model.names import DEFAULT_PARTITION_VALUE, quote_identifier
 from acidsql.model.names import string_literal as literal
 from acidsql.model.row_id import BUCKET_ID_MAX
 from acidsql.model.table import Column, Table
-from acidsql.model.types import CharType, DecimalType, spark_type
+from acidsql.model.types import VOID, CharType, DecimalType, spark_type
 from acidsql.plans.insert import InsertPlan, columns_by_name, wrong_count
 from acidsql.plans.sql_text import InputSource, SqlText
 
@@ -103,7 +103,9 @@ def placed_rows(
 
 def moved_rows(job: Job, table: Table, changes: DataFrame) -> DataFrame:
     """The new versions of rows as `placed_rows`. ``changes`` has all columns of the table."""
-    values = {c.name: SqlText.of(quote_identifier(c.name)) for c in table.all_columns}
+    # A void column is NULL. ``changes`` holds it as boolean, which has no cast to void.
+    columns = [c.name for c in table.all_columns if c.type != VOID]
+    values = {name: SqlText.of(quote_identifier(name)) for name in columns}
     with ansi(job.spark):
         return placed_rows(job, table, changes, values, {})
 

@@ -86,24 +86,22 @@ def _run(
         )
         changes = job.sql(text)
         table = job.context.tables[plan.table].table
-        few = names_rows(plan.predicates, table)
-        if leg.moves:
-            return _move(job, changes, table, Changes(scan, target, [leg]), few=few)
-        if leg.is_update:
+        if leg.is_update and not leg.moves:
             changes = checked(job, table, changes)
     # Asked only now, so that a mistake in the statement is one whatever rows there are.
     if not scan.selection.inserts:
         return []
-    return Changes(scan, target, [leg]).write(changes, few=few).files
+    few = names_rows(plan.predicates, table)
+    writer = Changes(scan, target, [leg])
+    if leg.moves:
+        return _move(job, table, changes, writer, few=few)
+    return writer.write(changes, few=few).files
 
 
 def _move(
-    job: Job, changes: DataFrame, table: Table, writer: Changes, *, few: bool
+    job: Job, table: Table, changes: DataFrame, writer: Changes, *, few: bool
 ) -> list[OutputFile]:
     """Delete the old versions of rows, and insert the new ones where they belong now."""
-    if not writer.scan.selection.inserts:
-        moved_rows(job, table, changes)
-        return []
     [leg] = writer.legs
     # Two jobs read the rows: the versions deleted and inserted must be those of the same rows.
     with evaluated(changes) as once:
