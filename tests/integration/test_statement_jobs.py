@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -94,6 +95,39 @@ def test_a_merge_of_values_is_one_job(table: Session, jobs: Callable[[str], int]
         (3999, "value 3999"),
         (5000, "b"),
     ]
+
+
+@pytest.mark.usefixtures("no_table_is_small")
+@pytest.mark.parametrize(
+    ("on", "rows", "joined_by"),
+    [
+        ("t.k = s.k", 2, "CartesianProduct"),
+        ("t.k = s.k", 60, "BroadcastHashJoin"),
+        ("t.k = s.k AND t.v = s.v", 60, "BroadcastHashJoin"),
+        ("t.k = s.k AND t.v = s.v AND t.g = s.g", 900, "BroadcastHashJoin"),
+        ("t.g = s.g AND t.k + 0 = s.k", 60, "BroadcastHashJoin"),
+    ],
+)
+def test_a_merge_compares_a_row_with_few_others(
+    table: Session, spark: Any, on: str, rows: int, joined_by: str
+) -> None:
+    """A key with few values must not make a row of the table meet every row of the source."""
+    table.execute("ALTER TABLE t ADD COLUMNS (g int)")
+    table.execute("UPDATE t SET g = 1 WHERE k >= 0")
+    source = spark.range(rows).selectExpr("int(id) AS k", "concat('value ', id) AS v", "1 AS g")
+    table.register("s", source)
+    plans = executed_plans(spark)
+    table.execute(f"MERGE INTO t USING s ON {on} WHEN MATCHED THEN UPDATE SET v = 'x'")
+    text = "".join(executed_plans(spark)[len(plans) :])
+    assert {"CartesianProduct", "BroadcastHashJoin"} & set(re.findall(r"\w+", text)) == {joined_by}
+    assert len(found(table, "v = 'x'")) == rows
+
+
+def executed_plans(spark: Any) -> list[str]:
+    """The physical plan of each query that Spark has run, oldest first."""
+    store = spark._jsparkSession.sharedState().statusStore()
+    executions = store.executionsList()
+    return [executions.apply(n).physicalPlanDescription() for n in range(executions.size())]
 
 
 @pytest.mark.usefixtures("no_table_is_small")

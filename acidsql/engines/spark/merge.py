@@ -30,7 +30,7 @@ from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
-from acidsql.engines.spark.source_keys import key_predicates
+from acidsql.engines.spark.source_keys import are_listed, key_predicates
 from acidsql.errors import CardinalityError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
@@ -48,6 +48,9 @@ _THERE = "__acidsql_there"
 
 _FEW_MATCHES = 100_000
 """Source rows with keys that, by all likelihood, match no more than the driver can hold."""
+
+_COMPARED = 16
+"""Up to so many source rows may be compared with each row of the scan."""
 
 _DEDUPLICATE = (
     "Keep one row per key: SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY {columns}"
@@ -115,7 +118,8 @@ class _Merge:
         by_source = bool(self.plan.by_source)
         predicates = () if by_source else tuple(key_predicates(self.plan.keys, self.table, rows))
         scan = self._scan(predicates)
-        source_frame = _small(self._local(source, numbered), predicates)
+        listed = are_listed(self.plan.keys, predicates)
+        source_frame = _for_join(self._local(source, numbered), rows.num_rows, listed)
         extra = {SOURCE_ROW: f"{self.pairs.source}.{SOURCE_ROW}"}
         joined = self.pairs.joined(scan.frame, source_frame, extra, SOURCE_ROW)
         files: list[OutputFile] = []
@@ -284,15 +288,15 @@ def _carrying(source: DataFrame, names: Sequence[str]) -> DataFrame:
     return source.select("*", F.lit(True).alias(_THERE))
 
 
-def _small(source: DataFrame, predicates: Sequence[Predicate]) -> DataFrame:
-    """The source as a join is to take it: sent to every task, or compared with each row there.
+def _for_join(source: DataFrame, rows: int, keys_listed: bool) -> DataFrame:
+    """The source's ``rows`` as a join is to take them: sent to every task, or compared one by one.
 
-    To send it takes a job, but rows are found by hash. Where the keys are listed, the scan yields
-    so few other rows that comparing is faster.
+    To send them takes a job. To compare needs none, but a row of the scan takes as many comparisons
+    as the source has rows. That is little only where a listed key has left few rows but matches.
     """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
-    if any(p.operator == "in" for p in predicates):
+    if keys_listed and rows <= _COMPARED:
         return source.coalesce(1).hint("shuffle_replicate_nl")
     return F.broadcast(source)
 

@@ -41,6 +41,15 @@ def key_predicates(keys: Sequence[KeyPair], table: Table, rows: pa.Table) -> Ite
             yield Predicate(column=column.name, operator="<=", values=(text(high),))
 
 
+def are_listed(keys: Sequence[KeyPair], predicates: Sequence[Predicate]) -> bool:
+    """Whether ``predicates``, those of `key_predicates`, list the values of every key.
+
+    One list is not enough: in a key of two columns, one may have the same few values everywhere.
+    """
+    listed = {p.column.lower() for p in predicates if p.operator == "in"}
+    return bool(keys) and all(key.target.lower() in listed for key in keys)
+
+
 def _bounded(column: Column, kind: pa.DataType) -> bool:
     """Whether target and source compare as the same kind of value, without a conversion."""
     match column.type:
