@@ -27,26 +27,39 @@ _CONVERTERS = "org.apache.spark.sql.execution.arrow.ArrowConverters$"
 _BATCH_ROWS = 10_000
 
 
+def is_computed(frame: DataFrame) -> bool:
+    """Whether the rows are known without a job, so that the driver holds them already."""
+    with clear_errors():
+        return _relation(frame) is not None
+
+
 def computed_rows(frame: DataFrame, bytes_max: int = BYTES_MAX) -> pa.Table | None:
     """The rows, as `to_arrow` would bring them; None if it takes a job to know them.
 
     None, too, if there are no rows, or more than ``bytes_max`` or `BYTES_MAX`. A value that cannot
     be computed raises the error that the job would raise.
     """
-    plan = getattr(frame, "_jdf", None)
-    if plan is None:
-        return None
     with clear_errors():
-        optimized = plan.queryExecution().optimizedPlan()
-        if optimized.getClass().getName() != _LOCAL:
-            return None
-        if int(optimized.stats().sizeInBytes()) > min(bytes_max, BYTES_MAX):
+        relation = _relation(frame)
+        if relation is None or int(relation.stats().sizeInBytes()) > min(bytes_max, BYTES_MAX):
             return None
         return by_gateway(
             frame.sparkSession,
-            lambda java: _converted(java, optimized.data(), plan.schema()),
+            lambda java: _converted(java, relation.data(), relation.schema()),
             "local rows are collected by a job",
         )
+
+
+def _relation(frame: DataFrame) -> Any:
+    """The LocalRelation to which Spark's optimiser reduces the frame; None if it is another plan.
+
+    None, too, without a gateway to ask through.
+    """
+    plan = getattr(frame, "_jdf", None)
+    if plan is None:
+        return None
+    optimized = plan.queryExecution().optimizedPlan()
+    return optimized if optimized.getClass().getName() == _LOCAL else None
 
 
 def _converted(java: JavaClasses, rows: Any, schema: Any) -> pa.Table | None:

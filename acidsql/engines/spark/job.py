@@ -12,7 +12,7 @@ from acidsql.engines.output import OutputFile
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.clock import Clock
-from acidsql.engines.spark.computed import computed_rows
+from acidsql.engines.spark.computed import computed_rows, is_computed
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.foreign import of_session
@@ -66,6 +66,9 @@ _LOOK_BYTES = 4 << 20
 
 _SCANS_ON = "a task that has too many rows for the driver scans all of them"
 _SPLIT_BYTES = 128 << 20
+
+_LARGE_BYTES = 256 << 20
+"""Files of more bytes are not scanned to their end in vain."""
 
 _ROWS_OF_LIMIT = (1 << 31) - 1
 """Spark's limits are ints."""
@@ -131,14 +134,19 @@ def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.T
     when the measured bytes of its rows reach its share, and the last row of such a task says so.
     """
     splits = 2 + sum(1 + f.size // _SPLIT_BYTES for f in selection.inserts)
-    return _collect_up_to(frame, width, DRIVER_BYTES_MAX // splits, DRIVER_ROWS_MIN)
+    # A share is part of the code that Spark generates. With few different shares, the next
+    # statement finds that code compiled.
+    share = DRIVER_BYTES_MAX >> (splits - 1).bit_length()
+    is_large = sum(f.size for f in selection.inserts) > _LARGE_BYTES
+    return _collect_up_to(frame, width, share, DRIVER_ROWS_MIN, end_early=is_large)
 
 
 def collect_moved(rows: MovedRows, width: int, partitions: int) -> pa.Table | None:
     """The rows, if they fit in `DRIVER_BYTES_MAX`; None if there are too many."""
     frame = rows.frame.coalesce(min(partitions, parallelism(rows.frame)))
     if rows.bytes is None:
-        return _collect_up_to(frame, width, DRIVER_BYTES_MAX // partitions, DRIVER_ROWS_MIN)
+        share = DRIVER_BYTES_MAX // partitions
+        return _collect_up_to(frame, width, share, DRIVER_ROWS_MIN, end_early=False)
     return _collected(frame) if rows.bytes <= DRIVER_BYTES_MAX else None
 
 
@@ -174,6 +182,8 @@ def collect_few(frame: DataFrame, columns: int) -> pa.Table | None:
     known = computed_rows(frame, DRIVER_BYTES_MAX // 2)
     if known is not None:
         return known
+    if is_computed(frame):  # the driver has the rows: there is nothing to protect it from
+        return _collected(frame)
     return _collect_up_to(frame, row_width(range(columns)), DRIVER_BYTES_MAX // 2, 0)
 
 
@@ -186,9 +196,11 @@ def _expected_bytes(frame: DataFrame) -> int | None:
         return int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
 
 
-def _collect_up_to(frame: DataFrame, width: int, share: int, rows_min: int) -> pa.Table | None:
+def _collect_up_to(
+    frame: DataFrame, width: int, share: int, rows_min: int, *, end_early: bool = True
+) -> pa.Table | None:
     """The rows; None if a task has more than its share, or Spark refuses to bring them all."""
-    table = _collected(handed_out(frame, width, share, rows_min))
+    table = _collected(handed_out(frame, width, share, rows_min, end_early=end_early))
     if table is None:
         return None
     left_over = table.column(LEFT).to_numpy()
@@ -207,13 +219,18 @@ def _collected(frame: DataFrame) -> pa.Table | None:
         return None
 
 
-def handed_out(frame: DataFrame, width: int, share: int, rows_min: int) -> DataFrame:
+def handed_out(
+    frame: DataFrame, width: int, share: int, rows_min: int, *, end_early: bool = True
+) -> DataFrame:
     """The rows that tasks may bring to the driver, with LEFT, the `rows_left` behind each.
 
-    A task that has more computes no more than `rows_max`.
+    A task that has more computes no more than `rows_max` if it is to ``end_early``. That has a
+    price: Spark numbers its limits, so no statement finds the code of an earlier one compiled, and
+    Java's compiler begins anew. A scan of six million rows takes twice as long.
     """
     with clear_errors():
-        first = _first_of_each_task(frame, rows_max(width, share, rows_min))
+        rows = rows_max(width, share, rows_min)
+        first = _first_of_each_task(frame, rows) if end_early else frame
         sized = first.selectExpr("*", f"{beyond_guess(frame.schema)} as {_BEYOND}")
         left = f"{rows_left(_BEYOND, width, share, rows_min)} as {LEFT}"
         return sized.selectExpr("*", left).where(f"{LEFT} <= 0").drop(_BEYOND)
