@@ -170,24 +170,54 @@ def column_of(cursor: Cursor, target: TableRef, hidden_by: str | None = None) ->
     a qualifier means the second table.
     """
     start = cursor.offset
+    parts = dotted(cursor)
+    if len(parts) > 1 and qualifier_length(parts, target, hidden_by) != len(parts) - 1:
+        cursor.source.refuse(
+            f'"{_joined(parts)}" is not a column of the target',
+            start,
+            hint="Name columns of the target. A field of a struct has no value of its own there.",
+        )
+    return parts[-1]
+
+
+def column_and_fields(
+    cursor: Cursor, target: TableRef, hidden_by: str | None = None
+) -> tuple[Identifier, tuple[Identifier, ...]]:
+    """Parse a column of the target as `column_of` does, or a field: the path inside the column."""
+    start = cursor.offset
+    parts = dotted(cursor)
+    length = qualifier_length(parts, target, hidden_by)
+    is_hidden = hidden_by is not None and hidden_by.lower() == parts[0].name.lower()
+    if is_hidden and not length and len(parts) > 1:
+        cursor.source.refuse(
+            f'"{_joined(parts)}" is not a column of the target',
+            start,
+            hint=f'"{parts[0].name}" is the source here. Name the target in front of its column.',
+        )
+    return parts[length], tuple(parts[length + 1 :])
+
+
+def dotted(cursor: Cursor) -> list[Identifier]:
+    """Parse ``a.b.c``."""
     parts = [cursor.name("a column")]
     while cursor.accept("."):
         parts.append(cursor.name("a column"))
-    if len(parts) == 1:
-        return parts[0]
-    qualifier = [part.name.lower() for part in parts[:-1]]
+    return parts
+
+
+def qualifier_length(parts: Sequence[Identifier], target: TableRef, hidden_by: str | None) -> int:
+    """How many of the first parts name the target; at least one part is left."""
     allowed = [[target.visible_name.lower()]]
     if hidden_by is None or hidden_by.lower() != target.table.lower():
         allowed.append([target.table.lower()])
     if target.database is not None:
         allowed.append([target.database.lower(), target.table.lower()])
-    if qualifier not in allowed:
-        cursor.source.refuse(
-            f'"{".".join(part.name for part in parts)}" is not a column of the target',
-            start,
-            hint="Fields of a struct cannot be set one by one; set the whole column.",
-        )
-    return parts[-1]
+    names = [part.name.lower() for part in parts[:-1]]
+    return max((len(name) for name in allowed if names[: len(name)] == name), default=0)
+
+
+def _joined(parts: Sequence[Identifier]) -> str:
+    return ".".join(part.name for part in parts)
 
 
 def _columns(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...] | None:

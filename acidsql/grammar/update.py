@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
-from acidsql.grammar.insert import column_of
+from acidsql.grammar.insert import column_and_fields
 from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
-from acidsql.statements.fragment import Fragment, TableRef, Value
+from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 from acidsql.statements.merge import Merge, MergeUpdate
 from acidsql.statements.update import Assignment, Update
 
@@ -56,23 +56,33 @@ def parse_join(cursor: Cursor, target: TableRef, statement: str) -> tuple[Source
 def parse_assignments(
     cursor: Cursor, tables: Sequence[TableRef], statement: str, hidden_by: str | None = None
 ) -> tuple[Assignment, ...]:
-    """Parse ``a = e, t.b = e, …`` up to the end of the cursor. No column may be set twice.
+    """Parse ``a = e, t.b = e, c.f = e, …`` up to the end of the cursor. Nothing may be set twice.
 
     ``tables`` are the tables that an expression may name, the target first.
     """
     found: list[Assignment] = []
     while not found or cursor.accept(","):
         start = cursor.offset
-        column = column_of(cursor, tables[0], hidden_by)
+        column, fields = column_and_fields(cursor, tables[0], hidden_by)
+        path = _path(column, fields)
+        for other in found:
+            there = _path(other.column, other.fields)
+            if path[: len(there)] == there or there[: len(path)] == path:
+                what = "field" if len(path) > 1 and len(there) > 1 else "column"
+                name = ".".join(min(path, there, key=len)) if fields else column.name
+                cursor.source.refuse(
+                    f'{what} "{name}" is set twice', start, hint=f"Set each {what} once."
+                )
         cursor.expect("=")
-        if any(column.name.lower() == other.column.name.lower() for other in found):
-            cursor.source.refuse(
-                f'column "{column.name}" is set twice', start, hint="Set each column once."
-            )
-        found.append(Assignment(column, _value(cursor.until(","), tables, statement)))
+        value = _value(cursor.until(","), tables, statement)
+        found.append(Assignment(column, value, fields))
     if not cursor.done:
         cursor.unexpected('expected ","')
     return tuple(found)
+
+
+def _path(column: Identifier, fields: Sequence[Identifier]) -> list[str]:
+    return [part.name.lower() for part in (column, *fields)]
 
 
 def _value(cursor: Cursor, tables: Sequence[TableRef], statement: str) -> Value:

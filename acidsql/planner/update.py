@@ -11,6 +11,7 @@ from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
 from acidsql.planner.rules import Rules
+from acidsql.planner.struct_field import find_field
 from acidsql.planner.text import Lowering
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.update import SetColumn, UpdatePlan
@@ -49,9 +50,9 @@ def plan_assignments(
         column = find_column(table, assignment.column)
         if not rules.row_movement:
             _refuse_placing_column(column.name, table, assignment)
-        found.append(
-            SetColumn(column=column.name, value=lowering.value(assignment.value, table, column))
-        )
+        fields = find_field(column, assignment.fields, assignment.value)
+        value = lowering.value(assignment.value, table, column)
+        found.append(SetColumn(column=column.name, value=value, fields=fields))
     return tuple(found)
 
 

@@ -204,7 +204,9 @@ def _leg_lines(leg: UpdateLeg | DeleteLeg | InsertLeg, when: str) -> list[str]:
 
 
 def _assignments(assignments: Sequence[SetColumn]) -> str:
-    return ", ".join(f"{a.column} := {_one_line(a.value)}" for a in assignments)
+    return ", ".join(
+        f"{'.'.join((a.column, *a.fields))} := {_one_line(a.value)}" for a in assignments
+    )
 
 
 def _all(predicates: Sequence[object]) -> str:

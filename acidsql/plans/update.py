@@ -12,10 +12,14 @@ from acidsql.plans.sql_text import SqlText
 
 
 class SetColumn(Node):
-    """Set ``column`` to ``value``, an expression over the old row."""
+    """Set ``column``, or the field at the path ``fields`` inside it, to ``value``.
+
+    The value is an expression over the old row.
+    """
 
     column: str
     value: SqlText
+    fields: tuple[str, ...] = ()
 
 
 class UpdatePlan(Node):

@@ -10,17 +10,21 @@ from acidsql.statements.with_clause import CommonTable
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """``column`` = ``value``: an expression over the old row, or DEFAULT."""
+    """``column`` = ``value``: an expression over the old row, or DEFAULT.
+
+    With ``fields``, the value is that of a field of the column, which lies at this path.
+    """
 
     column: Identifier
     value: Value
+    fields: tuple[Identifier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     """UPDATE ``target`` SET … WHERE …; the WHERE keyword is not part of ``where``.
 
-    ``assignments`` set no column twice. ``common`` is the WITH in front.
+    ``assignments`` set no column or field twice. ``common`` is the WITH in front.
     """
 
     target: TableRef

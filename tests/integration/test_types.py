@@ -83,6 +83,30 @@ def test_an_update_keeps_nanoseconds_or_is_refused(table: Any) -> None:
     assert rows == [(1, "9999-12-31 23:59:59"), (13, COARSE)]
 
 
+def test_nanoseconds_beside_a_field_that_is_set(spark: Any, tmp_path: Path) -> None:
+    """The other fields of a struct keep what the old row has, or the update is refused."""
+    with acidsql.connect(tmp_path / "w", spark=spark) as session:
+        session.execute(f"CREATE TABLE t (k int, s struct<n:int,ts:timestamp>) {ACID}")
+        session.execute("INSERT INTO t (k) VALUES (0)")
+        times = exact(np.array([5, 7]), np.array([1, 1000]), np.zeros(2, bool))
+        structs = pa.StructArray.from_arrays([pa.array([1, 2]), times], ["n", "ts"])
+        rows = pa.record_batch({"k": pa.array([1, 2]), "s": structs})
+        put_rows(session, tmp_path / "w" / "t", rows, k="int", s="struct<n:int,ts:timestamp>")
+        for refused in (
+            "UPDATE t SET s.n = 5 WHERE k = 1",
+            "MERGE INTO t USING (SELECT 1 AS i) q ON t.k = i WHEN MATCHED THEN UPDATE SET s.n = 5",
+        ):
+            with pytest.raises(InvalidValueError, match="nanoseconds"):
+                session.execute(refused)
+        session.execute("UPDATE t SET s.n = 6 WHERE k = 2")
+        session.execute("UPDATE t SET s = named_struct('n', 7, 'ts', s.ts) WHERE k = 1")
+        found = session.execute("SELECT k, s.n, CAST(s.ts AS string) FROM t ORDER BY k").fetchall()
+        assert found == [
+            (1, 7, "1970-01-01 00:00:05"),
+            (2, 6, "1970-01-01 00:00:07.000001"),
+        ]
+
+
 def test_a_compaction_keeps_nanoseconds(table: Any) -> None:
     session, location = table
     before = stored(location)

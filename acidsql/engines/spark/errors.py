@@ -87,6 +87,12 @@ _TAKEN_BY_NAME = {
     )
 }  # fmt: skip
 
+_HINTS = {
+    "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.HIGHER_ORDER_FUNCTION": "A struct that a subquery"
+    " yields for a column needs its fields in the order of the column's.",
+}
+"""What a user can do about some of Spark's error conditions."""
+
 
 @contextlib.contextmanager
 def clear_errors() -> Iterator[None]:
@@ -179,7 +185,7 @@ def _of_chain(error: Exception, chain: Sequence[Cause]) -> AcidSqlError:
         return SqlSyntaxError(first_line(text), hint="Spark could not parse this part.")
     if kind == "AnalysisException":
         code = 10007 if condition == "AMBIGUOUS_REFERENCE" else None
-        return AnalysisError(first_line(text), code=code)
+        return AnalysisError(first_line(text), code=code, hint=_HINTS.get(condition))
     return ExecutionError(f"the Spark job failed: {first_line(text)}", detail=_root(chain))
 
 

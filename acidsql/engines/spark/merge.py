@@ -108,7 +108,9 @@ class _Merge:
         ]
 
     def _kept(self, leg: UpdateLeg) -> frozenset[str]:
-        return kept_timestamps(self.table.columns, (a.column for a in leg.assignments))
+        return kept_timestamps(
+            self.table.columns, (a.column for a in leg.assignments if not a.fields)
+        )
 
     # -- a source the driver can hold --------------------------------------------------------------
 

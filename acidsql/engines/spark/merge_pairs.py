@@ -12,6 +12,7 @@ from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.values import kept, stored
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -178,7 +179,7 @@ class Pairs:
         found = []
         for number, leg in enumerate(legs, first):
             if isinstance(leg, UpdateLeg):
-                values = {a.column: a.value for a in leg.assignments}
+                values = whole_values(leg.assignments, self.plan.alias, self.table)
                 found.append((number, with_named_fields(self.job, values, self.table, source)))
         return found
 

@@ -14,6 +14,7 @@ from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.insert import moved_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.read import ScanRequest
+from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi
 from acidsql.engines.spark.values import kept, stored
 from acidsql.model.ids import StatementId
@@ -34,7 +35,7 @@ def run_update(
 ) -> list[OutputFile]:
     """A delete delta and a delta, not yet published."""
     columns = job.context.tables[plan.table].table.columns
-    kept = kept_timestamps(columns, [a.column for a in plan.assignments])
+    kept = kept_timestamps(columns, (a.column for a in plan.assignments if not a.fields))
     leg = ChangeLeg(statement_id, is_update=True, kept=kept, moves=plan.moves)
     return _run(plan, job, target, leg)
 
@@ -44,7 +45,7 @@ def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
     if isinstance(plan, DeletePlan):
         return []
     table = job.context.tables[plan.table].table
-    assigned = {a.column: a.value for a in plan.assignments}
+    assigned = whole_values(plan.assignments, plan.alias, table)
     source = SqlText.of(_TARGET, f" AS {quote(plan.alias)}")
     new = with_named_fields(job, assigned, table, source)
     columns = table.all_columns if plan.moves else table.columns
