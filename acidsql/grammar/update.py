@@ -64,15 +64,8 @@ def parse_assignments(
     while not found or cursor.accept(","):
         start = cursor.offset
         column, fields = column_and_fields(cursor, tables[0], hidden_by)
-        path = _path(column, fields)
         for other in found:
-            there = _path(other.column, other.fields)
-            if path[: len(there)] == there or there[: len(path)] == path:
-                what = "field" if len(path) > 1 and len(there) > 1 else "column"
-                name = ".".join(min(path, there, key=len)) if fields else column.name
-                cursor.source.refuse(
-                    f'{what} "{name}" is set twice', start, hint=f"Set each {what} once."
-                )
+            _refuse_twice(cursor, start, (column, *fields), (other.column, *other.fields))
         cursor.expect("=")
         value = _value(cursor.until(","), tables, statement)
         found.append(Assignment(column, value, fields))
@@ -81,8 +74,16 @@ def parse_assignments(
     return tuple(found)
 
 
-def _path(column: Identifier, fields: Sequence[Identifier]) -> list[str]:
-    return [part.name.lower() for part in (column, *fields)]
+def _refuse_twice(
+    cursor: Cursor, start: int, path: Sequence[Identifier], earlier: Sequence[Identifier]
+) -> None:
+    """Raise UnsupportedStatementError if one of two paths to be set leads through the other."""
+    pairs = list(zip(path, earlier, strict=False))
+    if any(new.name.lower() != old.name.lower() for new, old in pairs):
+        return
+    what = "column" if len(pairs) == 1 else "field"
+    name = ".".join(new.name for new, _ in pairs)
+    cursor.source.refuse(f'{what} "{name}" is set twice', start, hint=f"Set each {what} once.")
 
 
 def _value(cursor: Cursor, tables: Sequence[TableRef], statement: str) -> Value:

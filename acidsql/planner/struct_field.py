@@ -35,7 +35,7 @@ def find_field(column: Column, path: Sequence[Identifier], value: Value) -> tupl
         fields = _fields(kind)
         name = part.name.lower()
         if name not in fields:
-            raise _no_field((column.name, *names), kind, fields, part)
+            raise _no_field((column.name, *names), kind, list(fields), part)
         kind = fields[name]
         names.append(name)
     return tuple(names)
