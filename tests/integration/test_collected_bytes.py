@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from acidsql.engines.spark.arrow import to_arrow
 from acidsql.engines.spark.job import LEFT, collect_rows, handed_out
 from acidsql.engines.spark.row_size import rows_max
 from acidsql.session.session import Session
@@ -70,6 +72,38 @@ def test_large_values_of_every_type_are_measured(
     assert few.column("id").to_pylist() == list(range(10))
     assert few.column_names == ["id", "v"]
     assert collect_rows(spark.sql(query.format(rows=1000)), 2) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "ends"),
+    [
+        ("SELECT id, v FROM f WHERE id % 2 = 0 UNION ALL SELECT id, 'x' FROM range(5)", False),
+        ("SELECT id, max(v) AS v FROM f GROUP BY id ORDER BY id", False),
+        ("SELECT a.id, b.v FROM f a JOIN f b ON a.id % 2 = b.id % 2", True),
+        ("SELECT explode(sequence(1, id)) AS id, v FROM f", True),
+        ("SELECT id, concat('\nJoin ', v) AS v FROM f", True),
+    ],
+)
+def test_a_task_ends_early_where_rows_may_have_become_many(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, ends: bool
+) -> None:
+    spark.range(1, 100).selectExpr("id", "'v' AS v").write.orc(str(tmp_path / "f"))
+    spark.read.orc(str(tmp_path / "f")).createOrReplaceTempView("f")
+    plans: list[str] = []
+
+    def noted(frame: Any) -> Any:
+        plans.append(frame._jdf.queryExecution().optimizedPlan().toString())
+        return to_arrow(frame)
+
+    monkeypatch.setattr("acidsql.engines.spark.job.to_arrow", noted)
+    frame = spark.sql(query)
+    found = collect_rows(frame, 2)
+    spark.catalog.dropTempView("f")
+    assert found is not None
+    assert sorted(found.to_pylist(), key=str) == sorted(
+        (r.asDict() for r in frame.collect()), key=str
+    )
+    assert ("LocalLimit" in plans[0]) == ends, plans[0]
 
 
 def test_large_rows_are_written_by_tasks(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -63,6 +64,14 @@ _UNKNOWN_BYTES = 1 << 62
 """Spark's estimate for rows of an RDD, and for what is joined with them."""
 
 _LOOK_BYTES = 4 << 20
+
+_NODE = re.compile(r"^[ :+|-]*(\w+)", re.MULTILINE)
+"""The name of each node in the text of a plan."""
+
+_NARROWING = frozenset(
+    {"Relation", "LocalRelation", "Range", "Project", "Filter", "Aggregate", "Sort", "Union"}
+)
+"""Nodes that have no more rows than Spark expects, or those of what is below them."""
 
 _SCANS_ON = "a task that has too many rows for the driver scans all of them"
 _SPLIT_BYTES = 128 << 20
@@ -155,7 +164,7 @@ def collect_rows(frame: DataFrame, columns: int) -> pa.Table | None:
     size = _expected_bytes(frame)
     if size is None or size > DRIVER_BYTES_MAX // 6:
         return None
-    return collect_few(frame, columns)
+    return collect_few(frame, columns, end_early=_may_grow(frame))
 
 
 def collect_source(frame: DataFrame) -> pa.Table | None:
@@ -177,14 +186,23 @@ def _has_shuffle(frame: DataFrame) -> bool:
         return "Exchange" in str(plan._jdf.queryExecution().executedPlan().toString())
 
 
-def collect_few(frame: DataFrame, columns: int) -> pa.Table | None:
+def _may_grow(frame: DataFrame) -> bool:
+    """Whether the query may have many more rows than Spark expects, as a join or explode() may."""
+    plan: Any = frame
+    with clear_errors():
+        text = str(plan._jdf.queryExecution().optimizedPlan().toString())
+    return not set(_NODE.findall(text)) <= _NARROWING
+
+
+def collect_few(frame: DataFrame, columns: int, *, end_early: bool = True) -> pa.Table | None:
     """The rows of a query of which there are few; None if they are large after all."""
     known = computed_rows(frame, DRIVER_BYTES_MAX // 2)
     if known is not None:
         return known
     if is_computed(frame):  # the driver has the rows: there is nothing to protect it from
         return _collected(frame)
-    return _collect_up_to(frame, row_width(range(columns)), DRIVER_BYTES_MAX // 2, 0)
+    share = DRIVER_BYTES_MAX // 2
+    return _collect_up_to(frame, row_width(range(columns)), share, 0, end_early=end_early)
 
 
 def _expected_bytes(frame: DataFrame) -> int | None:
