@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from typing_extensions import assert_never
@@ -34,14 +34,14 @@ from acidsql.errors import SqlError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
-from acidsql.model.names import DEFAULT_PARTITION_VALUE
+from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName
 from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Column, FileFormat, Table, TableKind
 from acidsql.model.view import View
 from acidsql.planner.names import Names, find_target, table_name
-from acidsql.planner.partition import require_partitioned, whole_partition
+from acidsql.planner.partition import matching_partitions, require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, names_in, partition_not_found
 from acidsql.statements import (
     Describe,
@@ -98,7 +98,10 @@ def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
         case ShowPartitions():
             table = find_target(statement.target, scope.names)
             require_partitioned(table, statement.target)
-            return show_partitions(scope.store, table)
+            names = scope.store.partition_names(table.name)
+            return show_partitions(
+                matching_partitions(names, statement.conditions, table, scope.arguments)
+            )
         case ShowCreateTable():
             return _show_create(statement, scope)
         case ShowColumns():
@@ -181,10 +184,9 @@ def show_views(catalog: Catalog, database: str, pattern: str | None) -> Result:
     )
 
 
-def show_partitions(catalog: Catalog, table: Table) -> Result:
-    """The names of a table's partitions."""
-    rows = [(str(name),) for name in catalog.partition_names(table.name)]
-    return text_rows("show", ["partition"], rows)
+def show_partitions(names: Iterable[PartitionName]) -> Result:
+    """The names of partitions."""
+    return text_rows("show", ["partition"], [(str(name),) for name in names])
 
 
 def show_create_table(table: Table) -> Result:

@@ -166,7 +166,7 @@ def _statement(cursor: Cursor) -> Statement:
 
 
 def _creates_other(cursor: Cursor) -> bool:
-    return any(cursor.peek(n).word in ("VIEW", "FUNCTION") for n in (2, 3))
+    return any(cursor.peek(n).word in ("VIEW", "FUNCTION", "MACRO") for n in (2, 3))
 
 
 def _explain(cursor: Cursor) -> Explain:

@@ -44,9 +44,9 @@ def parse_drop_partitions(cursor: Cursor, target: TableRef) -> DropPartitions:
     """Parse the rest of ALTER TABLE t: ``DROP [IF EXISTS] PARTITION (…), … [PURGE]``."""
     cursor.expect("DROP")
     if_exists = cursor.accept("IF", "EXISTS")
-    partitions = [_conditions(cursor)]
+    partitions = [parse_conditions(cursor)]
     while cursor.accept(","):
-        partitions.append(_conditions(cursor))
+        partitions.append(parse_conditions(cursor))
     cursor.accept("PURGE")
     return DropPartitions(target, if_exists, tuple(partitions))
 
@@ -88,7 +88,8 @@ def fixed_partition(cursor: Cursor, where: str) -> tuple[PartitionValue, ...]:
     return parse_fixed_partition(cursor, where)
 
 
-def _conditions(cursor: Cursor) -> tuple[PartitionCondition, ...]:
+def parse_conditions(cursor: Cursor) -> tuple[PartitionCondition, ...]:
+    """Parse ``PARTITION (a = 1, b > 2, …)`` from the cursor."""
     cursor.expect("PARTITION")
     return tuple(cursor.parenthesised().listed(_condition))
 

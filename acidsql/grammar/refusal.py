@@ -63,6 +63,7 @@ _REFUSED_CREATE = {
     "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
     "MATERIALIZED VIEW": "CREATE TABLE … AS keeps the rows of a query.",
     "FUNCTION": "Register the function on the Spark session.",
+    "MACRO": "Register a function on the Spark session.",
     "OR REPLACE": "DROP the old one, then CREATE the new one.",
     "INDEX": "Leave it out.",
     "ROLE": _ACCESS,
@@ -78,7 +79,7 @@ def refuse(cursor: Cursor) -> NoReturn:
     if first.word == "CREATE":
         words = [cursor.peek(n).word for n in (1, 2, 3, 4, 5)]
         replaces = words[:2] == ["OR", "REPLACE"]
-        kind = next((w for w in words if w in ("VIEW", "FUNCTION")), second)
+        kind = next((w for w in words if w in ("VIEW", "FUNCTION", "MACRO")), second)
         kind = "OR REPLACE" if kind == "OR" and replaces else kind
         if kind == "VIEW":  # a plain view is no refused statement
             kind = f"{words[words.index(kind) - 1]} VIEW"

@@ -12,6 +12,7 @@ from acidsql.grammar.fragment import starts_query
 from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.grammar.lexer import Kind
 from acidsql.grammar.near import near_word
+from acidsql.grammar.partition import parse_conditions
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.show_compactions import parse_show_compactions
 from acidsql.statements.fragment import Identifier
@@ -72,8 +73,9 @@ def _database(cursor: Cursor) -> Identifier | None:
 
 def _show_partitions(cursor: Cursor) -> ShowPartitions:
     target = cursor.table()
-    cursor.refuse_rest("SHOW PARTITIONS", "SHOW PARTITIONS t")
-    return ShowPartitions(target)
+    conditions = parse_conditions(cursor) if cursor.sees("PARTITION") else ()
+    cursor.refuse_rest("SHOW PARTITIONS", "SHOW PARTITIONS t [PARTITION (column = constant, …)]")
+    return ShowPartitions(target, conditions)
 
 
 def _show_transactions(cursor: Cursor) -> ShowTransactions:

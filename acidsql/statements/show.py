@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from acidsql.model.ids import CompactionId
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.insert import PartitionValue
+from acidsql.statements.partition import PartitionCondition
 from acidsql.statements.query import Query
 
 
@@ -35,9 +36,10 @@ class ShowDatabases:
 
 @dataclass(frozen=True, slots=True)
 class ShowPartitions:
-    """SHOW PARTITIONS ``target``."""
+    """SHOW PARTITIONS ``target`` [PARTITION (…)]: those that meet all ``conditions``."""
 
     target: TableRef
+    conditions: tuple[PartitionCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
