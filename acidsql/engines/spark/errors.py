@@ -87,6 +87,12 @@ _TAKEN_BY_NAME = {
     )
 }  # fmt: skip
 
+_VIRTUAL_COLUMNS = {
+    "INPUT__FILE__NAME": "Spark has a function instead: input_file_name().",
+    "BLOCK__OFFSET__INSIDE__FILE": "Spark does not tell it; row__id tells rows apart.",
+}
+"""Columns that every table of Hive has, and hints for what to write instead."""
+
 _HINTS = {
     "UNSUPPORTED_SUBQUERY_EXPRESSION_CATEGORY.HIGHER_ORDER_FUNCTION": "A struct that a subquery"
     " yields for a column needs its fields in the order of the column's.",
@@ -289,6 +295,8 @@ def _unknown_column(error: Exception) -> ColumnNotFoundError:
     known = [n.replace("`", "") for n in names if n and not _INTERNAL.search(n)]
     near = near_name(parts[-1], [n.rpartition(".")[2] for n in known]) if parts else None
     hint = f"Some columns here are {', '.join(known)}." if known else None
+    if parts and parts[-1].upper() in _VIRTUAL_COLUMNS:
+        near, hint = None, _VIRTUAL_COLUMNS[parts[-1].upper()]
     unknown = ColumnNotFoundError(
         f'column "{".".join(parts)}" not found',
         hint=f'Did you mean "{near}"?' if near else hint,
