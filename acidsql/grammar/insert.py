@@ -182,8 +182,11 @@ def column_of(cursor: Cursor, target: TableRef, hidden_by: str | None = None) ->
 
 def column_and_fields(
     cursor: Cursor, target: TableRef, hidden_by: str | None = None
-) -> tuple[Identifier, tuple[Identifier, ...]]:
-    """Parse a column of the target as `column_of` does, or a field: the path inside the column."""
+) -> tuple[Identifier, tuple[Identifier, ...], Identifier | None]:
+    """Parse a column of the target as `column_of` does, or a field: the path inside the column.
+
+    The last value is `Assignment.hidden`.
+    """
     start = cursor.offset
     parts = dotted(cursor)
     length = qualifier_length(parts, target, hidden_by)
@@ -194,7 +197,9 @@ def column_and_fields(
             start,
             hint=f'"{parts[0].name}" is the source here. Name the target in front of its column.',
         )
-    return parts[length], tuple(parts[length + 1 :])
+    is_alias = parts[0].name.lower() == target.visible_name.lower()
+    hidden = parts[0] if length and not is_alias and target.alias is not None else None
+    return parts[length], tuple(parts[length + 1 :]), hidden
 
 
 def dotted(cursor: Cursor) -> list[Identifier]:

@@ -63,12 +63,12 @@ def parse_assignments(
     found: list[Assignment] = []
     while not found or cursor.accept(","):
         start = cursor.offset
-        column, fields = column_and_fields(cursor, tables[0], hidden_by)
+        column, fields, hidden = column_and_fields(cursor, tables[0], hidden_by)
         for other in found:
             _refuse_twice(cursor, start, (column, *fields), (other.column, *other.fields))
         cursor.expect("=")
         value = _value(cursor.until(","), tables, statement)
-        found.append(Assignment(column, value, fields))
+        found.append(Assignment(column, value, fields, hidden))
     if not cursor.done:
         cursor.unexpected('expected ","')
     return tuple(found)

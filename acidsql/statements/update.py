@@ -13,11 +13,14 @@ class Assignment:
     """``column`` = ``value``: an expression over the old row, or DEFAULT.
 
     With ``fields``, the value is that of a field of the column, which lies at this path.
+    ``hidden`` is the first part of the table's own name if the name stands in front of the column,
+    although the table has an alias.
     """
 
     column: Identifier
     value: Value
     fields: tuple[Identifier, ...] = ()
+    hidden: Identifier | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.timestamps import session_is_utc, wall_clock
@@ -54,6 +54,22 @@ def seen_columns(
                 return _padded(expression, kind)
 
     return lambda expression, kind: rebuilt(expression, kind, leaf)
+
+
+def has_back_quote(columns: Iterable[Column]) -> bool:
+    """Whether a name has a back quote, at any depth. Spark's ORC reader finds no such name.
+
+    It reads null instead.
+    """
+    return any(
+        "`" in name for column in columns for name in (column.name, *_field_names(column.type))
+    )
+
+
+def _field_names(kind: ColumnType) -> Iterator[str]:
+    for inner in walk_types(kind):
+        if isinstance(inner, StructType):
+            yield from (name for name, _ in inner.fields)
 
 
 def padded(expression: str, kind: ColumnType) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
+from acidsql.errors import ExecutionError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -22,22 +23,39 @@ BYTES_MAX = 1 << 20
 py4j hands bytes over as text, so a job is faster for more rows.
 """
 
+_HELD_MAX = 8 * BYTES_MAX
+"""The same rows in Java's memory, where small values take several times as much.
+
+Spark's estimate alone is no limit: it counts 20 bytes for a text of any length.
+"""
+
 _LOCAL = "org.apache.spark.sql.catalyst.plans.logical.LocalRelation"
 _CONVERTERS = "org.apache.spark.sql.execution.arrow.ArrowConverters$"
+_SIZES = "org.apache.spark.util.SizeEstimator"
 _BATCH_ROWS = 10_000
 
 
-def is_computed(frame: DataFrame) -> bool:
-    """Whether the rows are known without a job, so that the driver holds them already."""
+def held_bytes(frame: DataFrame) -> int | None:
+    """The memory that rows known without a job take in Java; None for other rows.
+
+    Of more than 400 rows, Spark looks at some hundred.
+    """
     with clear_errors():
-        return _relation(frame) is not None
+        relation = _relation(frame)
+        if relation is None:
+            return None
+        return by_gateway(
+            frame.sparkSession,
+            lambda java: _held(java, relation),
+            "local rows are measured by a job",
+        )
 
 
 def computed_rows(frame: DataFrame, bytes_max: int = BYTES_MAX) -> pa.Table | None:
     """The rows, as `to_arrow` would bring them; None if it takes a job to know them.
 
     None, too, if there are no rows, or more than ``bytes_max`` or `BYTES_MAX`. A value that cannot
-    be computed raises the error that the job would raise.
+    be computed raises the error that the job would raise. ExecutionError if rows are missing.
     """
     with clear_errors():
         relation = _relation(frame)
@@ -45,7 +63,7 @@ def computed_rows(frame: DataFrame, bytes_max: int = BYTES_MAX) -> pa.Table | No
             return None
         return by_gateway(
             frame.sparkSession,
-            lambda java: _converted(java, relation.data(), relation.schema()),
+            lambda java: _converted(java, relation) if _held(java, relation) <= _HELD_MAX else None,
             "local rows are collected by a job",
         )
 
@@ -62,12 +80,26 @@ def _relation(frame: DataFrame) -> Any:
     return optimized if optimized.getClass().getName() == _LOCAL else None
 
 
-def _converted(java: JavaClasses, rows: Any, schema: Any) -> pa.Table | None:
+def _held(java: JavaClasses, relation: Any) -> int:
+    return int(java(_SIZES).estimate(relation.data()))
+
+
+def _converted(java: JavaClasses, relation: Any) -> pa.Table | None:
+    count = int(relation.data().size())
     converters = getattr(java(_CONVERTERS), "MODULE$")
     streams = converters.toBatchWithSchemaIterator(
-        rows.iterator(), schema, _BATCH_ROWS, BYTES_MAX, "UTC", True, False
+        relation.data().iterator(), relation.schema(), _BATCH_ROWS, BYTES_MAX, "UTC", True, False
     )
     tables = []
     while streams.hasNext():
         tables.append(pa.ipc.open_stream(bytes(streams.next())).read_all())
+    # py4j repeats a call without an answer. If Java's memory ended in next(), the second call gives
+    # the rows behind those that are lost.
+    found = sum(table.num_rows for table in tables)
+    if found != count:
+        raise ExecutionError(
+            "Spark's Java process has lost rows on their way to Python",
+            detail=f"{found} of {count} rows have come.",
+            hint="Give it more memory: spark.driver.memory.",
+        )
     return pa.concat_tables(tables) if tables else None

@@ -13,7 +13,7 @@ from acidsql.engines.output import OutputFile
 from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.clock import Clock
-from acidsql.engines.spark.computed import computed_rows, is_computed
+from acidsql.engines.spark.computed import computed_rows, held_bytes
 from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.foreign import of_session
@@ -199,7 +199,8 @@ def collect_few(frame: DataFrame, columns: int, *, end_early: bool = True) -> pa
     known = computed_rows(frame, DRIVER_BYTES_MAX // 2)
     if known is not None:
         return known
-    if is_computed(frame):  # the driver has the rows: there is nothing to protect it from
+    held = held_bytes(frame)
+    if held is not None and held <= DRIVER_BYTES_MAX:
         return _collected(frame)
     share = DRIVER_BYTES_MAX // 2
     return _collect_up_to(frame, row_width(range(columns)), share, 0, end_early=end_early)

@@ -18,6 +18,9 @@ _BATCH_ROWS = "10000"
 
 def local_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
     """The rows as a DataFrame, with the names and types of ``schema``, or their own."""
+    if not rows.num_rows:
+        # A column of no chunks has no type for PySpark if it is nested.
+        rows = rows.schema.empty_table()
     with (
         clear_errors(),
         configured(spark, "spark.sql.execution.arrow.maxRecordsPerBatch", _BATCH_ROWS),

@@ -9,7 +9,7 @@ from typing_extensions import assert_never
 
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, Selection, opened_files
-from acidsql.engines.spark.columns import padded, remembering_char, seen_columns
+from acidsql.engines.spark.columns import has_back_quote, padded, remembering_char, seen_columns
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.partitions import scanned_paths, with_partition
 from acidsql.engines.spark.paths import read_paths
@@ -68,7 +68,7 @@ def scan_rows(
 def _is_misread(spark: SparkSession, table: Table, selection: Selection, storage: Storage) -> bool:
     """Whether Spark's ORC reader would misread a value."""
     kinds = [c.type for c in table.columns]
-    if shifts_times(spark, kinds):
+    if shifts_times(spark, kinds) or has_back_quote(table.columns):
         return True
     if not has_days(kinds):
         return False

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import SelectedFile, Selection, select_files
-from acidsql.engines.spark.columns import remembering_char, seen_columns
+from acidsql.engines.spark.columns import has_back_quote, remembering_char, seen_columns
 from acidsql.engines.spark.deletes import KeptFilters, without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
@@ -74,8 +74,8 @@ def scan_table(
     table = snapshot.table
     partitions = prune_partitions(table, snapshot.partitions, request.predicates)
     kinds = [c.type for c in table.columns]
-    shifted = shifts_times(spark, kinds)
-    tails = shifted or has_days(kinds) or not table.is_unchanged
+    misread = shifts_times(spark, kinds) or has_back_quote(table.columns)
+    tails = misread or has_days(kinds) or not table.is_unchanged
     selection = select_files(snapshot, partitions, txns, storage, tails=tails)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
@@ -83,7 +83,7 @@ def scan_table(
     convert = seen_columns(spark, [c.type for c in table.columns])
     scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, partitioned)
     match_by_position = table.matches_by_position(by_position)
-    if shifted:
+    if misread:
         numbered = NumberedRows(table.columns, snapshot.write_ids, storage, match_by_position)
         events = numbered.scan(spark, selection.inserts)
     else:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.names import string_literal as literal
-from acidsql.model.table import Column, Table
+from acidsql.model.table import Table
 from acidsql.model.types import ArrayType, ColumnType, StructType
 from acidsql.plans.sql_text import SqlText
 from acidsql.plans.update import SetColumn
 
 _NEW = "__acidsql_new"
-"""The variable of a lambda. In its body it hides a table of the same name."""
+"""The variable of a lambda that has the old array and the new values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +38,36 @@ def whole_values(assignments: Iterable[SetColumn], alias: str, table: Table) -> 
             values[one.column] = one.value
     for column in table.all_columns:
         if column.name in fields:
-            values[column.name] = _with_fields(column, alias, fields[column.name])
+            old = f"{quote(alias)}.{quote(column.name)}"
+            values[column.name] = _changed(old, column.type, 0, fields[column.name])
     return values
 
 
-def _with_fields(column: Column, alias: str, values: Sequence[_FieldValue]) -> SqlText:
-    old = f"{quote(alias)}.{quote(column.name)}"
-    if not any(_crosses_array(column.type, v.path) for v in values):
-        return _changed(old, column.type, 0, values)
-    # A lambda computes what stands in it for each element. So the values are computed outside.
-    held, bound = [], []
-    for number, value in enumerate(values):
-        held.append(SqlText.of(f"'v{number}', ", _enclosed(value.value)))
-        bound.append(_FieldValue(value.path, SqlText.of(f"{_NEW}.v{number}")))
-    return SqlText.of(
-        "get(transform(array(named_struct(", SqlText.join(", ", held), f")), {_NEW} -> ",
-        _changed(old, column.type, 0, bound), "), 0)",
-    )  # fmt: skip
-
-
 def _changed(old: str, kind: ColumnType, depth: int, values: Sequence[_FieldValue]) -> SqlText:
+    """The value ``old`` with other values of some fields, inside ``depth`` arrays."""
     match kind:
         case StructType(fields):
             return _changed_struct(old, fields, depth, values)
-        case ArrayType(element):
+        case ArrayType(element) if depth:
             name = f"x{depth}"
             changed = _changed(name, element, depth + 1, values)
             return SqlText.of(f"transform({old}, {name} -> ", changed, ")")
+        case ArrayType():
+            return _changed_array(old, kind, values)
     raise AssertionError(f"{kind} has no fields; the planner has refused it")
+
+
+def _changed_array(old: str, kind: ArrayType, values: Sequence[_FieldValue]) -> SqlText:
+    # A lambda computes what stands in it for each element. So the values are computed outside. A
+    # lambda around the one for the elements hands them in, and knows no name of the user's.
+    given, bound = [SqlText.of(f"'old', {old}")], []
+    for number, value in enumerate(values):
+        given.append(SqlText.of(f"'v{number}', ", _enclosed(value.value)))
+        bound.append(_FieldValue(value.path, SqlText.of(f"{_NEW}.v{number}")))
+    return SqlText.of(
+        "get(transform(array(named_struct(", SqlText.join(", ", given), f")), {_NEW} -> ",
+        _changed(f"{_NEW}.old", kind, 1, bound), "), 0)",
+    )  # fmt: skip
 
 
 def _changed_struct(
@@ -88,12 +90,3 @@ def _changed_struct(
 def _enclosed(value: SqlText) -> SqlText:
     """The value in parentheses. The newline ends a comment that the value may end in."""
     return SqlText.of("(", value, "\n)")
-
-
-def _crosses_array(kind: ColumnType, path: Sequence[str]) -> bool:
-    match kind:
-        case ArrayType():
-            return bool(path)
-        case StructType(fields) if path:
-            return _crosses_array(dict(fields)[path[0]], path[1:])
-    return False
