@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +12,37 @@ from typing import Any
 import pytest
 
 from acidsql.engines.spark.arrow import to_arrow
-from acidsql.engines.spark.job import LEFT, collect_rows, handed_out
+from acidsql.engines.spark.computed import computed_rows, held_bytes
+from acidsql.engines.spark.job import LEFT, collect_few, collect_rows, handed_out
 from acidsql.engines.spark.row_size import rows_max
 from acidsql.session.session import Session
 
 WIDTH, SHARE = 50, 20_000
+
+BEYOND_MEMORY = """
+import sys
+from pathlib import Path
+import acidsql
+from pyarrow.orc import ORCFile
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.master("local[2]").config("spark.driver.memory", "600m")
+spark = spark.config("spark.ui.enabled", "false").getOrCreate()
+warehouse, size = sys.argv[1], int(sys.argv[2]) * 5000
+values = ", ".join(f"({number})" for number in range(200))
+with acidsql.connect(warehouse, spark=spark) as session:
+    session.execute("CREATE TABLE t (k int, v string)")
+    try:
+        session.execute(f"INSERT INTO t SELECT a, repeat('x', {size}) FROM VALUES {values} AS t(a)")
+    except acidsql.AcidSqlError as error:
+        failed = True
+    else:
+        failed = False
+files = list(Path(warehouse, "t").glob("delta_*/bucket_*"))
+print(sum(ORCFile(str(file)).nrows for file in files))
+assert failed != bool(files), (failed, files)
+"""
+"""Inserts 200 rows of so many megabytes, and prints how many rows the files have."""
 
 
 def model(sizes: Sequence[int], rows_min: int) -> list[int]:
@@ -124,3 +152,38 @@ def test_large_rows_are_written_by_tasks(session: Session, monkeypatch: pytest.M
     found = session.execute("SELECT left(v, 1), length(v), count(*) FROM t GROUP BY ALL").fetchall()
     assert sorted(found) == [("x", 10000, 100), ("y", 10000, 100), ("z", 20000, 100)]
     assert session.execute("CHECK TABLE t").fetchall() == []
+
+
+def test_rows_that_spark_knows_without_a_job_are_measured(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark itself counts 20 bytes for each text."""
+    values = ", ".join(f"({number})" for number in range(200))
+    frame = spark.sql(f"SELECT a, repeat('x', 100000) AS v FROM VALUES {values} AS t(a)")
+    size = held_bytes(frame)
+    assert size is not None
+    assert size > 20_000_000
+    assert computed_rows(frame) is None
+    found = collect_few(frame, 2)
+    assert found is not None
+    assert found.column("a").to_pylist() == list(range(200))
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 8 << 20)
+    assert collect_few(frame, 2) is None
+    few = spark.sql("SELECT a, 'x' AS v FROM VALUES (1), (2) AS t(a)")
+    rows = computed_rows(few)
+    assert rows is not None
+    assert rows.to_pydict() == {"a": [1, 2], "v": ["x", "x"]}
+    assert held_bytes(spark.range(3).toDF("a")) is None
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("megabytes", [100, 300, 600])
+def test_rows_beyond_javas_memory_are_written_or_an_error(tmp_path: Path, megabytes: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", BEYOND_MEMORY, str(tmp_path / "w"), str(megabytes)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split() in (["0"], ["200"]), done.stdout
