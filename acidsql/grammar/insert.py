@@ -173,37 +173,15 @@ def column_of(cursor: Cursor, target: TableRef, hidden_by: str | None = None) ->
     parts = dotted(cursor)
     if len(parts) > 1 and qualifier_length(parts, target, hidden_by) != len(parts) - 1:
         cursor.source.refuse(
-            f'"{_joined(parts)}" is not a column of the target',
+            f'"{".".join(part.name for part in parts)}" is not a column of the target',
             start,
             hint="Name columns of the target. A field of a struct has no value of its own there.",
         )
     return parts[-1]
 
 
-def column_and_fields(
-    cursor: Cursor, target: TableRef, hidden_by: str | None = None
-) -> tuple[Identifier, tuple[Identifier, ...], Identifier | None]:
-    """Parse a column of the target as `column_of` does, or a field: the path inside the column.
-
-    The last value is `Assignment.hidden`.
-    """
-    start = cursor.offset
-    parts = dotted(cursor)
-    length = qualifier_length(parts, target, hidden_by)
-    is_hidden = hidden_by is not None and hidden_by.lower() == parts[0].name.lower()
-    if is_hidden and not length and len(parts) > 1:
-        cursor.source.refuse(
-            f'"{_joined(parts)}" is not a column of the target',
-            start,
-            hint=f'"{parts[0].name}" is the source here. Name the target in front of its column.',
-        )
-    is_alias = parts[0].name.lower() == target.visible_name.lower()
-    hidden = parts[0] if length and not is_alias and target.alias is not None else None
-    return parts[length], tuple(parts[length + 1 :]), hidden
-
-
 def dotted(cursor: Cursor) -> list[Identifier]:
-    """Parse ``a.b.c``."""
+    """Parse ``a.b.c``: a column, perhaps with its table in front or a field behind."""
     parts = [cursor.name("a column")]
     while cursor.accept("."):
         parts.append(cursor.name("a column"))
@@ -219,10 +197,6 @@ def qualifier_length(parts: Sequence[Identifier], target: TableRef, hidden_by: s
         allowed.append([target.database.lower(), target.table.lower()])
     names = [part.name.lower() for part in parts[:-1]]
     return max((len(name) for name in allowed if names[: len(name)] == name), default=0)
-
-
-def _joined(parts: Sequence[Identifier]) -> str:
-    return ".".join(part.name for part in parts)
 
 
 def _columns(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...] | None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
-from acidsql.grammar.insert import column_and_fields
+from acidsql.grammar.insert import dotted, qualifier_length
 from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
 from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
 from acidsql.statements.merge import Merge, MergeUpdate
@@ -63,15 +63,33 @@ def parse_assignments(
     found: list[Assignment] = []
     while not found or cursor.accept(","):
         start = cursor.offset
-        column, fields, hidden = column_and_fields(cursor, tables[0], hidden_by)
+        parts = dotted(cursor)
+        length = qualifier_length(parts, tables[0], hidden_by)
+        if not length:
+            _refuse_source(cursor, start, parts, hidden_by)
+        column, *fields = parts[length:]
         for other in found:
-            _refuse_twice(cursor, start, (column, *fields), (other.column, *other.fields))
+            _refuse_twice(cursor, start, parts[length:], (other.column, *other.fields))
         cursor.expect("=")
         value = _value(cursor.until(","), tables, statement)
-        found.append(Assignment(column, value, fields, hidden))
+        is_seen = parts[0].name.lower() == tables[0].visible_name.lower()
+        hidden = parts[0] if length and not is_seen else None
+        found.append(Assignment(column, value, tuple(fields), hidden))
     if not cursor.done:
         cursor.unexpected('expected ","')
     return tuple(found)
+
+
+def _refuse_source(
+    cursor: Cursor, start: int, parts: Sequence[Identifier], alias: str | None
+) -> None:
+    """Raise UnsupportedStatementError for a column of the source, called ``alias``."""
+    if alias is not None and len(parts) > 1 and parts[0].name.lower() == alias.lower():
+        cursor.source.refuse(
+            f'"{".".join(part.name for part in parts)}" is not a column of the target',
+            start,
+            hint=f'"{parts[0].name}" is the source here. Name the target in front of its column.',
+        )
 
 
 def _refuse_twice(

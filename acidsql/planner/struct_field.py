@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.near import near_name
-from acidsql.model.table import Column
+from acidsql.model.table import Column, Table
 from acidsql.model.types import ArrayType, ColumnType, StructType
 from acidsql.statements.fragment import Default, Fragment, Identifier, Value
 
@@ -39,6 +39,22 @@ def find_field(column: Column, path: Sequence[Identifier], value: Value) -> tupl
         kind = fields[name]
         names.append(name)
     return tuple(names)
+
+
+def refuse_ambiguous(name: Identifier, table: Table) -> None:
+    """AnalysisError if ``name``, an `Assignment.hidden`, is also a column with fields.
+
+    On the right of the equals sign the name means that column.
+    """
+    column = table.column(name.name)
+    if column is not None and _fields(column.type):
+        raise AnalysisError(
+            f'"{name.name}" is the name of the target, and of a column with fields',
+            hint="Write the alias of the target in front of the column, or its name alone.",
+            code=10007,
+            line=name.line,
+            column=name.column,
+        )
 
 
 def _refuse_subquery(value: Fragment) -> None:

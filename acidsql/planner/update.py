@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.errors import UnsupportedStatementError
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
-from acidsql.model.types import ArrayType, StructType
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
 from acidsql.planner.rules import Rules
-from acidsql.planner.struct_field import find_field
+from acidsql.planner.struct_field import find_field, refuse_ambiguous
 from acidsql.planner.text import Lowering
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.update import SetColumn, UpdatePlan
-from acidsql.statements.fragment import Fragment, Identifier, Value
+from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.update import Assignment, Update
 
 _MOVE = "let rows move: SET acidsql.allow.row.movement=true"
@@ -52,24 +51,11 @@ def plan_assignments(
         if not rules.row_movement:
             _refuse_placing_column(column.name, table, assignment)
         if assignment.hidden is not None:
-            _refuse_ambiguous(assignment.hidden, table)
+            refuse_ambiguous(assignment.hidden, table)
         fields = find_field(column, assignment.fields, assignment.value)
         value = lowering.value(assignment.value, table, column)
         found.append(SetColumn(column=column.name, value=value, fields=fields))
     return tuple(found)
-
-
-def _refuse_ambiguous(name: Identifier, table: Table) -> None:
-    """AnalysisError if a column may be meant by a table's name that an alias hides elsewhere."""
-    column = table.column(name.name)
-    if column is not None and isinstance(column.type, (StructType, ArrayType)):
-        raise AnalysisError(
-            f'"{name.name}" is the name of the target, and of a column with fields',
-            hint="Write the alias of the target in front of the column.",
-            code=10007,
-            line=name.line,
-            column=name.column,
-        )
 
 
 def placing_columns(table: Table) -> frozenset[str]:

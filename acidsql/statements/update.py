@@ -13,8 +13,8 @@ class Assignment:
     """``column`` = ``value``: an expression over the old row, or DEFAULT.
 
     With ``fields``, the value is that of a field of the column, which lies at this path.
-    ``hidden`` is the first part of the table's own name if the name stands in front of the column,
-    although the table has an alias.
+    ``hidden`` is the first name in front of the column, if expressions do not know the table by it:
+    the table's own name beside an alias, or its database.
     """
 
     column: Identifier

@@ -116,18 +116,18 @@ def test_a_merge_compares_a_row_with_few_others(
     table.execute("UPDATE t SET g = 1 WHERE k >= 0")
     source = spark.range(rows).selectExpr("int(id) AS k", "concat('value ', id) AS v", "1 AS g")
     table.register("s", source)
-    plans = executed_plans(spark)
+    before = executed_plans(spark)
     table.execute(f"MERGE INTO t USING s ON {on} WHEN MATCHED THEN UPDATE SET v = 'x'")
-    text = "".join(executed_plans(spark)[len(plans) :])
+    text = "".join(plan for n, plan in executed_plans(spark).items() if n not in before)
     assert {"CartesianProduct", "BroadcastHashJoin"} & set(re.findall(r"\w+", text)) == {joined_by}
     assert len(found(table, "v = 'x'")) == rows
 
 
-def executed_plans(spark: Any) -> list[str]:
-    """The physical plan of each query that Spark has run, oldest first."""
-    store = spark._jsparkSession.sharedState().statusStore()
-    executions = store.executionsList()
-    return [executions.apply(n).physicalPlanDescription() for n in range(executions.size())]
+def executed_plans(spark: Any) -> dict[int, str]:
+    """The physical plans of the last queries that Spark has run, by the numbers of the queries."""
+    executions = spark._jsparkSession.sharedState().statusStore().executionsList()
+    found = (executions.apply(n) for n in range(executions.size()))
+    return {e.executionId(): e.physicalPlanDescription() for e in found}
 
 
 @pytest.mark.usefixtures("no_table_is_small")

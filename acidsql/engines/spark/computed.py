@@ -68,9 +68,13 @@ def computed_rows(frame: DataFrame, bytes_max: int = BYTES_MAX) -> pa.Table | No
         relation = _relation(frame)
         if relation is None or int(relation.stats().sizeInBytes()) > min(bytes_max, BYTES_MAX):
             return None
+        plan: Any = frame
+        schema = plan._jdf.schema()  # the names are the user's; an optimiser may change them
         return by_gateway(
             frame.sparkSession,
-            lambda java: _converted(java, relation) if _held(java, relation) <= _HELD_MAX else None,
+            lambda java: (
+                _converted(java, relation, schema) if _held(java, relation) <= _HELD_MAX else None
+            ),
             "local rows are collected by a job",
         )
 
@@ -99,11 +103,11 @@ def _held(java: JavaClasses, relation: Any) -> int:
     return held
 
 
-def _converted(java: JavaClasses, relation: Any) -> pa.Table | None:
+def _converted(java: JavaClasses, relation: Any, schema: Any) -> pa.Table | None:
     count = int(relation.data().size())
     converters = getattr(java(_CONVERTERS), "MODULE$")
     streams = converters.toBatchWithSchemaIterator(
-        relation.data().iterator(), relation.schema(), _BATCH_ROWS, BYTES_MAX, "UTC", True, False
+        relation.data().iterator(), schema, _BATCH_ROWS, BYTES_MAX, "UTC", True, False
     )
     tables = []
     while streams.hasNext():

@@ -71,7 +71,7 @@ _NODE = re.compile(r"^[ :+|-]*(\w+)", re.MULTILINE)
 _NARROWING = frozenset(
     {"Relation", "LocalRelation", "Range", "Project", "Filter", "Aggregate", "Sort", "Union"}
 )
-"""Nodes that have no more rows than Spark expects, or those of what is below them."""
+"""Nodes that yield no more rows than they read. Of files and local rows, Spark knows the size."""
 
 _SCANS_ON = "a task that has too many rows for the driver scans all of them"
 _SPLIT_BYTES = 128 << 20
