@@ -219,3 +219,26 @@ def test_a_large_source_is_computed_once(
         int(line) for file in tmp_path.glob("computed-*") for line in file.read_text().split()
     )
     assert computed == dict.fromkeys(range(PARTITIONS), 1)
+
+
+@pytest.mark.parametrize(
+    "clauses", ["MATCHED THEN UPDATE SET v = s.v", CHANGE.split("WHEN ", 1)[1]]
+)
+def test_rows_that_a_large_source_cannot_match_are_not_moved(
+    table: Session, spark: Any, clauses: str, driver_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A null key matches nothing, two rows of one key may both match no row of the target."""
+    if driver_bytes > 1:
+        monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    keys = spark.range(ROWS - 100, ROWS + 100).selectExpr("int(id) AS K", "string(id) AS v")
+    others = spark.sql("SELECT * FROM VALUES (NULL, 'a'), (9000, 'b'), (9000, 'c') AS s(K, v)")
+    table.register("large", keys.unionAll(others))
+    before = executed_plans(spark)
+    result = table.execute(f"MERGE INTO t USING large s ON t.k = s.k WHEN {clauses}")
+    text = "".join(plan for n, plan in executed_plans(spark).items() if n not in before)
+    assert "LeftSemi" in text
+    inserted = 103 if "INSERT" in clauses else 0
+    assert (result.rows_updated, result.rows_inserted) == (100, inserted)
+    assert table.execute("SELECT count(*) FROM t WHERE v = string(k)").fetchone() == (
+        200 if inserted else 100,
+    )

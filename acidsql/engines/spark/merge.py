@@ -10,7 +10,7 @@ the row's new values, come from one evaluation: a clause's condition stands once
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,9 @@ from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.insert import moved_rows, placed_rows, write_inserted_rows
 from acidsql.engines.spark.job import Job, collect_source, parallelism
 from acidsql.engines.spark.local_frame import local_frame
+from acidsql.engines.spark.merge_candidates import candidates, moved_by_keys
 from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
+from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
@@ -151,34 +153,37 @@ class _Merge:
 
     def with_large(self, source: DataFrame) -> list[OutputFile]:
         """One join from the source's side."""
-        if is_deterministic(source) and not has_limit(source):
-            return self._with_fixed(source)
-        # The join moves the source's rows by their keys, and several jobs read what it gives. If
-        # rows of a lost task were computed again with other keys, some would be missing or there
-        # twice.
-        with evaluated(source) as once:
-            return self._with_fixed(once)
+        # The rows are moved by their keys, and several jobs read what a shuffle gives. If rows of a
+        # lost task were computed again with other keys, some would be missing or there twice.
+        fixed = is_deterministic(source) and not has_limit(source)
+        with (
+            nullcontext(source) if fixed else evaluated(source) as once,
+            moved_by_keys(self.plan, once) as rows,
+        ):
+            return self._with_fixed(rows)
 
-    def _with_fixed(self, source: DataFrame) -> list[OutputFile]:
+    def _with_fixed(self, rows: MovedRows) -> list[OutputFile]:
         scan = self._scan(())
+        source = rows.frame
+        target = candidates(self.job, self.plan, scan.frame, rows)
         inserts = bool(self.plan.not_matched)
         carried = [f"{_CARRIED}{i}" for i in range(len(source.columns))] if inserts else []
         changes = self._matched(scan)
         extra = {name: self._left_alone(name) for name in carried}
         there = _carrying(source, carried)
-        joined = self.pairs.joined(scan.frame, there, extra, _THERE, keeps_source=inserts)
+        joined = self.pairs.joined(target, there, extra, _THERE, keeps_source=inserts)
         if not inserts:
             with self._once_if_moved(joined.where(f"{LEG} >= 0")) as acting:
                 files = self._checked(changes.write(acting, few=False)).files
                 return files + self._moved(acting, are_few=False)
         with (
             self._once_if_moved(joined.where(f"{LEG} >= 0 OR {PARTITION} IS NULL")) as wanted,
-            changes.moved(wanted, parallelism(wanted)) as rows,
+            changes.moved(wanted, parallelism(wanted)) as placed,
         ):
-            acting = rows.frame.where(f"{LEG} >= 0").drop(*carried)
-            files = self._checked(changes.write_moved(rows, acting)).files
+            acting = placed.frame.where(f"{LEG} >= 0").drop(*carried)
+            files = self._checked(changes.write_moved(placed, acting)).files
             files += self._moved(wanted, are_few=False)
-            left = rows.frame.where(f"{PARTITION} IS NULL").select(*carried)
+            left = placed.frame.where(f"{PARTITION} IS NULL").select(*carried)
             return files + self._inserted(left.toDF(*source.columns), are_few=False)
 
     @contextmanager

@@ -21,21 +21,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MovedRows:
-    """The rows, and their size in bytes as Spark counted it; None if it is not known yet."""
+    """The rows, their size in bytes and their number as Spark counted them.
+
+    None if Spark has not counted yet.
+    """
 
     frame: DataFrame
     bytes: int | None
+    rows: int | None = None
 
 
 @contextmanager
-def moved(frame: DataFrame, partitions: int, keys: Sequence[Column | str]) -> Iterator[MovedRows]:
+def moved(
+    frame: DataFrame, partitions: int | None, keys: Sequence[Column | str]
+) -> Iterator[MovedRows]:
     """The rows of a frame, computed once. Rows with equal keys are in one partition of Spark.
 
+    Spark chooses how many ``partitions`` there are if None is given.
     If an executor is lost, Spark computes its rows again. So a row must have the same keys in a
     second evaluation. Otherwise it could come to another partition, and be missing or there twice.
     Without a gateway, the rows are evaluated into a checkpoint, and their size is unknown.
     """
-    placed = frame.repartition(partitions, *keys)
+    placed = (
+        frame.repartition(*keys) if partitions is None else frame.repartition(partitions, *keys)
+    )
     if java_classes(frame.sparkSession) is None:
         with evaluated(placed) as once:
             yield MovedRows(once, None)
@@ -53,7 +62,7 @@ def _shuffled(placed: DataFrame) -> MovedRows:
     execution = plan.queryExecution()
     rows = execution.toRdd()
     found = spark._jsparkSession.internalCreateDataFrame(rows, plan.schema(), False)
-    return MovedRows(type(placed)(found, spark), _shuffled_bytes(spark, execution))
+    return MovedRows(type(placed)(found, spark), *_shuffled_size(spark, execution))
 
 
 def _hand_settings_on(spark: SparkSession) -> None:
@@ -66,23 +75,27 @@ def _hand_settings_on(spark: SparkSession) -> None:
     properties.putAll(session._jsparkSession.conf().getAllAsJava())
 
 
-def _shuffled_bytes(spark: SparkSession, execution: Any) -> int | None:
-    return by_gateway(
+def _shuffled_size(spark: SparkSession, execution: Any) -> tuple[int | None, int | None]:
+    found = by_gateway(
         spark,
-        lambda _: _stage_bytes(execution.executedPlan()),
+        lambda _: _stage_size(execution.executedPlan()),
         "rows of unknown size are counted while they are collected",
     )
+    return (None, None) if found is None else found
 
 
-def _stage_bytes(plan: Any) -> int | None:
-    """The bytes of the rows that the topmost shuffle has moved.
+def _stage_size(plan: Any) -> tuple[int, int | None] | None:
+    """The bytes and the number of the rows that the topmost shuffle has moved.
 
     None if Spark has not run it yet, or if the plan has branches above it.
     """
     while True:
         match plan.getClass().getSimpleName():
             case "ShuffleQueryStageExec":
-                return int(plan.getRuntimeStatistics().sizeInBytes())
+                statistics = plan.getRuntimeStatistics()
+                rows = statistics.rowCount()
+                number = int(rows.get()) if rows.isDefined() else None
+                return int(statistics.sizeInBytes()), number
             case "AdaptiveSparkPlanExec":
                 plan = plan.executedPlan()
             case "ResultQueryStageExec":

@@ -1,0 +1,82 @@
+"""The rows of a MERGE's target that may match a large source, found before a join moves them.
+
+A join of a large source moves the rows of both sides by their keys. Mostly, few rows of the target
+have a key that the source has. Where the source's keys fit into each task's memory, the other rows
+of the target are left out while they are scanned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from acidsql.engines.spark.gateway import java_classes
+from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.moved import MovedRows, moved
+from acidsql.model.names import quote_identifier as quote
+from acidsql.plans.merge import MergePlan
+from acidsql.plans.sql_text import InputSource, SqlText
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_TARGET = InputSource(name="all_rows")
+_KEYS = InputSource(name="keys")
+
+_ROWS_MAX = 2_000_000
+_BYTES_MAX = 512 << 20
+"""Sources of more rows or bytes are joined as they are. A key takes some 80 bytes in each task."""
+
+
+@contextmanager
+def moved_by_keys(plan: MergePlan, source: DataFrame) -> Iterator[MovedRows]:
+    """The source's rows. If their keys can narrow the target, they are computed, and counted.
+
+    In a second evaluation, the rows of ``source`` must have the same keys (`moved`).
+    """
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    names = _key_names(plan, source)
+    if not names or java_classes(source.sparkSession) is None:
+        yield MovedRows(source, None)
+        return
+    with moved(source, None, [F.col(quote(name)) for name in names]) as there:
+        yield there
+
+
+def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) -> DataFrame:
+    """The rows of the target, without rows that no row of the source can match."""
+    names = _key_names(plan, source.frame)
+    if not names or not _are_few(source):
+        return target
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    job.inputs |= {
+        _TARGET.name: target,
+        _KEYS.name: F.broadcast(source.frame.select(*map(quote, dict.fromkeys(names)))),
+    }
+    equal = (
+        f"t.{quote(key.target)} = s.{quote(name)}"
+        for key, name in zip(plan.keys, names, strict=True)
+    )
+    on = " AND ".join(equal)
+    return job.sql(
+        SqlText.of("SELECT t.* FROM ", _TARGET, " AS t LEFT SEMI JOIN ", _KEYS, f" AS s ON {on}")
+    )
+
+
+def _key_names(plan: MergePlan, source: DataFrame) -> Sequence[str]:
+    """The source's columns that the keys name. None if rows without a match are needed, too."""
+    names = {name.lower(): name for name in source.columns}
+    count = Counter(name.lower() for name in source.columns)
+    keys = [key.source.lower() for key in plan.keys]
+    if plan.by_source or any(count[key] != 1 for key in keys):
+        return ()
+    return [names[key] for key in keys]
+
+
+def _are_few(source: MovedRows) -> bool:
+    rows, size = source.rows, source.bytes
+    return rows is not None and size is not None and rows <= _ROWS_MAX and size <= _BYTES_MAX
