@@ -1,5 +1,5 @@
 -- What does a database table look like on disk, and how can plain files be updated?
--- Each step below says what will happen, runs one statement (behind >) and shows what it changed.
+-- Each step below says what will happen, runs statements (behind >) and shows what they changed.
 --
 -- A table is a directory. No file in it is ever changed: a write adds directories with new files.
 -- A new directory is marked with a plus, and the numbers in its name say which write made it:

@@ -7,8 +7,7 @@ from typing import NoReturn
 from acidsql.errors import UnsupportedStatementError
 from acidsql.grammar.alter_constraint import parse_constraint_change, sees_constraint_change
 from acidsql.grammar.compact import parse_compact
-from acidsql.grammar.create_table import column_definition, column_definitions, properties
-from acidsql.grammar.create_table import property_key as key
+from acidsql.grammar.create_table import column_definition, column_definitions
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import parse_partition
 from acidsql.grammar.near import near_hint
@@ -17,6 +16,7 @@ from acidsql.grammar.partition import (
     parse_drop_partitions,
     parse_rename_partition,
 )
+from acidsql.grammar.properties import properties_change
 from acidsql.statements import AlterTable, Compact
 from acidsql.statements.alter_table import (
     AddColumns,
@@ -75,7 +75,7 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
         case "ADD" | "REPLACE" | "DROP", "COLUMN" | "COLUMNS":
             return _columns(cursor, target)
         case "SET" | "UNSET", "TBLPROPERTIES":
-            return _properties(cursor, target)
+            return properties_change(cursor, target, SetProperties, UnsetProperties)
         case _:
             return _refuse(cursor, start)
 
@@ -173,20 +173,6 @@ def _rename(cursor: Cursor, target: TableRef) -> ChangeColumn | RenameTable:
     column = cursor.name("a column")
     cursor.expect("TO")
     return ChangeColumn(target, column, cursor.name("a column"))
-
-
-def _properties(cursor: Cursor, target: TableRef) -> SetProperties | UnsetProperties:
-    sets = cursor.step().word == "SET"
-    cursor.expect("TBLPROPERTIES")
-    if sets:
-        return SetProperties(target, properties(cursor.parenthesised()))
-    if_exists = cursor.accept("IF", "EXISTS")
-    inside = cursor.parenthesised()
-    keys = [key(inside)]
-    while inside.accept(","):
-        keys.append(key(inside))
-    inside.expect_end()
-    return UnsetProperties(target, tuple(keys), if_exists)
 
 
 def _skip_reach(cursor: Cursor) -> None:

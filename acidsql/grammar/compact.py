@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from acidsql.grammar.create_table import properties
 from acidsql.grammar.cursor import Cursor
+from acidsql.grammar.properties import properties
 from acidsql.model.ids import CompactionId
 from acidsql.statements.compact import AbortCompactions, Compact, SortItem
 from acidsql.statements.fragment import Identifier, TableRef

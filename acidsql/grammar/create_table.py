@@ -12,6 +12,7 @@ from acidsql.grammar.constraint import (
 )
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind, Source
+from acidsql.grammar.properties import properties
 from acidsql.grammar.query import parse_query
 from acidsql.model.table import FileFormat
 from acidsql.model.types import parse_type
@@ -360,33 +361,3 @@ def parse_delimited(cursor: Cursor) -> str | None:
             hint="FIELDS TERMINATED BY is supported.",
         )
     return found.get("FIELDS")
-
-
-def properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
-    """Parse ``key = value, …`` up to the end of the cursor."""
-    found: list[tuple[str, str]] = []
-    while not found or inside.accept(","):
-        offset = inside.offset
-        key = property_key(inside)
-        inside.expect("=")
-        token = inside.peek()
-        if token.kind is Kind.NUMBER or token.word in ("TRUE", "FALSE"):
-            value = inside.step().text.lower()
-        else:
-            value = inside.string("a value in quotes")
-        if any(key.lower() == other.lower() for other, _ in found):
-            inside.source.analysis_error(f'property "{key}" appears twice', offset)
-        found.append((key, value))
-    if not inside.done:
-        inside.unexpected('expected "," or ")"')
-    return tuple(found)
-
-
-def property_key(inside: Cursor) -> str:
-    """Parse a key: a string, or words with dots between them."""
-    if inside.peek().kind is Kind.STRING:
-        return inside.string()
-    parts = [inside.name("a property").name]
-    while inside.accept("."):
-        parts.append(inside.name("a property").name)
-    return ".".join(parts)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from acidsql.grammar.create_table import properties
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind
+from acidsql.grammar.properties import properties
 from acidsql.statements.database import (
     CreateDatabase,
     DropDatabase,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from acidsql.grammar.create_table import property_key
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.database import DATABASE_WORDS, database_name, parse_describe_database
 from acidsql.grammar.fragment import starts_query
@@ -13,6 +12,7 @@ from acidsql.grammar.insert import parse_fixed_partition
 from acidsql.grammar.lexer import Kind
 from acidsql.grammar.near import near_word
 from acidsql.grammar.partition import parse_conditions
+from acidsql.grammar.properties import property_key
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.show_compactions import parse_show_compactions
 from acidsql.statements.fragment import Identifier

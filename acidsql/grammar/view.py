@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-from acidsql.grammar.create_table import properties
-from acidsql.grammar.create_table import property_key as key
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import refuse_duplicates
 from acidsql.grammar.lexer import Source
+from acidsql.grammar.properties import properties, properties_change
 from acidsql.grammar.query import parse_query
 from acidsql.model.view import View
-from acidsql.statements.fragment import TableRef
 from acidsql.statements.query import Query
 from acidsql.statements.view import (
     AlterView,
@@ -146,17 +144,7 @@ def parse_alter_view(cursor: Cursor) -> AlterView | AlterViewAs:
             hint="AS query, RENAME TO, SET TBLPROPERTIES and UNSET TBLPROPERTIES are supported.",
             code=10133,
         )
-    return _properties(cursor, target)
-
-
-def _properties(cursor: Cursor, target: TableRef) -> SetViewProperties | UnsetViewProperties:
-    sets = cursor.step().word == "SET"
-    cursor.expect("TBLPROPERTIES")
-    if sets:
-        return SetViewProperties(target, properties(cursor.parenthesised()))
-    if_exists = cursor.accept("IF", "EXISTS")
-    keys = tuple(cursor.parenthesised().listed(key))
-    return UnsetViewProperties(target, keys, if_exists)
+    return properties_change(cursor, target, SetViewProperties, UnsetViewProperties)
 
 
 def parse_drop_view(cursor: Cursor) -> DropView:

@@ -26,11 +26,7 @@ def deadlocked(locks: Sequence[Lock]) -> dict[TxnId, str]:
     {}
     """
     queues = _Queues(locks)
-    victims: dict[TxnId, str] = {}
-    while circle := _circle(queues.waiting, queues.ahead, queues.pass_over(victims)):
-        victim = max(circle)
-        victims[victim] = _reason(circle, victim)
-    return victims
+    return _victims(queues.waiting, queues.ahead, queues.done, lambda _: True)
 
 
 def losers(
@@ -44,19 +40,32 @@ def losers(
     >>> losers({TxnId(1): {TxnId(2)}, TxnId(2): {TxnId(1)}})
     {2: 'deadlock with txnid:1'}
     """
+
+    def ahead(txn_id: TxnId) -> Iterator[TxnId]:
+        return iter(sorted(waits_for.get(txn_id, ())))
+
+    return _victims(sorted(waits_for), ahead, set(), may_lose)
+
+
+def _victims(
+    starts: Iterable[TxnId], ahead: Ahead, done: set[TxnId], may_lose: Callable[[TxnId], bool]
+) -> dict[TxnId, str]:
+    """Of each circle that is reached from ``starts`` the youngest transaction that may lose.
+
+    ``done`` has the transactions that the search passes over. They are in no circle, are victims,
+    or wait in a circle that stays. None of them is looked at a second time, so each circle costs
+    about its own length.
+    """
     victims: dict[TxnId, str] = {}
-    while circle := _circle(sorted(waits_for), _sorted_ahead(waits_for), set()):
-        victim = max(filter(may_lose, circle), default=None)
-        if victim is None:
-            waits_for = {txn: ahead - circle for txn, ahead in waits_for.items()}
-            continue
-        victims[victim] = _reason(circle, victim)
-        waits_for = {txn: ahead - {victim} for txn, ahead in waits_for.items() if txn != victim}
+    for start in starts:
+        while circle := _circle(start, ahead, done):
+            victim = max(filter(may_lose, circle), default=None)
+            if victim is None:
+                done |= circle
+            else:
+                victims[victim] = _reason(circle, victim)
+                done.add(victim)
     return victims
-
-
-def _sorted_ahead(waits_for: Mapping[TxnId, set[TxnId]]) -> Ahead:
-    return lambda txn_id: iter(sorted(waits_for.get(txn_id, ())))
 
 
 def _reason(circle: set[TxnId], victim: TxnId) -> str:
@@ -64,26 +73,25 @@ def _reason(circle: set[TxnId], victim: TxnId) -> str:
     return f"deadlock with {others}"
 
 
-def _circle(starts: Iterable[TxnId], ahead: Ahead, done: set[TxnId]) -> set[TxnId]:
-    """The transactions of one circle; empty if there is none.
+def _circle(start: TxnId, ahead: Ahead, done: set[TxnId]) -> set[TxnId]:
+    """The transactions of one circle that is reached from ``start``; empty if there is none.
 
     Transactions that are found to be in no circle are added to ``done``.
     """
-    for start in starts:
-        path: dict[TxnId, int] = {}
-        stack: list[tuple[TxnId, Iterator[TxnId]]] = []
-        following: TxnId | None = start if start not in done else None
-        while stack or following is not None:
-            if following is None:
-                txn_id, _ = stack.pop()
-                del path[txn_id]
-                done.add(txn_id)
-            elif following in path:
-                return {txn_id for txn_id, _ in stack[path[following] :]}
-            else:
-                path[following] = len(stack)
-                stack.append((following, ahead(following)))
-            following = next((t for t in stack[-1][1] if t not in done), None) if stack else None
+    path: dict[TxnId, int] = {}
+    stack: list[tuple[TxnId, Iterator[TxnId]]] = []
+    following: TxnId | None = start if start not in done else None
+    while stack or following is not None:
+        if following is None:
+            txn_id, _ = stack.pop()
+            del path[txn_id]
+            done.add(txn_id)
+        elif following in path:
+            return {txn_id for txn_id, _ in stack[path[following] :]}
+        else:
+            path[following] = len(stack)
+            stack.append((following, ahead(following)))
+        following = next((t for t in stack[-1][1] if t not in done), None) if stack else None
     return set()
 
 
@@ -91,7 +99,7 @@ def _circle(starts: Iterable[TxnId], ahead: Ahead, done: set[TxnId]) -> set[TxnI
 class _Queue:
     """The locks of one type in one place, the oldest first.
 
-    The transactions of the locks before index ``first`` are in no circle.
+    The transactions of the locks before index ``first`` need not be looked at again.
     """
 
     locks: list[Lock] = field(default_factory=list)
@@ -100,7 +108,7 @@ class _Queue:
     def before(self, lock_id: LockId, done: set[TxnId]) -> Iterator[Lock]:
         """The older locks of transactions that may be in a circle.
 
-        ``done`` has the transactions that are in none. It may grow while these locks are read.
+        ``done`` has the others. It may grow while these locks are read.
         """
         at = self.first
         while at < len(self.locks) and self.locks[at].lock_id < lock_id:
@@ -114,15 +122,15 @@ class _Queue:
 class _Queues:
     """Which transaction waits for which: for all earlier locks in its way, not only for the first.
 
-    A search reads each queue about once, however many transactions wait in it. A transaction that
-    is known to be in no circle is not looked at again.
+    A search reads each queue about once, however many transactions wait in it. It adds the
+    transactions that need not be looked at again to ``done``.
     """
 
     def __init__(self, locks: Iterable[Lock]) -> None:
         self._queues: dict[tuple[_Place, LockType], _Queue] = defaultdict(_Queue)
         self._requests: dict[TxnId, list[Lock]] = defaultdict(list)
         self._granted: dict[TxnId, list[Lock]] = defaultdict(list)
-        self._done: set[TxnId] = set()
+        self.done: set[TxnId] = set()
         for lock in sorted(locks, key=lambda k: (k.lock_id, k.internal_id)):
             waits = lock.state is LockState.WAITING
             (self._requests if waits else self._granted)[lock.txn_id].append(lock)
@@ -134,24 +142,14 @@ class _Queues:
         """The transactions that wait."""
         return sorted(self._requests)
 
-    def pass_over(self, txns: Iterable[TxnId]) -> set[TxnId]:
-        """Begin a search that passes over these transactions.
-
-        Returns the set of transactions that count as being in no circle, to which the search adds.
-        """
-        self._done = {*txns}
-        for queue in self._queues.values():
-            queue.first = 0
-        return self._done
-
     def ahead(self, txn_id: TxnId) -> Iterator[TxnId]:
-        """The transactions that one waits for, except those known to be in no circle."""
+        """The transactions that one waits for, except those that are done."""
         granted = self._granted.get(txn_id, [])
         for request in self._requests.get(txn_id, []):
             for place in _met_at(request):
                 for kind in waits_for(request.type):
                     queue = self._queues.get((place, kind), _EMPTY)
-                    for other in queue.before(request.lock_id, self._done):
+                    for other in queue.before(request.lock_id, self.done):
                         if keeps_waiting(other, request, granted):
                             yield other.txn_id
 

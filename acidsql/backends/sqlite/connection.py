@@ -196,7 +196,7 @@ class SqliteFile:
             self._file.require_same()
             self._commits += durable and not reads
             commits, log = self._commits, self._open_log()
-        if (durable or refusal is not None) and self._is_unsynced(version):
+        if (durable or refusal is not None) and self._may_be_lost(version):
             self._sync(log, commits, version)
         if refusal is not None:
             raise refusal
@@ -209,7 +209,7 @@ class SqliteFile:
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         return int(version)
 
-    def _is_unsynced(self, version: int | None) -> bool:
+    def _may_be_lost(self, version: int | None) -> bool:
         """Whether changes that the answer depends on may not be on the disk yet.
 
         Without ``version`` the store transaction wrote. Otherwise it read the file at that version.

@@ -176,3 +176,17 @@ def test_twice_as_many_who_wait_are_twice_the_work(in_partitions: bool) -> None:
         return [held, *waiting]
 
     assert calls_of(queue(800)) < 2.2 * calls_of(queue(400))
+
+
+def test_twice_as_many_circles_are_twice_the_work() -> None:
+    def pairs(count: int) -> list[Lock]:
+        txns = range(2 * count)
+        held = [lock(n, n, "t", EXCLUSIVE, ACQUIRED, f"p={n}") for n in txns]
+        asked = [
+            lock(2 * count + n, n, "t", EXCLUSIVE, WAITING, f"p={n ^ 1}")  # its neighbour's place
+            for n in txns
+        ]
+        return [*held, *asked]
+
+    assert deadlocked(pairs(3)).keys() == {1, 3, 5}
+    assert calls_of(pairs(200)) < 2.2 * calls_of(pairs(100))
