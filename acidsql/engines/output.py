@@ -196,10 +196,14 @@ Writer = EventWriter | RowWriter
 class Output:
     """The files that one attempt writes; one is open for each bucket, statement and kind of event.
 
+    With ``stripe_bytes``, the rows of an ACID table go into parts of files, with stripes of this
+    size. A part is to be joined with others, and may be lost on power failure.
+
     A context manager: an error removes the files.
     """
 
     target: Target
+    stripe_bytes: int | None = None
     files: list[OutputFile] = field(default_factory=list)
     _open: dict[tuple[str, bool, int, int], tuple[Writer, OutputFile, str]] = field(
         default_factory=dict
@@ -286,13 +290,17 @@ class Output:
         path = local_draft(f"{directory}/{attempt}", target.storage)
         if target.kind is not TableKind.FULL_ACID:
             return RowWriter(path, target.format), file, path
+        if self.stripe_bytes is not None:
+            return RowWriter(path, target.format, stripe_bytes=self.stripe_bytes), file, path
         columns, compression = target.format.columns, target.format.compression
         return EventWriter(path, columns, compression), file, path
 
     def _finish(self, key: tuple[str, bool, int, int]) -> None:
         writer, file, path = self._open.pop(key)
         written = writer.close()
-        self.target.storage.put_file(path, f"{file.directory}/{file.attempt}")
+        attempt = f"{file.directory}/{file.attempt}"
+        if self.stripe_bytes is None or path != self.target.storage.local_path(attempt):
+            self.target.storage.put_file(path, attempt)
         partition, is_delete, bucket_id, statement_id = key
         own = is_delete and (partition, bucket_id, statement_id) in self._own_deletes
         self.files.append(replace(file, rows=written.rows, own_deletes=own))

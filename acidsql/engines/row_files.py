@@ -22,6 +22,7 @@ from acidsql.errors import ConfigError, StorageError
 from acidsql.layout.arrow import Array
 from acidsql.model.table import FIELD_DELIMITER, Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, ColumnType
+from acidsql.orc.footer import NANOSECONDS, FileTail
 from acidsql.orc.nulls import settled
 from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
@@ -61,12 +62,16 @@ class RowFormat:
 class RowWriter:
     """Writes one file of rows to a local path.
 
+    With ``stripe_bytes`` it is a part of an ACID file: of ORC, with stripes of this size, and with
+    what `orc.joined` must know of it.
+
     InvalidValueError for values that the columns, or text, cannot hold; StorageError if the file
     cannot be written.
     """
 
-    def __init__(self, path: str, format: RowFormat) -> None:
+    def __init__(self, path: str, format: RowFormat, *, stripe_bytes: int | None = None) -> None:
         self.path = path
+        self._stripe_bytes = stripe_bytes
         self.rows = 0
         self._format = format
         self._schema = row_schema(format.columns)
@@ -79,7 +84,10 @@ class RowWriter:
         match self._format.format:
             case FileFormat.ORC:
                 codec = CODECS[self._format.compression]
-                return MendedSink(self.path, self._schema, compression=codec)
+                options: dict[str, Any] = {"compression": codec}
+                if self._stripe_bytes is not None:
+                    options["stripe_size"] = self._stripe_bytes
+                return MendedSink(self.path, self._schema, **options)
             case FileFormat.PARQUET:
                 return ParquetSink(self.path, self._schema, self._format.compression)
             case FileFormat.TEXT:
@@ -114,10 +122,14 @@ class RowWriter:
         """Finish the file; removes it when that fails."""
         with self._clear_errors("finished"):
             if self._format.format is FileFormat.ORC:
-                self._open.finish(lambda tail: {})
+                self._open.finish(self._metadata)
             else:
                 self._open.close()
         return self
+
+    def _metadata(self, tail: FileTail) -> Mapping[str, str]:
+        is_fine_part = self._stripe_bytes is not None and self._open.has_nanoseconds
+        return {NANOSECONDS: "true"} if is_fine_part else {}
 
     def discard(self) -> None:
         """Stop writing and remove the file."""

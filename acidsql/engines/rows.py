@@ -76,21 +76,28 @@ def write_rows(
     ``codes`` gives each row's index in ``partitions``, the texts of the partitions.
     """
     buckets = placement.buckets(rows, writer)
-    for code, bucket, part in _groups(rows, [codes, buckets]):
+    for (code, bucket), part in groups(rows, [codes, buckets]):
         for batch in part.to_batches():
             output.insert(batch, partitions[code], bucket, statement_id)
         output.finish_others(partitions[code], bucket)
 
 
-def _groups(rows: pa.Table, keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int, pa.Table]]:
-    """Stretches of rows with equal keys, after a stable sort by them."""
-    first, second = keys
-    order = np.lexsort((second, first))
+def groups(
+    rows: pa.Table, keys: Sequence[np.ndarray]
+) -> Iterator[tuple[tuple[int, ...], pa.Table]]:
+    """The rows of each combination of keys, in their order, and the keys' values.
+
+    >>> rows = pa.table({"a": [1, 2, 3]})
+    >>> [(key, part["a"].to_pylist()) for key, part in groups(rows, [np.array([7, 5, 7])])]
+    [((5,), [2]), ((7,), [1, 3])]
+    """
+    order = np.lexsort(tuple(reversed(keys)))
     if not np.array_equal(order, np.arange(rows.num_rows)):
         rows = rows.take(order)
-        first, second = first[order], second[order]
-    for start, end in stretches([first, second]):
-        yield int(first[start]), int(second[start]), rows.slice(start, end - start).combine_chunks()
+        keys = [key[order] for key in keys]
+    for start, end in stretches(keys):
+        part = rows.slice(start, end - start).combine_chunks()
+        yield tuple(int(key[start]) for key in keys), part
 
 
 def stretches(keys: Sequence[np.ndarray]) -> Iterator[tuple[int, int]]:

@@ -1,4 +1,4 @@
-"""A copy of a file that pyarrow wrote, with streams replaced or added.
+"""A copy of files that pyarrow wrote, with streams replaced or added.
 
 Each `Change` says which streams. All other streams are copied byte for byte. Each stripe is read
 and written once, however many changes there are.
@@ -82,24 +82,27 @@ class Change(Protocol):
 
 
 def rewrite(
-    source: BinaryIO,
-    tail: FileTail,
+    files: Sequence[tuple[BinaryIO, FileTail]],
     target: BinaryIO,
     changes: Sequence[Change],
     metadata: Mapping[str, str],
 ) -> None:
-    """Write a file with these changes, and with user metadata, to ``target``, which is empty.
+    """Write one file of these files, with changes and user metadata, to ``target``, which is empty.
 
-    OSError if the disk refuses, ValueError or CorruptFileError for a file that is not whole.
+    The files have one form (`stripe_copy.Form`). OSError if the disk refuses, ValueError or
+    CorruptFileError for a file that is not whole.
     """
-    new_tail = NewTail(_model(tail, changes))
+    new_tail = NewTail(_model(files[0][1], changes))
     target.write(MAGIC)
-    for stripe, statistics in zip(tail.stripes, stripe_statistics(source, tail), strict=True):
-        old = read_stripe_footer(source, tail, stripe)
-        parts = StripeParts(stripe.rows, old.streams, old.encodings, tuple(statistics), old.others)
-        for change in changes:
-            parts = change.stripe(parts, source, tail)
-        new_tail.add(_written(parts, source, target, tail), parts.statistics)
+    for source, tail in files:
+        for stripe, statistics in zip(tail.stripes, stripe_statistics(source, tail), strict=True):
+            old = read_stripe_footer(source, tail, stripe)
+            parts = StripeParts(
+                stripe.rows, old.streams, old.encodings, tuple(statistics), old.others
+            )
+            for change in changes:
+                parts = change.stripe(parts, source, tail)
+            new_tail.add(_written(parts, source, target, tail), parts.statistics)
     # The length that pyarrow would note: that of the stripes, without the magic before them.
     target.write(new_tail.encode(target.tell() - len(MAGIC), metadata))
 
@@ -130,6 +133,7 @@ def _model(tail: FileTail, changes: Sequence[Change]) -> FileTail:
     for change in changes:
         types = change.types(types)
     message = b"".join(bytes_field(FOOTER_TYPE, each) for each in types)
-    message += b"".join(encode(*field) for field in footer if field[0] != FOOTER_TYPE)
+    others = (field for field in footer if field[0] not in (FOOTER_TYPE, FOOTER_CALENDAR))
+    message += b"".join(encode(*field) for field in others)
     message += varint_field(FOOTER_CALENDAR, PROLEPTIC)
     return replace(tail, footer=message)

@@ -11,6 +11,7 @@ from acidsql.engines.output import Output, OutputFile, Target
 from acidsql.engines.partition_codes import partition_codes, partition_column
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
+from acidsql.engines.spark.bucket_parts import fits_parts, write_by_parts
 from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.fields import in_order
@@ -154,6 +155,8 @@ def write_inserted_rows(
     if not placement.count:
         few = rows.coalesce(_writers(rows))
         return run_writers(few.sortWithinPartitions(*partitions) if partitions else few, write)
+    if fits_parts(table, _writers(rows)):
+        return write_by_parts(rows.coalesce(_writers(rows)), table, target, statement_id)
     # If random rows of a lost task were computed again, they might go to other buckets.
     with nullcontext(rows) if is_deterministic(rows) else evaluated(rows) as once:
         placed = _by_bucket(once, table, placement, partitions)

@@ -89,7 +89,7 @@ class MendedSink:
             if self._draft is not self._file:
                 tail = read_tail(self._draft)
                 changes = [self._splice(tail), *self._changes]
-                rewrite(self._draft, tail, self._file, changes, metadata(tail))
+                rewrite([(self._draft, tail)], self._file, changes, metadata(tail))
                 return
         tail = read_tail(self._path)
         append_metadata(self._path, tail, metadata(tail))

@@ -14,6 +14,7 @@ from acidsql.model.names import TableName
 from acidsql.model.row_id import encode_bucket
 from acidsql.model.table import Table
 from acidsql.orc.footer import read_tail
+from acidsql.orc.reader import read_events
 from acidsql.orc.writer import VERSION_FILE_CONTENT, EventWriter
 from tests.integration.hive.shared import Shared
 
@@ -57,6 +58,35 @@ def test_stripes_that_compactions_have_copied(shared: Shared) -> None:
     after = stripes(Path(table.location), "base_*")
     assert [b for b in before if b in after] == [before[0], *before[2:-1]]
     check(shared, kept)
+
+
+def test_parts_of_tasks_that_were_joined(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each file has a stripe or more of each task that had rows of the bucket."""
+    few = ROWS // 4
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
+    shared.both(
+        "CREATE TABLE t (id int, v string, moment timestamp) CLUSTERED BY (id) INTO 2 BUCKETS"
+        " STORED AS ORC TBLPROPERTIES ('transactional' = 'true', 'orc.compress' = 'ZLIB')"
+    )
+    shared.acidsql(
+        "INSERT INTO t SELECT CAST(id AS int), if(id % 5 = 0, NULL, concat('v', id)),"
+        f" timestamp_micros(id * 7000001 - 50000000000) FROM range({few})"
+    )
+    edges = []
+    for bucket in range(2):
+        path = shared.location("t") / "delta_0000001_0000001_0000" / f"bucket_0000{bucket}"
+        first = 0
+        found = read_tail(str(path)).stripes
+        assert len(found) >= 2, "the file has too few stripes to show anything"
+        ids = read_events(str(path)).column("row").combine_chunks().field("id").to_pylist()
+        for stripe in found:
+            edges += [ids[first], ids[first + stripe.rows - 1]]
+            first += stripe.rows
+    delete(shared, edges)
+    assert len(shared.rows("t")) == few - len(edges)
+    shared.theirs("UPDATE t SET v = 'new' WHERE id % 1000 = 1")
+    shared.acidsql("ALTER TABLE t COMPACT 'major'")
+    assert len(shared.rows("t")) == few - len(edges)
 
 
 def made_table(shared: Shared, stripe_bytes: int, text_bytes: int) -> tuple[Table, list[int]]:

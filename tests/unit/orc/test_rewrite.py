@@ -30,7 +30,7 @@ def by_pyarrow(codec: str) -> io.BytesIO:
 
 def rewritten(source: io.BytesIO, changes: Sequence[Change]) -> io.BytesIO:
     target = io.BytesIO()
-    rewrite(source, read_tail(source), target, changes, {"key": "value"})
+    rewrite([(source, read_tail(source))], target, changes, {"key": "value"})
     return target
 
 
