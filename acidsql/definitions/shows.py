@@ -20,6 +20,7 @@ from acidsql.definitions.show_constraints import (
     constraint_clauses,
     constraint_rows,
 )
+from acidsql.definitions.show_statistics import statistics_rows
 from acidsql.definitions.show_view import (
     COLUMN_HEAD,
     DESCRIBE_COLUMNS,
@@ -151,7 +152,7 @@ def _describe(statement: Describe, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     if statement.partition:
         return describe_partition(statement, table, scope)
-    return describe_formatted(table) if statement.formatted else describe(table)
+    return describe_formatted(table, scope) if statement.formatted else describe(table)
 
 
 def describe_database(statement: DescribeDatabase, catalog: Catalog) -> Result:
@@ -286,11 +287,12 @@ def describe_partition(statement: Describe, table: Table, scope: Scope) -> Resul
         ("Location:", found.location, ""),
         ("", "", ""),
         *_storage_rows(table),
+        *statistics_rows(table, scope, name),
     ]
     return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
 
-def describe_formatted(table: Table) -> Result:
+def describe_formatted(table: Table, scope: Scope) -> Result:
     """Everything known about a table, in the sections of Hive's DESCRIBE FORMATTED."""
     rows = [
         *_column_rows(table),
@@ -308,6 +310,7 @@ def describe_formatted(table: Table) -> Result:
         ("", "", ""),
         *_storage_rows(table),
         *constraint_rows(table),
+        *statistics_rows(table, scope),
     ]
     return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
