@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from acidsql.errors import ConfigError, PartitionNotFoundError, UnsupportedStatementError
-from acidsql.execution.result import Result
+from acidsql.execution.result import Result, count_text
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.execution.statistics import are_true, basis_of
@@ -137,4 +137,4 @@ def _columns(
 
 
 def _lines(plan: AnalyzePlan, found: Mapping[PartitionName | None, Statistics]) -> list[str]:
-    return [f"{name or plan.table}: {kept.rows} rows" for name, kept in found.items()]
+    return [f"{name or plan.table}: {count_text(kept.rows, 'row')}" for name, kept in found.items()]

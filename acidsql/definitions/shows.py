@@ -152,7 +152,9 @@ def _describe(statement: Describe, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     if statement.partition:
         return describe_partition(statement, table, scope)
-    return describe_formatted(table, scope) if statement.formatted else describe(table)
+    if not statement.formatted:
+        return describe(table)
+    return describe_formatted(table, statistics_rows(table, scope))
 
 
 def describe_database(statement: DescribeDatabase, catalog: Catalog) -> Result:
@@ -292,8 +294,11 @@ def describe_partition(statement: Describe, table: Table, scope: Scope) -> Resul
     return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
 
-def describe_formatted(table: Table, scope: Scope) -> Result:
-    """Everything known about a table, in the sections of Hive's DESCRIBE FORMATTED."""
+def describe_formatted(table: Table, statistics: Sequence[tuple[str, str, str]] = ()) -> Result:
+    """Everything known about a table, in the sections of Hive's DESCRIBE FORMATTED.
+
+    The rows about ``statistics`` come last.
+    """
     rows = [
         *_column_rows(table),
         ("", "", ""),
@@ -310,7 +315,7 @@ def describe_formatted(table: Table, scope: Scope) -> Result:
         ("", "", ""),
         *_storage_rows(table),
         *constraint_rows(table),
-        *statistics_rows(table, scope),
+        *statistics,
     ]
     return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
