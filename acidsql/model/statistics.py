@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
@@ -121,6 +121,19 @@ class Statistics(BaseModel):
     rows: int
     columns: Mapping[str, ColumnStatistics]
     basis: Basis
+
+    @classmethod
+    def of_text(cls, text: str) -> Statistics | None:
+        """From `text`; None for what another release or somebody else has written."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            return None
+
+    @property
+    def text(self) -> str:
+        """JSON, for a store."""
+        return self.model_dump_json()
 
     def answers(self, function: Function, column: str | None) -> bool:
         """Whether `answer` knows the value of ``function(column)``, for None of ``count(*)``."""

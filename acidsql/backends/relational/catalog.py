@@ -259,7 +259,7 @@ class RelationalCatalog(RelationalViews):
                 "keep_statistics",
                 table_id=table_id,
                 partition=str(partition or ""),
-                statistics=found.model_dump_json(),
+                statistics=found.text,
             )
 
     @reading()
@@ -268,7 +268,7 @@ class RelationalCatalog(RelationalViews):
     ) -> Statistics | None:
         table_id = self._require_table(name)
         row = self._sql.row("statistics", table_id=table_id, partition=str(partition or ""))
-        return None if row is None else Statistics.model_validate_json(row[0])
+        return None if row is None else Statistics.of_text(row[0])
 
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         """Do nothing: its statistics say of which write ids they are true."""

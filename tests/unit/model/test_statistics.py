@@ -155,7 +155,19 @@ def test_what_is_not_known_is_not_answered(function, column):
 
 
 def test_statistics_go_to_json_and_back():
-    assert Statistics.model_validate_json(STATISTICS.model_dump_json()) == STATISTICS
+    assert Statistics.of_text(STATISTICS.text) == STATISTICS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "null", "{}", STATISTICS.text[:-1], STATISTICS.text.replace('"rows":3', '"rows":"x"'),
+        STATISTICS.text.replace('"rows":3', '"rows":3,"later":1'),
+        STATISTICS.text.replace('"nulls":1', '"nulls":1,"later":1'),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_not_understood_says_nothing(text):
+    assert Statistics.of_text(text) is None
 
 
 @pytest.mark.parametrize(
