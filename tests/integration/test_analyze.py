@@ -225,10 +225,13 @@ def test_overwrite_truncate_and_load(session: Session, tmp_path: Path) -> None:
 def test_a_plain_table_becomes_acid(session: Session) -> None:
     session.execute("DROP TABLE t")
     session.execute("CREATE TABLE t (k int, s string) STORED AS ORC")
-    session.execute("ALTER TABLE t UNSET TBLPROPERTIES IF EXISTS ('transactional')")
     session.execute("INSERT INTO t VALUES (1, 'a')")
     session.execute(ANALYZE)
-    assert asked(session) == (1, 1, 1, 1)
+    session.execute("INSERT INTO t VALUES (2, 'b')")
+    assert not answers(session)
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    assert not answers(session)
+    assert asked(session) == (2, 2, 1, 2)
 
 
 def test_streamed_rows(session: Session) -> None:
