@@ -73,6 +73,7 @@ _FLAGS = {
     "acidsql.strict.set": "strict_set",
     "hive.exec.drop.ignorenonexistent": "drop_ignores_missing",
     "hive.exec.dynamic.partition": "dynamic_partition",
+    "hive.compute.query.using.stats": "uses_statistics",
     "hive.create.as.acid": "create_as_acid",
     "hive.create.as.insert.only": "create_as_insert_only",
     "hive.variable.substitute": "replaces_variables",
@@ -163,6 +164,8 @@ class Settings(BaseModel):
     """Whether ``${env:…}`` and ``${system:…}`` in scripts show this process's environment."""
     drop_ignores_missing: bool = True
     """Whether DROP TABLE and DROP PARTITION of what is not there is no error."""
+    uses_statistics: bool = True
+    """Whether what ANALYZE TABLE found may answer count(*), min and max, while it is true."""
     create_as_acid: bool | None = None
     """Whether a managed ORC table is full-ACID if its statement does not say the kind.
 

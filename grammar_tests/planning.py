@@ -26,12 +26,14 @@ from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Column, Table
 from acidsql.model.types import ColumnType, PrimitiveType
 from acidsql.model.view import View
+from acidsql.planner.analyze import plan_analyze
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import find_relation, table_name
 from acidsql.planner.planner import make_plan
 from acidsql.planner.rules import Rules
 from acidsql.planner.view import expanded_text, plan_view
+from acidsql.plans.analyze import AnalyzePlan
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.plan import WritePlan
@@ -39,6 +41,7 @@ from acidsql.plans.query import QueryPlan
 from acidsql.session.view_text import view_query
 from acidsql.statements import (
     AlterViewAs,
+    Analyze,
     Check,
     Compact,
     CreateTable,
@@ -166,13 +169,17 @@ def _kept(statement: CreateView | AlterViewAs, names: DeclaredNames, text: str) 
     return View(name, listed, statement.query.source.text, text)
 
 
-def plan(sql: str, declarations: Sequence[str]) -> WritePlan | QueryPlan | CompactPlan | CheckPlan:
+def plan(
+    sql: str, declarations: Sequence[str]
+) -> WritePlan | QueryPlan | CompactPlan | CheckPlan | AnalyzePlan:
     """The plan of a statement."""
     names = DeclaredNames.of(declarations)
     statement = parse(sql)
     match statement:
         case Check():
             return plan_check(statement, names, names.arguments)
+        case Analyze():
+            return plan_analyze(statement, names, names.arguments)
         case Compact():
             return plan_compact(statement, names, names.arguments).plan
         case (

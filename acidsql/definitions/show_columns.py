@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from acidsql.definitions.show_statistics import column_statistics_rows
 from acidsql.definitions.show_view import DESCRIBE_COLUMNS, column_row
 from acidsql.errors import ColumnNotFoundError
 from acidsql.execution.result import Result, text_rows
@@ -13,6 +14,7 @@ from acidsql.model.table import Column, Table
 from acidsql.model.types import StructType
 from acidsql.model.view import View
 from acidsql.planner.names import find_target, table_name
+from acidsql.planner.partition import partition_of
 from acidsql.statements import Describe, ShowProperties
 from acidsql.statements.fragment import Identifier, TableRef
 
@@ -43,12 +45,18 @@ def describe_column(statement: Describe, scope: Scope) -> Result:
 
     ColumnNotFoundError for a name that is not there.
     """
-    columns = columns_of(find_shown(statement.target, scope))
+    described = find_shown(statement.target, scope)
+    columns = columns_of(described)
     for identifier in statement.path:
         column = _found(identifier, columns)
         columns = _fields(column)
     shown = columns if columns and not statement.formatted else [column]
-    return text_rows("describe", DESCRIBE_COLUMNS, [column_row(c) for c in shown])
+    rows = [column_row(c) for c in shown]
+    if statement.formatted and len(statement.path) == 1 and isinstance(described, Table):
+        items, target = statement.partition, statement.target
+        partition = partition_of(items, described, target, scope.arguments)
+        rows += column_statistics_rows(column, described, scope, partition)
+    return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
 
 def _fields(column: Column) -> Sequence[Column]:

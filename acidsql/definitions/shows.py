@@ -20,6 +20,7 @@ from acidsql.definitions.show_constraints import (
     constraint_clauses,
     constraint_rows,
 )
+from acidsql.definitions.show_statistics import statistics_rows
 from acidsql.definitions.show_view import (
     COLUMN_HEAD,
     DESCRIBE_COLUMNS,
@@ -151,7 +152,9 @@ def _describe(statement: Describe, scope: Scope) -> Result:
     table = find_target(statement.target, scope.names)
     if statement.partition:
         return describe_partition(statement, table, scope)
-    return describe_formatted(table) if statement.formatted else describe(table)
+    if not statement.formatted:
+        return describe(table)
+    return describe_formatted(table, statistics_rows(table, scope))
 
 
 def describe_database(statement: DescribeDatabase, catalog: Catalog) -> Result:
@@ -286,12 +289,16 @@ def describe_partition(statement: Describe, table: Table, scope: Scope) -> Resul
         ("Location:", found.location, ""),
         ("", "", ""),
         *_storage_rows(table),
+        *statistics_rows(table, scope, name),
     ]
     return text_rows("describe", DESCRIBE_COLUMNS, rows)
 
 
-def describe_formatted(table: Table) -> Result:
-    """Everything known about a table, in the sections of Hive's DESCRIBE FORMATTED."""
+def describe_formatted(table: Table, statistics: Sequence[tuple[str, str, str]] = ()) -> Result:
+    """Everything known about a table, in the sections of Hive's DESCRIBE FORMATTED.
+
+    The rows about ``statistics`` come last.
+    """
     rows = [
         *_column_rows(table),
         ("", "", ""),
@@ -308,6 +315,7 @@ def describe_formatted(table: Table) -> Result:
         ("", "", ""),
         *_storage_rows(table),
         *constraint_rows(table),
+        *statistics,
     ]
     return text_rows("describe", DESCRIBE_COLUMNS, rows)
 

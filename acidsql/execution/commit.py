@@ -174,8 +174,9 @@ def commit(
             store.commit_txn(txn_id, uncommitted.reached, written)
             return
         with store.committing(txn_id, uncommitted.reached, written):
-            for table, partitions in uncommitted.partitions.items():
-                store.add_partitions(table, list(partitions.values()))
+            # Every session in this order, so that no two of them wait for each other.
+            for table in sorted(uncommitted.partitions, key=str):
+                store.add_partitions(table, list(uncommitted.partitions[table].values()))
 
     try:
         txn.check()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from acidsql.grammar.alter_table import parse_alter_table
+from acidsql.grammar.analyze import parse_analyze
 from acidsql.grammar.check import parse_check
 from acidsql.grammar.configuration import parse_reset, parse_set
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
@@ -78,6 +79,7 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "TRUNCATE": parse_truncate,
     "LOAD": parse_load,
     "CHECK": parse_check,
+    "ANALYZE": parse_analyze,
     "VACUUM": parse_vacuum,
     "USE": parse_use,
     "SHOW": parse_show,

@@ -21,7 +21,6 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "CACHE": ("CACHE is not supported", "A cached table would not see later transactions."),
     "UNCACHE": ("UNCACHE is not supported", "Nothing is cached."),
     "REFRESH": ("REFRESH is not needed", "Every statement reads a snapshot of its own."),
-    "ANALYZE": ("ANALYZE is not supported", "Leave it out; no statistics are kept."),
     "GRANT": ("GRANT is not supported", _ACCESS),
     "REVOKE": ("REVOKE is not supported", _ACCESS),
     "LOCK": ("LOCK TABLE is not supported", "Each statement takes the locks it needs."),
@@ -53,9 +52,9 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "IMPORT": ("IMPORT is not supported", "Read the files with Spark, then INSERT INTO."),
 }
 STATEMENT_WORDS = (
-    "ABORT", "ALTER", "BEGIN", "CHECK", "COMMIT", "CREATE", "DELETE", "DESCRIBE", "DROP", "EXPLAIN",
-    "INSERT", "LOAD", "MERGE", "MSCK", "RESET", "ROLLBACK", "SELECT", "SHOW", "START", "TABLE",
-    "TRUNCATE", "UPDATE", "VACUUM", "VALUES", "WITH",
+    "ABORT", "ALTER", "ANALYZE", "BEGIN", "CHECK", "COMMIT", "CREATE", "DELETE", "DESCRIBE", "DROP",
+    "EXPLAIN", "INSERT", "LOAD", "MERGE", "MSCK", "RESET", "ROLLBACK", "SELECT", "SHOW", "START",
+    "TABLE", "TRUNCATE", "UPDATE", "VACUUM", "VALUES", "WITH",
 )  # fmt: skip
 """The first words of statements, for hints."""
 _DEFINED = ("TABLE", "VIEW", "DATABASE")

@@ -13,6 +13,7 @@ from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.query import plan_query
 from acidsql.planner.rules import Rules
+from acidsql.planner.summary import as_summary
 from acidsql.planner.truncate import plan_truncate
 from acidsql.planner.update import plan_update
 from acidsql.plans.plan import WritePlan
@@ -56,6 +57,6 @@ def make_plan(
         case Truncate():
             return plan_truncate(statement, names, arguments)
         case Query():
-            return plan_query(statement, names, arguments)
+            return as_summary(plan_query(statement, names, arguments), statement, names)
         case _:
             assert_never(statement)

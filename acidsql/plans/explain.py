@@ -8,6 +8,7 @@ from typing_extensions import assert_never
 
 from acidsql.model.sort_order import sort_order_text
 from acidsql.model.table import TableKind
+from acidsql.plans.analyze import AnalyzePlan
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
@@ -23,7 +24,7 @@ from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
 
-def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
+def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan | AnalyzePlan) -> str:
     """The plan as a tree: a head, and a branch for everything that is read or written."""
     match plan:
         case QueryPlan():
@@ -33,6 +34,8 @@ def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan) -> str:
             return tree(head, _compact_lines(plan))
         case CheckPlan():
             return tree(f"check {plan.table}{_partition(plan)}", [])
+        case AnalyzePlan():
+            return tree(f"analyze {plan.table}", _analyze_lines(plan))
         case _:
             return _write(plan)
 
@@ -81,9 +84,29 @@ def tree(head: str, branches: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def _analyze_lines(plan: AnalyzePlan) -> list[str]:
+    """The partitions, and what is read of each, or of the whole table."""
+    lines = []
+    if plan.partition is not None:
+        lines += [*_fixed(plan.partition), "each partition by itself"]
+    if plan.query is None:
+        return [*lines, "no rows are read"]
+    return lines + _query_lines(plan.query)
+
+
 def _query_lines(plan: QueryPlan) -> list[str]:
     scans = [s for s in plan.rows.sources if isinstance(s, TableSource)]
-    return [f"scan: {_scan(s)}" for s in scans] + [f"rows: {_one_line(plan.rows)}"]
+    lines = [f"scan: {_scan(s)}" for s in scans] + [f"rows: {_one_line(plan.rows)}"]
+    if plan.summaries:
+        lines.append(f"statistics may answer: {_all_of(plan.summaries)}")
+    return lines
+
+
+def explain_answer(plan: QueryPlan) -> str:
+    """The plan of a summary that statistics answer, as a tree."""
+    table = next(str(s) for s in plan.rows.sources)
+    answer = f"answered from the statistics of {table}: {_all_of(plan.summaries)}"
+    return tree("query", [answer, f"rows: {_one_line(plan.rows)}"])
 
 
 def _view_lines(plan: WritePlan | QueryPlan) -> list[str]:
@@ -207,6 +230,10 @@ def _assignments(assignments: Sequence[SetColumn]) -> str:
     return ", ".join(
         f"{'.'.join((a.column, *a.fields))} := {_one_line(a.value)}" for a in assignments
     )
+
+
+def _all_of(items: Sequence[object]) -> str:
+    return ", ".join(map(str, items))
 
 
 def _all(predicates: Sequence[object]) -> str:

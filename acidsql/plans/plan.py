@@ -10,6 +10,7 @@ from pydantic import Field, TypeAdapter
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate, membership
 from acidsql.model.table import Table
+from acidsql.plans.analyze import AnalyzePlan
 from acidsql.plans.check import CheckPlan
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
@@ -25,9 +26,11 @@ from acidsql.plans.update import UpdatePlan
 ChangePlan = UpdatePlan | DeletePlan | MergePlan
 TableWrite = InsertPlan | ChangePlan | TruncatePlan | LoadPlan
 WritePlan = TableWrite | MultiInsertPlan
-Plan = Annotated[WritePlan | QueryPlan | CompactPlan | CheckPlan, Field(discriminator="kind")]
+Plan = Annotated[
+    WritePlan | QueryPlan | CompactPlan | CheckPlan | AnalyzePlan, Field(discriminator="kind")
+]
 
-PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan] = TypeAdapter(Plan)
+PLAN: TypeAdapter[WritePlan | QueryPlan | CompactPlan | CheckPlan | AnalyzePlan] = TypeAdapter(Plan)
 """Turns plans into JSON and back."""
 
 

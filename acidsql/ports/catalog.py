@@ -17,6 +17,7 @@ from acidsql.errors import (
 )
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
+from acidsql.model.statistics import Statistics
 from acidsql.model.table import Table, TableKind
 from acidsql.model.view import View
 
@@ -202,8 +203,35 @@ class Catalog(Protocol):
         """
         ...
 
+    @property
+    def keeps_statistics(self) -> bool:
+        """Whether `keep_statistics` does so. If not, `statistics` answers None."""
+        ...
+
+    def keep_statistics(
+        self, name: TableName, kept: Mapping[PartitionName | None, Statistics]
+    ) -> None:
+        """Keep statistics of some partitions; those under None are of the whole table.
+
+        Other ones of the table stay, until a verb changes the table's definition or partitions:
+        such a verb forgets all of the table. Idempotent. Raises TableNotFoundError.
+        """
+        ...
+
+    def statistics(
+        self, name: TableName, partition: PartitionName | None = None
+    ) -> Statistics | None:
+        """What was kept of a partition, or of the whole table; None if there is nothing.
+
+        Whether they are true of a snapshot is for the caller to find out (`Statistics.basis`).
+        Raises TableNotFoundError.
+        """
+        ...
+
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
-        """Mark row counts and other statistics of the table as wrong, since rows are being changed.
+        """Mark statistics that Hive believes as wrong, since rows are being changed.
+
+        Those of `keep_statistics` need no mark.
 
         ``partitions`` are those with changed rows; () for a table without partition columns. A
         writer calls this before its commit. Idempotent. Raises TableNotFoundError.

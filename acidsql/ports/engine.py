@@ -11,6 +11,7 @@ from acidsql.model.ids import StatementId, TxnId, WriteId
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.model.statistics import Value
 from acidsql.model.table import Column, Table
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.plan import TableWrite, WritePlan, statement_count, table_writes
@@ -192,6 +193,13 @@ class Engine(Protocol):
 
     def query(self, plan: QueryPlan, context: ReadContext) -> Frame:
         """A lazy frame. AnalysisError if the query does not make sense."""
+        ...
+
+    def answer(self, plan: QueryPlan, context: ReadContext, row: Sequence[Value | None]) -> Frame:
+        """The one row of a summary, whose values are known, with the names and types of the query.
+
+        If the query means something else to the engine, it is what `query` returns.
+        """
         ...
 
     def table(self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False) -> Frame:

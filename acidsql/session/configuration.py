@@ -33,6 +33,7 @@ SETTABLE = frozenset({
     "hive.compactor.abortedtxn.threshold", "hive.compactor.aborted.txn.time.threshold",
     "hive.compactor.initiator.failed.retry.time",
     "hive.exec.drop.ignorenonexistent", "hive.create.as.acid", "hive.create.as.insert.only",
+    "hive.compute.query.using.stats",
     "hive.default.fileformat", "hive.default.fileformat.managed",
     "hive.variable.substitute", "hive.variable.substitute.depth",
     "hive.exec.dynamic.partition", "hive.exec.dynamic.partition.mode",

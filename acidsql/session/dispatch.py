@@ -12,6 +12,7 @@ from acidsql.check.table import run_check
 from acidsql.definitions import define
 from acidsql.definitions.abort_compactions import abort_compactions
 from acidsql.definitions.abort_transactions import abort_transactions
+from acidsql.definitions.analyze import analyze
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import define_view
@@ -33,6 +34,7 @@ from acidsql.session.transaction_control import TransactionControl
 from acidsql.statements import (
     AbortCompactions,
     AbortTransactions,
+    Analyze,
     Check,
     Compact,
     ConfigurationStatement,
@@ -102,9 +104,11 @@ class Dispatch:
             case InsertDirectory():
                 return insert_directory(statement, self.open_txn, scope, self.engine)
             case Explain():
-                return explain(statement, scope, self.open_txn.policy)
+                return explain(statement, scope, self.open_txn.policy, block)
             case Check():
                 return run_check(statement, block, self.open_txn, scope)
+            case Analyze():
+                return analyze(statement, scope, self.engine)
             case Compact() | Vacuum() | AbortTransactions() | AbortCompactions():
                 return self._maintain(statement, scope)
             case Use():

@@ -5,23 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from acidsql.definitions.analyze import analyze_locks
 from acidsql.definitions.locks import definition_locks
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import changed_partition
+from acidsql.execution.statistics import known_answer, present_snapshot
+from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.model.access import Access, Operation
 from acidsql.planner.accesses import query_accesses, write_accesses
+from acidsql.planner.analyze import plan_analyze
 from acidsql.planner.check import plan_check
 from acidsql.planner.compact import plan_compact
 from acidsql.planner.names import SeenNames, table_name
 from acidsql.planner.planner import make_plan
 from acidsql.planner.query import plan_query
 from acidsql.plans.explain import explain as plan_text
-from acidsql.plans.explain import tree
-from acidsql.plans.plan import WritePlan, targets
+from acidsql.plans.explain import explain_answer, tree
+from acidsql.plans.plan import WritePlan, tables_read, targets
 from acidsql.plans.query import QueryPlan
 from acidsql.ports.storage import without_login
 from acidsql.statements import (
+    Analyze,
     Check,
     Compact,
     CreateTableAs,
@@ -38,14 +43,16 @@ from acidsql.txn.locks import lock_components
 from acidsql.txn.policy import TxnPolicy
 
 
-def explain(statement: Explain, scope: Scope, policy: TxnPolicy) -> Result:
+def explain(
+    statement: Explain, scope: Scope, policy: TxnPolicy, block: TransactionBlock | None
+) -> Result:
     """The plan as a tree, or one row for each lock in Hive's form: ``db.t.p=1 -> SHARED_READ``.
 
     Words that were ignored are named in the message of the Result.
     """
     lines = _locks(statement.statement, scope, policy) if statement.locks else None
     if lines is None:
-        lines = _text(statement.statement, scope).splitlines()
+        lines = _text(statement.statement, scope, block).splitlines()
     column = "lock" if statement.locks else "plan"
     result = text_rows("explain", [column], [(line,) for line in lines])
     if statement.ignored:
@@ -54,9 +61,13 @@ def explain(statement: Explain, scope: Scope, policy: TxnPolicy) -> Result:
     return result
 
 
-def _text(statement: Explained, scope: Scope) -> str:
+def _text(statement: Explained, scope: Scope, block: TransactionBlock | None) -> str:
     if isinstance(statement, Planned):
-        return plan_text(make_plan(statement, scope.names, scope.arguments, scope.rules))
+        return _plan_text(
+            make_plan(statement, scope.names, scope.arguments, scope.rules), scope, block
+        )
+    if isinstance(statement, Analyze):
+        return plan_text(plan_analyze(statement, scope.names, scope.arguments))
     if isinstance(statement, Compact):
         return plan_text(plan_compact(statement, scope.names, scope.arguments).plan)
     if isinstance(statement, Check):
@@ -71,6 +82,15 @@ def _text(statement: Explained, scope: Scope) -> str:
     if isinstance(statement, CreateTableAs):
         branches.append(plan_text(plan_query(statement.query, scope.names, scope.arguments)))
     return tree(_head(statement, scope), branches)
+
+
+def _plan_text(plan: WritePlan | QueryPlan, scope: Scope, block: TransactionBlock | None) -> str:
+    if isinstance(plan, QueryPlan) and plan.summaries:
+        [name] = tables_read(plan)
+        context = present_snapshot(scope.store.table(name), scope, block)
+        if known_answer(plan, context, block, scope) is not None:
+            return explain_answer(plan)
+    return plan_text(plan)
 
 
 def _head(statement: Explained, scope: Scope) -> str:
@@ -103,6 +123,8 @@ def _unplanned_locks(statement: Explained, scope: Scope) -> Sequence[LockCompone
     if isinstance(statement, InsertDirectory):
         rows = plan_query(Query(statement.source), scope.names, scope.arguments)
         return lock_components(query_accesses(rows))
+    if isinstance(statement, Analyze):
+        return analyze_locks(plan_analyze(statement, scope.names, scope.arguments).table)
     if isinstance(statement, Check):
         plan = plan_check(statement, scope.names, scope.arguments)
         return lock_components([Access.of(plan.table, Operation.SELECT)])

@@ -237,8 +237,8 @@ class TransactionControl:
 def _refuse_in_block(statement: Statement) -> None:
     if not isinstance(statement, _ALLOWED):
         raise UnsupportedStatementError(
-            "CREATE, ALTER, DROP, MSCK, VACUUM and INSERT OVERWRITE DIRECTORY are not allowed in a"
-            " transaction",
+            "CREATE, ALTER, DROP, MSCK, ANALYZE, VACUUM and INSERT OVERWRITE DIRECTORY are not"
+            " allowed in a transaction",
             detail="It cannot be rolled back.",
             hint="COMMIT or ROLLBACK first.",
             code=20007,

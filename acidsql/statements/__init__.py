@@ -14,6 +14,7 @@ from acidsql.statements.alter_table import (
     SetProperties,
     UnsetProperties,
 )
+from acidsql.statements.analyze import Analyze
 from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.configuration import (
@@ -95,6 +96,7 @@ OtherStatement = (
     | Query
     | Explain
     | Check
+    | Analyze
     | Vacuum
     | Compact
     | Definition
@@ -119,6 +121,7 @@ __all__ = [
     "AlterTable",
     "AlterView",
     "AlterViewAs",
+    "Analyze",
     "Begin",
     "ChangeColumn",
     "Check",

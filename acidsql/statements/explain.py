@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.statements.analyze import Analyze
 from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.configuration import ConfigurationStatement
@@ -40,6 +41,7 @@ Explained = (
     | InsertDirectory
     | Compact
     | Check
+    | Analyze
     | Vacuum
     | Use
     | Show

@@ -27,6 +27,24 @@ class BrokenRule:
 
 RULES = [
     BrokenRule(
+        "Statistics are true only of a snapshot with the same valid write ids.",
+        "looks at the high watermark alone, and so overlooks aborted and open write ids below it",
+        "model/statistics.py",
+        """    return f"{mark} without {len(exceptions)} {_digest(map(str, exceptions))}"\n""",
+        "    return str(mark)\n",
+        "unit/model/test_statistics.py::test_statistics_are_not_true_any_more",
+    ),
+    BrokenRule(
+        "A partition that was dropped and made again has no statistics, nor has its table.",
+        "keeps the statistics of a table whose partitions are dropped",
+        "backends/relational/catalog.py",
+        """        self._sql.run("delete_statistics", table_id=table_id)
+        for partition in map(str, partitions):
+""",
+        "        for partition in map(str, partitions):\n",
+        "unit/backends/test_store_statistics.py::test_what_changes_the_table_forgets_them",
+    ),
+    BrokenRule(
         "Of two transactions that overlap and change the same place, the first one to commit wins.",
         "overlooks a change that was committed when no other transaction had opened since",
         "txn/conflict.py",

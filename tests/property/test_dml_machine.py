@@ -1,4 +1,4 @@
-"""Random DML, compaction and cleaning on real Spark; DuckDB says what the rows must be.
+"""Random DML, compaction, cleaning and ANALYZE on real Spark; DuckDB says what the rows must be.
 
 ACIDSQL_SOAK_STEPS=<n> runs n steps per example, and more examples.
 """
@@ -49,6 +49,12 @@ KINDS = {
     "partitioned": (PLAIN, "PARTITIONED BY (p string) CLUSTERED BY (k, s) INTO 2 BUCKETS"),
 }
 NAME = TableName("default", "t")
+
+COUNTED = "SELECT count(*) FROM t"
+SUMMARY = (
+    "SELECT count(*), count(k), min(k), max(k), count(s), min(s), max(s), count(v), min(v), max(v),"
+    " count(d), min(d), max(d) FROM t"
+)
 
 keys = st.integers(0, 9)
 nullable_keys = st.one_of(st.none(), keys)
@@ -405,6 +411,14 @@ class DmlMachine(RuleBasedStateMachine):
         is_new = kind.startswith("rebalance") and KINDS[self.kind][1].count("CLUSTERED") == 0
         assert is_new or self.row_ids() == before
 
+    @rule(data=st.data())
+    def analyze(self, data: st.DataObject) -> None:
+        """The invariants below compare its answers, now and after later steps."""
+        columns = data.draw(st.sampled_from(["", "FOR COLUMNS", "FOR COLUMNS k, s"]))
+        self.session.execute(f"ANALYZE TABLE t COMPUTE STATISTICS {columns}")
+        [(line,), *_] = self.session.execute(f"EXPLAIN {COUNTED}").fetchall()[1:]
+        assert "answered from the statistics" in line
+
     @rule()
     def clean(self) -> None:
         self.session.run_cleaner()
@@ -426,6 +440,12 @@ class DmlMachine(RuleBasedStateMachine):
         expected = self.expected()
         assert Counter(check_table(self.store, NAME)) == expected
         assert Counter(self.session.execute("SELECT * FROM t").fetchall()) == expected
+
+    @invariant()
+    def same_summary(self) -> None:
+        for query in (COUNTED, SUMMARY):
+            expected = self.duck.execute(query).fetchall()
+            assert self.session.execute(query).fetchall() == expected
 
 
 PATHS: dict[str, dict[tuple[Any, str], Any]] = {

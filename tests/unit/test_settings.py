@@ -54,6 +54,7 @@ CHANGED: dict[str, tuple[str, str, object]] = {
     "hive.exec.dynamic.partition": ("false", "dynamic_partition", False),
     "hive.exec.dynamic.partition.mode": ("Strict", "dynamic_partition_mode", "strict"),
     "hive.exec.max.dynamic.partitions": ("5", "max_dynamic_partitions", 5),
+    "hive.compute.query.using.stats": ("false", "uses_statistics", False),
     "hive.create.as.acid": ("true", "create_as_acid", True),
     "hive.create.as.insert.only": ("true", "create_as_insert_only", True),
     "hive.default.fileformat": ("TextFile", "default_format", "textfile"),

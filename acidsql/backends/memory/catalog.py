@@ -11,6 +11,7 @@ from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
+from acidsql.model.statistics import Statistics
 from acidsql.model.table import Table
 from acidsql.model.view import View
 from acidsql.ports.catalog import (
@@ -113,6 +114,7 @@ class MemoryCatalog(MemoryState):
             name = self.table(name).name
             del self.table_rows[name]
             self.partition_rows.pop(name, None)
+            self.statistics_rows.pop(name, None)
             self._forget(name)
 
     def _forget(self, name: TableName) -> None:
@@ -123,6 +125,7 @@ class MemoryCatalog(MemoryState):
     def alter_table(self, table: Table) -> None:
         with self.guard:
             name = self.table(table.name).name
+            self.statistics_rows.pop(name, None)
             self.table_rows[name] = replace(table, name=name, parameters=dict(table.parameters))
 
     def rename_table(self, name: TableName, table: Table, partitions: Sequence[Partition]) -> None:
@@ -133,6 +136,7 @@ class MemoryCatalog(MemoryState):
             self._forget(new)
             del self.table_rows[name]
             self.partition_rows.pop(name, None)
+            self.statistics_rows.pop(name, None)
             self.partition_rows[new] = {str(p.name): p for p in partitions}
             if name in self.write_ids:
                 self.write_ids[new] = self.write_ids.pop(name)
@@ -228,13 +232,17 @@ class MemoryCatalog(MemoryState):
 
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         with self.guard:
-            known = self.partition_rows.setdefault(self.table(name).name, {})
+            name = self.table(name).name
+            if partitions:
+                self.statistics_rows.pop(name, None)
+            known = self.partition_rows.setdefault(name, {})
             for partition in partitions:
                 known.setdefault(str(partition.name), partition)
 
     def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         with self.guard:
             name = self.table(name).name
+            self.statistics_rows.pop(name, None)
             known = self.partition_rows.get(name, {})
             gone = {str(p) for p in partitions}
             for text in gone:
@@ -252,6 +260,7 @@ class MemoryCatalog(MemoryState):
                 raise partition_not_found(name, partition)
             if new in known:
                 raise partition_exists(name, renamed.name)
+            self.statistics_rows.pop(name, None)
             del known[old]
             known[new] = renamed
             self._replace_partition(
@@ -261,5 +270,21 @@ class MemoryCatalog(MemoryState):
     def places(self, location: str) -> Iterator[Place]:
         return all_places(self)
 
+    keeps_statistics = True
+
+    def keep_statistics(
+        self, name: TableName, kept: Mapping[PartitionName | None, Statistics]
+    ) -> None:
+        with self.guard:
+            known = self.statistics_rows.setdefault(self.table(name).name, {})
+            known.update((str(partition or ""), found) for partition, found in kept.items())
+
+    def statistics(
+        self, name: TableName, partition: PartitionName | None = None
+    ) -> Statistics | None:
+        with self.guard:
+            known = self.statistics_rows.get(self.table(name).name, {})
+            return known.get(str(partition or ""))
+
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
-        """Do nothing: this catalog keeps no statistics."""
+        """Do nothing: its statistics say of which write ids they are true."""

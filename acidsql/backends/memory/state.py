@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import DEFAULT_DATABASE, TableName
+from acidsql.model.statistics import Statistics
 from acidsql.model.table import Table
 from acidsql.model.view import View
 from acidsql.ports.catalog import Database, Partition
@@ -53,6 +54,8 @@ class MemoryState:
         self.table_rows: dict[TableName, Table] = {}
         self.view_rows: dict[TableName, View] = {}
         self.partition_rows: dict[TableName, dict[str, Partition]] = {}
+        self.statistics_rows: dict[TableName, dict[str, Statistics]] = {}
+        """By the name of the partition; "" is the whole table."""
 
     def require_open(self, txn_id: TxnId) -> Txn:
         """The open transaction of that id, or the error that says why there is none."""

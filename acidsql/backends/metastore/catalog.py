@@ -18,6 +18,7 @@ from acidsql.backends.metastore.idl import hms
 from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.partition_filters import filter_text
 from acidsql.backends.metastore.partitions import PartitionCalls, batches
+from acidsql.backends.metastore.statistics import WithoutStatistics
 from acidsql.backends.metastore.tables import (
     STATISTICS,
     TRANSLATED,
@@ -56,7 +57,7 @@ from acidsql.ports.catalog import (
 _INSERT_ONLY = hms.ClientCapabilities(values=[hms.ClientCapability.INSERT_ONLY_TABLES])
 
 
-class MetastoreCatalog(MetastoreDatabases):
+class MetastoreCatalog(MetastoreDatabases, WithoutStatistics):
     """The verbs of `Catalog`.
 
     Each call is a transaction of the metastore's own database, and so is the commit. Our core

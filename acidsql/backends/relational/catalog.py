@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from acidsql.backends.relational.connection import alone, reading, writing
 from acidsql.backends.relational.constraints import constraint_of, parameters_of
@@ -10,6 +10,7 @@ from acidsql.backends.relational.views import RelationalViews
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
 from acidsql.model.prune import prune_partitions
+from acidsql.model.statistics import Statistics
 from acidsql.model.table import FIELD_DELIMITER, Bucketing, FileFormat, Table
 from acidsql.ports.catalog import (
     Partition,
@@ -35,6 +36,7 @@ _DELETE_DETAILS = (
     "delete_bucketing",
     "delete_parameters",
     "delete_constraints",
+    "delete_statistics",
 )
 _RENAME = tuple(query.replace("forget", "rename") for query in _FORGET)
 _FORGET_PARTITION = (
@@ -192,6 +194,8 @@ class RelationalCatalog(RelationalViews):
     @writing()
     def add_partitions(self, name: TableName, partitions: Sequence[Partition]) -> None:
         table_id = self._require_table(name)
+        if partitions:
+            self._sql.run("delete_statistics", table_id=table_id)
         # Every session adds partitions in this order, so two sessions that add the same partitions
         # do not wait in a circle.
         for partition in sorted(partitions, key=lambda p: str(p.name)):
@@ -206,6 +210,7 @@ class RelationalCatalog(RelationalViews):
     def drop_partitions(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
         name = TableName.of(name.database, name.table)
         table_id = self._require_table(name)
+        self._sql.run("delete_statistics", table_id=table_id)
         for partition in map(str, partitions):
             self._sql.run("delete_partition", table_id=table_id, name=partition)
             for query in _FORGET_PARTITION:
@@ -222,6 +227,7 @@ class RelationalCatalog(RelationalViews):
             raise partition_not_found(name, partition)
         if self._sql.row("partition", table_id=table_id, name=new) is not None:
             raise partition_exists(name, renamed.name)
+        self._sql.run("delete_statistics", table_id=table_id)
         self._sql.run(
             "rename_partition",
             table_id=table_id,
@@ -241,8 +247,31 @@ class RelationalCatalog(RelationalViews):
     def places(self, location: str) -> Iterator[Place]:
         return all_places(self)
 
+    keeps_statistics = True
+
+    @writing()
+    def keep_statistics(
+        self, name: TableName, kept: Mapping[PartitionName | None, Statistics]
+    ) -> None:
+        table_id = self._require_table(name)
+        for partition, found in sorted(kept.items(), key=lambda item: str(item[0] or "")):
+            self._sql.run(
+                "keep_statistics",
+                table_id=table_id,
+                partition=str(partition or ""),
+                statistics=found.text,
+            )
+
+    @reading()
+    def statistics(
+        self, name: TableName, partition: PartitionName | None = None
+    ) -> Statistics | None:
+        table_id = self._require_table(name)
+        row = self._sql.row("statistics", table_id=table_id, partition=str(partition or ""))
+        return None if row is None else Statistics.of_text(row[0])
+
     def forget_statistics(self, name: TableName, partitions: Sequence[PartitionName]) -> None:
-        """Do nothing: this catalog keeps no statistics."""
+        """Do nothing: its statistics say of which write ids they are true."""
 
     def _table_id(self, name: TableName) -> int | None:
         row = self._sql.row("table", database=name.database.lower(), table=name.table.lower())

@@ -171,6 +171,17 @@ DELETE FROM TABLE_PARAMS WHERE TBL_ID = :table_id;
 -- name: delete_constraints
 DELETE FROM KEY_CONSTRAINTS WHERE TBL_ID = :table_id;
 
+-- name: delete_statistics
+DELETE FROM PLACE_STATISTICS WHERE TBL_ID = :table_id;
+
+-- name: keep_statistics
+INSERT INTO PLACE_STATISTICS (TBL_ID, PART_NAME, STATISTICS)
+VALUES (:table_id, :partition, :statistics)
+ON CONFLICT (TBL_ID, PART_NAME) DO UPDATE SET STATISTICS = EXCLUDED.STATISTICS;
+
+-- name: statistics
+SELECT STATISTICS FROM PLACE_STATISTICS WHERE TBL_ID = :table_id AND PART_NAME = :partition;
+
 -- name: partition
 SELECT PART_NAME FROM PARTITIONS WHERE TBL_ID = :table_id AND PART_NAME = :name;
 

@@ -44,6 +44,7 @@ from acidsql.engines.spark.registered import registered_frame
 from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.settings import for_statement
 from acidsql.engines.spark.shared_source import shared_sources
+from acidsql.engines.spark.summary import summary_frame
 from acidsql.engines.spark.update import run_delete, run_update
 from acidsql.errors import AcidSqlError
 from acidsql.model.ids import TxnId, WriteId
@@ -51,6 +52,7 @@ from acidsql.model.names import quote_identifier
 from acidsql.model.own_path import OwnPath
 from acidsql.model.progress import UNWATCHED, Progress
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.statistics import Value
 from acidsql.model.table import TableKind
 from acidsql.plans.compact import CompactPlan
 from acidsql.plans.delete import DeletePlan
@@ -113,6 +115,17 @@ class SparkEngine:
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
         with self._job(context) as job:
             return SparkFrame(job.sql(plan.rows), self._progress)
+
+    @only_ours()
+    def answer(
+        self, plan: QueryPlan, context: ReadContext, row: Sequence[Value | None]
+    ) -> SparkFrame:
+        [snapshot] = context.tables.values()
+        with self._job(context) as job:
+            frame = summary_frame(job.spark, plan, snapshot.table, row)
+            if frame is not None:
+                return SparkFrame(frame, self._progress)
+        return self.query(plan, context)
 
     @only_ours()
     def table(

@@ -15,6 +15,7 @@ from acidsql.errors import (
     TableNotFoundError,
 )
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.statistics import Basis, ColumnStatistics, Statistics
 from acidsql.model.table import Column, Table
 from acidsql.model.types import parse_type
 from acidsql.model.view import View
@@ -200,6 +201,12 @@ ALTERED = Table(T, (Column("a", parse_type("bigint")),), "/warehouse/t", KEY)
 NEW = Table(TableName("default", "new"), TABLE.columns, "/warehouse/new", KEY)
 IN_P1 = Partition(P1, "/warehouse/t/p=1")
 
+FOUND = Statistics(
+    rows=1,
+    columns={"a": ColumnStatistics(nulls=0, distinct=1, low="1", high="1")},
+    basis=Basis(write_ids="1", definition="d"),
+)
+
 VIEW = View(TableName("default", "v"), TABLE.columns, "SELECT a FROM t", "SELECT a FROM default.t")
 MADE = View(TableName("default", "w"), TABLE.columns, "SELECT 1", "SELECT 1")
 
@@ -219,12 +226,13 @@ TOLD = [
     (Call("add_partitions", (T, [Partition(P2, "/warehouse/t/p=2"), IN_P1])), None),
     (Call("drop_partitions", (T, [P1])), None),
     (Call("forget_statistics", (T, [P1])), None),
+    (Call("keep_statistics", (T, {None: FOUND, P1: FOUND})), None),
 ]
 """What changes the catalog, and what its repetition is told: nothing, if it is idempotent."""
 
 READS = {
     "database", "databases", "table", "find_table", "tables", "partitions", "partition_names",
-    "partitions_for", "places", "find_view", "views",
+    "partitions_for", "places", "find_view", "views", "statistics",
 }  # fmt: skip
 
 
@@ -232,7 +240,8 @@ def cataloged(store):
     tables = [store.table(TableName("default", name)) for name in store.tables("default")]
     databases = [store.database(name) for name in store.databases()]
     views = [store.find_view(TableName("default", name)) for name in store.views("default")]
-    return databases, tables, views, [store.partitions(table.name) for table in tables]
+    kept = [store.statistics(T, place) for place in (None, P1)] if store.find_table(T) else []
+    return databases, tables, views, [store.partitions(table.name) for table in tables], kept
 
 
 def test_every_verb_of_the_catalog_is_here():
