@@ -73,7 +73,7 @@ def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClau
                 hint="Such a row has no source row to take values from: name the columns to set.",
             )
         return MergeUpdate(condition, None, line, column)
-    assignments = parse_assignments(cursor.until("WHEN"), tables, "MERGE", alias)
+    assignments = parse_assignments(cursor.until("WHEN"), tables, "MERGE", {alias.lower()})
     return MergeUpdate(condition, assignments, line, column, by_source)
 
 
@@ -89,7 +89,9 @@ def _insert(
         return MergeInsert(condition, None, None, *place)
     columns: tuple[Identifier, ...] | None = None
     if cursor.sees("("):
-        names = cursor.parenthesised().listed(lambda inside: column_of(inside, tables[0], alias))
+        names = cursor.parenthesised().listed(
+            lambda inside: column_of(inside, tables[0], {alias.lower()})
+        )
         refuse_duplicates(names, "the column list")
         columns = tuple(names)
     cursor.expect("VALUES")
