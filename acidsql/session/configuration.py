@@ -47,6 +47,7 @@ _OF_OTHERS = (
     "beeline.",
 )  # fmt: skip
 """How the properties of Hive, and of what Hive runs on, begin."""
+_CARDINALITY = "hive.merge.cardinality.check"
 
 
 class Configuration:
@@ -161,7 +162,7 @@ class Configuration:
             if reason is not None:
                 return f"{key} has no effect here. {reason}"
         elif key.startswith(_OF_OTHERS):
-            note = f"{key} has no meaning here."
+            note = _note_of_hive(key, value)
         elif self._given.strict_set:
             raise ConfigError(
                 f'unknown property "{key}"',
@@ -226,6 +227,15 @@ class Configuration:
         if key in self._set:
             return self._set[key]
         return self.settings.text_of(key) if key in KNOWN else self._given.spark.get(key)
+
+
+def _note_of_hive(key: str, value: str) -> str | None:
+    """What to note about a property of Hive that nothing here goes by; None if it asks nothing."""
+    if key != _CARDINALITY:
+        return f"{key} has no meaning here."
+    if value.strip().lower() == "true":
+        return None
+    return f"{key} has no effect here. Without the check, a row could get two new versions."
 
 
 def _line(key: str, value: str) -> str:

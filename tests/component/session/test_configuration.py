@@ -108,6 +108,17 @@ def test_what_has_no_meaning_is_kept_and_noted_once(session: Session) -> None:
     assert lines(session, "SET run_date") == ["run_date='2026-01-01'"]
 
 
+def test_the_cardinality_check_stays_on(session: Session) -> None:
+    assert message(session, "SET hive.merge.cardinality.check=true") == "OK"
+    assert message(session, "SET hive.merge.cardinality.check=false") == (
+        "OK\nhive.merge.cardinality.check has no effect here."
+        " Without the check, a row could get two new versions."
+    )
+    assert lines(session, "SET hive.merge.cardinality.check") == [
+        "hive.merge.cardinality.check=false"
+    ]
+
+
 def test_what_counts_from_connect_on_is_not_taken_for_set(session: Session) -> None:
     assert message(session, "SET hive.txn.timeout=10") == (
         "OK\nhive.txn.timeout has no effect here: it counts from connect on, and is 300s."
