@@ -47,7 +47,13 @@ _OF_OTHERS = (
     "beeline.",
 )  # fmt: skip
 """How the properties of Hive, and of what Hive runs on, begin."""
-_CARDINALITY = "hive.merge.cardinality.check"
+_NOT_DONE = {
+    ("hive.merge.cardinality.check", "false"): "Without the check, a row could get two versions.",
+    ("hive.strict.checks.type.safety", "true"): (
+        "Comparisons follow Spark's rules: a bigint beside a double loses digits."
+    ),
+}
+"""Properties of Hive, the value that asks for what is not done, and why it is not."""
 
 
 class Configuration:
@@ -230,12 +236,11 @@ class Configuration:
 
 
 def _note_of_hive(key: str, value: str) -> str | None:
-    """What to note about a property of Hive that nothing here goes by; None if it asks nothing."""
-    if key != _CARDINALITY:
+    """What to note about a property of Hive; None if it asks for what is done in any case."""
+    if all(key != known for known, _ in _NOT_DONE):
         return f"{key} has no meaning here."
-    if value.strip().lower() == "true":
-        return None
-    return f"{key} has no effect here. Without the check, a row could get two new versions."
+    reason = _NOT_DONE.get((key, value.strip().lower()))
+    return None if reason is None else f"{key} has no effect here. {reason}"
 
 
 def _line(key: str, value: str) -> str:

@@ -108,15 +108,21 @@ def test_what_has_no_meaning_is_kept_and_noted_once(session: Session) -> None:
     assert lines(session, "SET run_date") == ["run_date='2026-01-01'"]
 
 
-def test_the_cardinality_check_stays_on(session: Session) -> None:
-    assert message(session, "SET hive.merge.cardinality.check=true") == "OK"
-    assert message(session, "SET hive.merge.cardinality.check=false") == (
-        "OK\nhive.merge.cardinality.check has no effect here."
-        " Without the check, a row could get two new versions."
-    )
-    assert lines(session, "SET hive.merge.cardinality.check") == [
-        "hive.merge.cardinality.check=false"
-    ]
+@pytest.mark.parametrize(
+    ("key", "done", "not_done", "why"),
+    [
+        ("hive.merge.cardinality.check", "true", "FALSE", "a row could get two versions."),
+        ("hive.strict.checks.type.safety", "false", "True", "beside a double loses digits."),
+    ],
+)
+def test_what_is_not_done_is_noted(
+    session: Session, key: str, done: str, not_done: str, why: str
+) -> None:
+    assert message(session, f"SET {key}={done}") == "OK"
+    note = str(message(session, f"SET {key}={not_done}"))
+    assert note.startswith(f"OK\n{key} has no effect here. ")
+    assert note.endswith(why)
+    assert lines(session, f"SET {key}") == [f"{key}={not_done}"]
 
 
 def test_what_counts_from_connect_on_is_not_taken_for_set(session: Session) -> None:
