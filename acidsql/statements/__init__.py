@@ -52,16 +52,20 @@ from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
     DescribeDatabase,
+    DescribeFunction,
     DescribeQuery,
+    EngineAnswer,
     Show,
     ShowColumns,
     ShowCompactions,
+    ShowCreateDatabase,
     ShowCreateTable,
     ShowDatabases,
     ShowFunctions,
     ShowLocks,
     ShowPartitions,
     ShowProperties,
+    ShowTableExtended,
     ShowTables,
     ShowTransactions,
     ShowViews,
@@ -103,8 +107,7 @@ OtherStatement = (
     | InsertDirectory
     | Use
     | Show
-    | ShowFunctions
-    | DescribeQuery
+    | EngineAnswer
     | AbortTransactions
     | AbortCompactions
 )
@@ -134,6 +137,7 @@ __all__ = [
     "Delete",
     "Describe",
     "DescribeDatabase",
+    "DescribeFunction",
     "DescribeQuery",
     "DropColumnConstraint",
     "DropColumns",
@@ -142,6 +146,7 @@ __all__ = [
     "DropPartitions",
     "DropTable",
     "DropView",
+    "EngineAnswer",
     "Explain",
     "Insert",
     "InsertDirectory",
@@ -167,12 +172,14 @@ __all__ = [
     "ShowColumns",
     "ShowCompactions",
     "ShowConfiguration",
+    "ShowCreateDatabase",
     "ShowCreateTable",
     "ShowDatabases",
     "ShowFunctions",
     "ShowLocks",
     "ShowPartitions",
     "ShowProperties",
+    "ShowTableExtended",
     "ShowTables",
     "ShowTransactions",
     "ShowViews",
