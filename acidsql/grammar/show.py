@@ -15,6 +15,7 @@ from acidsql.grammar.near import near_word
 from acidsql.grammar.partition import parse_conditions
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.show_compactions import parse_show_compactions
+from acidsql.statements.configuration import DescribeConfiguration
 from acidsql.statements.fragment import Identifier
 from acidsql.statements.show import (
     Describe,
@@ -40,11 +41,11 @@ from acidsql.statements.show import (
 _AFTER_TABLE = ("PARTITION", "EXTENDED")
 _KNOWN = (
     "SHOW TABLES, VIEWS, DATABASES, PARTITIONS, COLUMNS, TBLPROPERTIES, FUNCTIONS, CREATE TABLE,"
-    " CREATE DATABASE, TABLE EXTENDED, COMPACTIONS, TRANSACTIONS and LOCKS are supported."
+    " CREATE DATABASE, TABLE EXTENDED, CONF, COMPACTIONS, TRANSACTIONS and LOCKS are supported."
 )
 
 
-def parse_show(cursor: Cursor) -> Show | EngineAnswer:
+def parse_show(cursor: Cursor) -> Show | EngineAnswer | DescribeConfiguration:
     """Parse a SHOW from the cursor."""
     start = cursor.offset
     cursor.expect("SHOW")
@@ -52,6 +53,9 @@ def parse_show(cursor: Cursor) -> Show | EngineAnswer:
         return _show_create(cursor)
     if cursor.sees("TABLE", "EXTENDED"):
         return _show_table_extended(cursor)
+    if cursor.accept("CONF"):
+        place = cursor.source.place(cursor.offset)
+        return DescribeConfiguration(Identifier(cursor.string("a property in quotes"), *place))
     word = cursor.peek().word
     parse_rest = _SHOWN.get(word)
     if parse_rest is None:

@@ -15,10 +15,12 @@ from acidsql.grammar.replaced import Replaced
 from acidsql.grammar.variables import replace_variables
 from acidsql.model.credentials import HIDDEN, is_quotable, secrets_of
 from acidsql.ports.engine import Engine
+from acidsql.session.known_properties import show_property
 from acidsql.session.parameters import check_text
 from acidsql.settings import KNOWN, Settings
 from acidsql.statements import (
     ConfigurationStatement,
+    DescribeConfiguration,
     ResetConfiguration,
     SetConfiguration,
     ShowConfiguration,
@@ -86,6 +88,8 @@ class Configuration:
                 return text_rows("set", ["set"], [(line,) for line in self._shown(key)])
             case ResetConfiguration(keys):
                 return self._reset(keys)
+            case DescribeConfiguration(name):
+                return show_property(name)
             case _:
                 assert_never(statement)
 

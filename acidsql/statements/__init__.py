@@ -18,6 +18,7 @@ from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.configuration import (
     ConfigurationStatement,
+    DescribeConfiguration,
     ResetConfiguration,
     SetConfiguration,
     ShowConfiguration,
@@ -136,6 +137,7 @@ __all__ = [
     "Definition",
     "Delete",
     "Describe",
+    "DescribeConfiguration",
     "DescribeDatabase",
     "DescribeFunction",
     "DescribeQuery",
