@@ -31,6 +31,7 @@ from acidsql.engines.spark.merge_pairs import SOURCE, Pairs, when
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
+from acidsql.engines.spark.values import boolean
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
@@ -259,7 +260,7 @@ class _Merge:
     def _placed(self, leg: InsertLeg, condition: SqlText | None, left: DataFrame) -> DataFrame:
         """The rows to insert. Without a match, their values come from the source alone."""
         self.job.inputs[SOURCE.name] = left
-        where = SqlText.of(" WHERE ", condition) if condition else SqlText.of("")
+        where = SqlText.of(" WHERE ", boolean(condition)) if condition else SqlText.of("")
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
         kinds = {c.name: c.type for c in self.table.all_columns}
         rows = self.job.sql(

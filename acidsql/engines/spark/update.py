@@ -18,7 +18,7 @@ from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi
-from acidsql.engines.spark.values import kept, stored
+from acidsql.engines.spark.values import boolean, kept, stored
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -90,7 +90,7 @@ def _run(
     )
     job.inputs[_TARGET.name] = scan.frame
     ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]
-    where = SqlText.of(" WHERE ", plan.where) if plan.where else SqlText.of("")
+    where = SqlText.of(" WHERE ", boolean(plan.where)) if plan.where else SqlText.of("")
     with ansi(job.spark):
         values = _new_values(plan, job)
         text = SqlText.of(
