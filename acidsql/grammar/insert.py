@@ -52,9 +52,20 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     return head(source=source)
 
 
+def refuse_schema_evolution(cursor: Cursor, statement: str) -> None:
+    """Raise UnsupportedStatementError for Delta Lake's WITH SCHEMA EVOLUTION."""
+    if cursor.sees("WITH", "SCHEMA", "EVOLUTION"):
+        cursor.source.refuse(
+            f"{statement} WITH SCHEMA EVOLUTION is not supported",
+            cursor.offset,
+            hint="Add the new columns before: ALTER TABLE t ADD COLUMNS (name type).",
+        )
+
+
 def parse_insert_head(cursor: Cursor) -> InsertHead:
     """Step over ``INSERT INTO | OVERWRITE [TABLE] t [PARTITION (…)] [(column, …) | BY NAME]``."""
     cursor.expect("INSERT")
+    refuse_schema_evolution(cursor, "INSERT")
     overwrite = cursor.accept("OVERWRITE")
     if overwrite:
         _refuse_directory(cursor)

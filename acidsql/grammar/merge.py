@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
-from acidsql.grammar.insert import column_of, refuse_duplicates
+from acidsql.grammar.insert import column_of, refuse_duplicates, refuse_schema_evolution
 from acidsql.grammar.lexer import Token
 from acidsql.grammar.source import parse_source, refuse_nondeterministic
 from acidsql.grammar.update import parse_assignments
@@ -18,12 +18,7 @@ def parse_merge(cursor: Cursor) -> Merge:
     """Parse a MERGE from the cursor."""
     start = cursor.offset
     cursor.expect("MERGE")
-    if cursor.sees("WITH"):
-        cursor.source.refuse(
-            "MERGE WITH SCHEMA EVOLUTION is not supported",
-            cursor.offset,
-            hint="The target keeps its columns.",
-        )
+    refuse_schema_evolution(cursor, "MERGE")
     cursor.expect("INTO")
     target = cursor.table(alias=True)
     cursor.expect("USING")
