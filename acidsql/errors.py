@@ -12,7 +12,7 @@
     │   │   └── ColumnNotFoundError
     │   └── InvalidValueError         a value does not fit its column
     ├── ExecutionError                a job failed
-    │   ├── CardinalityError          MERGE: one target row matched by several source rows
+    │   ├── CardinalityError          one target row of a join matched by several source rows
     │   └── ConstraintViolationError  a row violates NOT NULL or CHECK
     ├── StorageError                  a file or directory cannot be read or written
     │   ├── CorruptFileError
@@ -190,7 +190,7 @@ class ExecutionError(AcidSqlError):
 
 
 class CardinalityError(ExecutionError):
-    """MERGE: several rows of the source would change the same row of the target."""
+    """MERGE, UPDATE … FROM: several source rows would change the same row of the target."""
 
     sqlstate = "21000"
 

@@ -325,6 +325,22 @@ def _values(config: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     return values, spark
 
 
+def default_of(key: str) -> str:
+    """The default of a known property in Hive's notation; an empty text where there is none."""
+    return Settings(warehouse="", user="", host="").text_of(key) or ""
+
+
+def kind_of(key: str) -> str:
+    """The type of a known property, in the words of Hive's SHOW CONF."""
+    if key in _TIMES:
+        return "TIME"
+    if key in _FLAGS:
+        return "BOOLEAN"
+    if key in _COUNTS:
+        return "FLOAT" if key == DELTA_SHARE else "INT"
+    return "STRING"
+
+
 def duration_s(key: str, text: str) -> float:
     """Seconds of a time in Hive's notation. ConfigError for another text.
 

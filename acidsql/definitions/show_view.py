@@ -40,12 +40,12 @@ def _listed(column: Column) -> str:
     return quote_identifier(column.name) + comment
 
 
-def property_lines(parameters: Mapping[str, str]) -> list[str]:
-    """The TBLPROPERTIES clause, a line for each property; [] without any."""
+def property_lines(parameters: Mapping[str, str], clause: str = "TBLPROPERTIES") -> list[str]:
+    """The clause with the properties, a line for each of them; [] without any."""
     pairs = [f"  {string_literal(k)}={string_literal(v)}" for k, v in sorted(parameters.items())]
     if not pairs:
         return []
-    return ["TBLPROPERTIES (", *[f"{pair}," for pair in pairs[:-1]], f"{pairs[-1]})"]
+    return [f"{clause} (", *[f"{pair}," for pair in pairs[:-1]], f"{pairs[-1]})"]
 
 
 def describe_view(view: View, *, formatted: bool) -> Result:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
 from typing_extensions import assert_never
 
+from acidsql.definitions.name_pattern import matching
 from acidsql.definitions.show_columns import (
     columns_of,
     describe_column,
@@ -15,12 +15,10 @@ from acidsql.definitions.show_columns import (
     show_properties,
 )
 from acidsql.definitions.show_compactions import show_compactions
-from acidsql.definitions.show_constraints import (
-    column_clauses,
-    constraint_clauses,
-    constraint_rows,
-)
+from acidsql.definitions.show_constraints import constraint_rows
+from acidsql.definitions.show_create import show_create
 from acidsql.definitions.show_statistics import statistics_rows
+from acidsql.definitions.show_table_extended import show_table_extended
 from acidsql.definitions.show_view import (
     COLUMN_HEAD,
     DESCRIBE_COLUMNS,
@@ -28,20 +26,14 @@ from acidsql.definitions.show_view import (
     created_text,
     describe_view,
     parameter_rows,
-    property_lines,
-    show_create_view,
 )
-from acidsql.errors import SqlError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName
-from acidsql.model.names import quote_identifier as _quoted
-from acidsql.model.names import string_literal as _literal
 from acidsql.model.storage_classes import STORAGE_CLASSES
-from acidsql.model.table import Column, FileFormat, Table, TableKind
-from acidsql.model.view import View
-from acidsql.planner.names import Names, find_target, table_name
+from acidsql.model.table import Table, TableKind
+from acidsql.planner.names import find_target, table_name
 from acidsql.planner.partition import matching_partitions, require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, names_in, partition_not_found
 from acidsql.statements import (
@@ -50,11 +42,13 @@ from acidsql.statements import (
     Show,
     ShowColumns,
     ShowCompactions,
+    ShowCreateDatabase,
     ShowCreateTable,
     ShowDatabases,
     ShowLocks,
     ShowPartitions,
     ShowProperties,
+    ShowTableExtended,
     ShowTables,
     ShowTransactions,
     ShowViews,
@@ -103,8 +97,10 @@ def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
             return show_partitions(
                 matching_partitions(names, statement.conditions, table, scope.arguments)
             )
-        case ShowCreateTable():
-            return _show_create(statement, scope)
+        case ShowCreateTable() | ShowCreateDatabase():
+            return show_create(statement, scope)
+        case ShowTableExtended():
+            return show_table_extended(statement, scope)
         case ShowColumns():
             return _show_columns(statement, scope)
         case ShowProperties():
@@ -124,21 +120,6 @@ def _show_columns(statement: ShowColumns, scope: Scope) -> Result:
     names = [c.name for c in columns_of(find_shown(statement.target, scope))]
     names = sorted(names) if statement.is_sorted else names
     return text_rows("show", ["field"], [(name,) for name in matching(names, statement.pattern)])
-
-
-def _show_create(statement: ShowCreateTable, scope: Scope) -> Result:
-    view = scope.names.find_view(table_name(statement.target, scope.names))
-    if view is not None:
-        return show_create_view(view, _text(view, scope.names))
-    return show_create_table(find_target(statement.target, scope.names))
-
-
-def _text(view: View, names: Names) -> str:
-    """The query of a view as CREATE VIEW takes it, without Hive's own names for columns."""
-    try:
-        return names.query_of(view).source.text
-    except SqlError:  # the query is one for Hive alone
-        return view.expanded_text
 
 
 def _describe(statement: Describe, scope: Scope) -> Result:
@@ -190,42 +171,6 @@ def show_views(catalog: Catalog, database: str, pattern: str | None) -> Result:
 def show_partitions(names: Iterable[PartitionName]) -> Result:
     """The names of partitions."""
     return text_rows("show", ["partition"], [(str(name),) for name in names])
-
-
-def show_create_table(table: Table) -> Result:
-    """The CREATE TABLE that makes a table like this one, with a row for each line."""
-    external = "EXTERNAL " if table.external else ""
-    lines = [f"CREATE {external}TABLE {_quoted(table.name.database)}.{_quoted(table.name.table)}("]
-    lines += _listed([*_definitions(table.columns, table), *constraint_clauses(table)])
-    if table.comment is not None:
-        lines.append(f"COMMENT {_literal(table.comment)}")
-    if table.partition_columns:
-        lines += ["PARTITIONED BY (", *_listed(_definitions(table.partition_columns, table))]
-    if table.bucketing is not None:
-        columns = ", ".join(map(_quoted, table.bucketing.columns))
-        lines.append(f"CLUSTERED BY ({columns}) INTO {table.bucketing.count} BUCKETS")
-    if table.format is FileFormat.TEXT:
-        lines.append(f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
-    lines += [f"STORED AS {table.format.value}", f"LOCATION {_literal(table.location)}"]
-    lines += property_lines({k: v for k, v in table.noted.items() if k.lower() != "external"})
-    return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
-
-
-def _delimiter(table: Table) -> str:
-    """The field delimiter as Hive takes it: the number of the character."""
-    return str(ord(table.field_delimiter))
-
-
-def _listed(lines: Sequence[str]) -> list[str]:
-    return [*[f"  {line}," for line in lines[:-1]], f"  {lines[-1]})"]
-
-
-def _definitions(columns: Sequence[Column], table: Table) -> list[str]:
-    return [
-        f"{_quoted(c.name)} {c.type}{column_clauses(table, c)}"
-        + (f" COMMENT {_literal(c.comment)}" if c.comment else "")
-        for c in columns
-    ]
 
 
 def show_transactions(txns: TxnManager) -> Result:
@@ -373,15 +318,3 @@ def _lock_row(lock: Lock) -> tuple[str, ...]:
         lock.host,
         lock.agent_info,
     )
-
-
-def matching(names: Sequence[str], pattern: str | None) -> list[str]:
-    """The names that match Hive's pattern: * or % for any text, | between alternatives.
-
-    >>> matching(["orders", "lines", "order_log"], "order*")
-    ['orders', 'order_log']
-    """
-    if pattern is None:
-        return list(names)
-    alternatives = [p.lower().replace("%", "*") for p in pattern.split("|")]
-    return [n for n in names if any(fnmatch.fnmatchcase(n, p) for p in alternatives)]

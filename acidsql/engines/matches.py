@@ -1,4 +1,4 @@
-"""The matches of a MERGE: which match of a target row acts, and which rows have too many.
+"""The matches of a join: which match of a target row acts, and which rows have too many.
 
 A match is a pair of a target row and a source row for which the ON condition is true.
 """
@@ -13,6 +13,8 @@ import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg
 from acidsql.engines.rows import CHANGED_ROW_ID, begins_stretch
+from acidsql.errors import CardinalityError
+from acidsql.model.names import TableName
 
 SOURCE_ROW = "__acidsql_source"
 """The column with the number of a match's source row, where `Matches.hits` is asked for.
@@ -44,6 +46,19 @@ class Ambiguous:
 
     def __add__(self, other: Ambiguous) -> Ambiguous:
         return Ambiguous(self.count + other.count, (self.samples + other.samples)[:SAMPLES])
+
+    def error(self, statement: str, table: TableName, hint: str) -> CardinalityError:
+        """The error for these rows of the target, in Hive's words for a MERGE."""
+        what = (
+            "several source rows would change one row of {}, at least one of them by UPDATE"
+            if statement == "MERGE"
+            else "several source rows match one row of {}"
+        )
+        return CardinalityError(
+            f"Cardinality Violation in {statement.capitalize()} statement: {what.format(table)}",
+            detail=f"Number of such rows: {self.count}. For example {'; '.join(self.samples)}.",
+            hint=hint,
+        )
 
 
 @dataclass(slots=True)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.update import parse_join, parse_where, refuse_clauses
+from acidsql.grammar.relation import Relations
+from acidsql.grammar.update import merge_with, parse_join, parse_where, refuse_clauses
 from acidsql.statements.delete import Delete
 from acidsql.statements.merge import Merge, MergeDelete
 
 
 def parse_delete(cursor: Cursor) -> Delete | Merge:
-    """Parse a DELETE from the cursor. DELETE … USING is a MERGE with one clause."""
+    """Parse a DELETE from the cursor. With one source in USING it is a MERGE with one clause."""
     line, column = cursor.source.place(cursor.offset)
     cursor.expect("DELETE", "FROM")
     target = cursor.table(alias=True)
@@ -17,5 +18,6 @@ def parse_delete(cursor: Cursor) -> Delete | Merge:
         refuse_clauses(cursor, "DELETE")
         return Delete(target, parse_where(cursor, target, "DELETE"))
     source, on = parse_join(cursor, target, "DELETE")
-    clauses = (MergeDelete(None, line, column),)
-    return Merge(target, source.fragment, source.alias, on, clauses, source.names)
+    if isinstance(source, Relations):
+        return Delete(target, on, source.items)
+    return merge_with(source, target, on, MergeDelete(None, line, column), "DELETE")

@@ -101,6 +101,8 @@ SPECIAL_WORDS = frozenset(
 """Words that may mean more than a name, in upper case."""
 _OF_ARGUMENTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What sqlglot raises over a function with too few arguments, or with strange ones."""
+_RELATION_PARTS = {"expressions", "from_", "joins"}
+"""The parts of a SELECT that consists of nothing but a FROM clause."""
 _QUERY_STARTS = (
     TokenType.L_PAREN,
     TokenType.UNION,
@@ -121,6 +123,23 @@ def parse_expression_tree(code: str) -> exp.Expr:
     """The tree of an expression. Raises PlacedParseError."""
     tokens = _expand_table_queries(_tokenize(code))
     return _parsed(lambda parser: parser.parse_into(exp.Condition, tokens, code))
+
+
+def parse_relation_tree(code: str) -> exp.Expr:
+    """The tree of ``SELECT NULL FROM`` and the code: a relation of a FROM clause.
+
+    Raises PlacedParseError, also for what follows the relations of a FROM clause.
+    """
+    first = Token(TokenType.FROM, "FROM", line=1, col=1, start=0, end=0)
+    tokens = [first, *_expand_table_queries(_tokenize(code))]
+    tree = _parsed(lambda parser: parser.parse(tokens, code))
+    given = {key for key, value in tree.args.items() if value}
+    # sqlglot adds a star, with the place of FROM. With another place it is one of the text.
+    is_added = [e.meta.get("start") for e in tree.expressions if isinstance(e, exp.Star)] == [0]
+    if not isinstance(tree, exp.Select) or given - _RELATION_PARTS or not is_added:
+        raise PlacedParseError("this is no table, query or join", 0)
+    tree.set("expressions", [exp.Null()])
+    return tree
 
 
 def _parsed(parse: Callable[[AcidParser], list[exp.Expr | None]]) -> exp.Expr:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
 from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor, unquote
-from acidsql.grammar.dialect import PlacedParseError, parse_expression_tree, parse_query_tree
+from acidsql.grammar.dialect import (
+    PlacedParseError,
+    parse_expression_tree,
+    parse_query_tree,
+    parse_relation_tree,
+)
 from acidsql.grammar.lexer import Kind, Source, Token
 from acidsql.grammar.missing import refuse_missing, refuse_unbalanced
 from acidsql.grammar.near import near_clause
@@ -53,7 +58,7 @@ def query(cursor: Cursor) -> Fragment:
             cursor.unexpected("expected the rest of a query")
         cursor.unexpected("expected SELECT, WITH, VALUES, FROM or TABLE")
     refuse_inner_insert(cursor)
-    fragment = _fragment(cursor, is_query=True)
+    fragment = _fragment(cursor, parse_query_tree)
     if not isinstance(fragment.tree, (exp.Query, exp.Values)):
         cursor.source.syntax_error("expected a query", cursor.offset)
     return fragment
@@ -70,6 +75,14 @@ def refuse_inner_insert(cursor: Cursor) -> None:
             )
 
 
+def relation(cursor: Cursor) -> Fragment:
+    """The rest of the cursor as an item of a FROM clause: a table or a query, perhaps with joins.
+
+    Its tree is that of ``SELECT NULL FROM`` the item.
+    """
+    return _fragment(cursor, parse_relation_tree)
+
+
 def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     """The rest of the cursor as one expression. ``outer`` are the tables it may name."""
     if cursor.done:
@@ -79,7 +92,7 @@ def expression(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Fragment:
     simple = _simple(cursor)
     if simple is not None:
         return simple
-    fragment = _fragment(cursor, is_query=False, outer=outer)
+    fragment = _fragment(cursor, parse_expression_tree, outer=outer)
     tree = fragment.tree
     if isinstance(tree, (exp.Star, exp.Tuple)) or (
         isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)
@@ -115,7 +128,7 @@ def _is_default(cursor: Cursor) -> bool:
 
 def stitched_query(cursor: Cursor, edits: Sequence[Edit]) -> Fragment:
     """The query of the cursor with some stretches replaced, so that all places stay the same."""
-    return _fragment(cursor, is_query=True, edits=edits)
+    return _fragment(cursor, parse_query_tree, edits=edits)
 
 
 def table_fragment(source: Source, ref: TableRef) -> Fragment:
@@ -134,8 +147,8 @@ def table_fragment(source: Source, ref: TableRef) -> Fragment:
 
 def _fragment(
     cursor: Cursor,
+    parse: Callable[[str], exp.Expr],
     *,
-    is_query: bool,
     edits: Sequence[Edit] = (),
     outer: Sequence[TableRef] = (),
 ) -> Fragment:
@@ -152,7 +165,7 @@ def _fragment(
     _check_symbols(source, tokens)
     runs = [t for t in tokens if t.kind is Kind.RUN]
     try:
-        tree = _tree_with_runs(code, runs, start, is_query=is_query)
+        tree = _tree_with_runs(code, runs, start, parse)
     except PlacedParseError as error:
         _refuse_place(cursor, start + error.offset, of_arguments=error.of_arguments)
     except RecursionError:
@@ -182,7 +195,9 @@ def _fragment(
     )
 
 
-def _tree_with_runs(code: str, runs: Sequence[Token], start: int, *, is_query: bool) -> exp.Expr:
+def _tree_with_runs(
+    code: str, runs: Sequence[Token], start: int, parse: Callable[[str], exp.Expr]
+) -> exp.Expr:
     """The tree of the code, which begins at ``start`` of the statement.
 
     A run of an ``IN (…)`` has no nodes: its values are in the meta of the In, as "run". sqlglot is
@@ -190,13 +205,13 @@ def _tree_with_runs(code: str, runs: Sequence[Token], start: int, *, is_query: b
     """
     listed = [t for t in runs if not t.text.startswith("(")]
     if not listed:
-        return _tree(code, is_query=is_query)
+        return _tree(code, parse)
     parts, at = [], 0
     for run in listed:
         blank = "".join(c if c == "\n" else " " for c in run.text[1:])
         parts += [code[at : run.start - start], "r", blank]
         at = run.end - start
-    tree = _tree("".join([*parts, code[at:]]), is_query=is_query)
+    tree = _tree("".join([*parts, code[at:]]), parse)
     texts = {run.start - start: run.text for run in listed}
     for node in tree.find_all(exp.In):
         only = node.expressions[0] if len(node.expressions) == 1 else None
@@ -205,11 +220,10 @@ def _tree_with_runs(code: str, runs: Sequence[Token], start: int, *, is_query: b
             text = texts.pop(only.this.meta["start"])
             node.meta["run"] = tuple(value for *_, value in values_of(text))
     # What is left stands in another place than IN.
-    return _tree(code, is_query=is_query) if texts else tree
+    return _tree(code, parse) if texts else tree
 
 
-def _tree(code: str, *, is_query: bool) -> exp.Expr:
-    parse = parse_query_tree if is_query else parse_expression_tree
+def _tree(code: str, parse: Callable[[str], exp.Expr]) -> exp.Expr:
     try:
         return parse(code)
     except RecursionError:

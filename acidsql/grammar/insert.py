@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 
 from sqlglot import exp
@@ -52,9 +52,20 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     return head(source=source)
 
 
+def refuse_schema_evolution(cursor: Cursor, statement: str) -> None:
+    """Raise UnsupportedStatementError for Delta Lake's WITH SCHEMA EVOLUTION."""
+    if cursor.sees("WITH", "SCHEMA", "EVOLUTION"):
+        cursor.source.refuse(
+            f"{statement} WITH SCHEMA EVOLUTION is not supported",
+            cursor.offset,
+            hint="Add the new columns before: ALTER TABLE t ADD COLUMNS (name type).",
+        )
+
+
 def parse_insert_head(cursor: Cursor) -> InsertHead:
     """Step over ``INSERT INTO | OVERWRITE [TABLE] t [PARTITION (…)] [(column, …) | BY NAME]``."""
     cursor.expect("INSERT")
+    refuse_schema_evolution(cursor, "INSERT")
     overwrite = cursor.accept("OVERWRITE")
     if overwrite:
         _refuse_directory(cursor)
@@ -163,15 +174,15 @@ def column_list(cursor: Cursor, target: TableRef) -> tuple[Identifier, ...]:
     return tuple(names)
 
 
-def column_of(cursor: Cursor, target: TableRef, hidden_by: str | None = None) -> Identifier:
+def column_of(cursor: Cursor, target: TableRef, sources: Collection[str] = ()) -> Identifier:
     """Parse a column of the target, perhaps qualified with the target's name or alias.
 
-    ``hidden_by`` is the alias of a second table. If it equals the target's name, then that name as
-    a qualifier means the second table.
+    ``sources`` are the aliases of other tables, in lower case. If one of them equals the target's
+    name, then that name as a qualifier means the other table.
     """
     start = cursor.offset
     parts = dotted(cursor)
-    if len(parts) > 1 and qualifier_length(parts, target, hidden_by) != len(parts) - 1:
+    if len(parts) > 1 and qualifier_length(parts, target, sources) != len(parts) - 1:
         cursor.source.refuse(
             f'"{".".join(part.name for part in parts)}" is not a column of the target',
             start,
@@ -188,10 +199,12 @@ def dotted(cursor: Cursor) -> list[Identifier]:
     return parts
 
 
-def qualifier_length(parts: Sequence[Identifier], target: TableRef, hidden_by: str | None) -> int:
+def qualifier_length(
+    parts: Sequence[Identifier], target: TableRef, sources: Collection[str]
+) -> int:
     """How many of the first parts name the target; at least one part is left."""
     allowed = [[target.visible_name.lower()]]
-    if hidden_by is None or hidden_by.lower() != target.table.lower():
+    if target.table.lower() not in sources:
         allowed.append([target.table.lower()])
     if target.database is not None:
         allowed.append([target.database.lower(), target.table.lower()])

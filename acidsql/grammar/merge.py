@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
-from acidsql.grammar.insert import column_of, refuse_duplicates
+from acidsql.grammar.insert import column_of, refuse_duplicates, refuse_schema_evolution
 from acidsql.grammar.lexer import Token
 from acidsql.grammar.source import parse_source, refuse_nondeterministic
 from acidsql.grammar.update import parse_assignments
@@ -18,12 +18,7 @@ def parse_merge(cursor: Cursor) -> Merge:
     """Parse a MERGE from the cursor."""
     start = cursor.offset
     cursor.expect("MERGE")
-    if cursor.sees("WITH"):
-        cursor.source.refuse(
-            "MERGE WITH SCHEMA EVOLUTION is not supported",
-            cursor.offset,
-            hint="The target keeps its columns.",
-        )
+    refuse_schema_evolution(cursor, "MERGE")
     cursor.expect("INTO")
     target = cursor.table(alias=True)
     cursor.expect("USING")
@@ -73,7 +68,7 @@ def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClau
                 hint="Such a row has no source row to take values from: name the columns to set.",
             )
         return MergeUpdate(condition, None, line, column)
-    assignments = parse_assignments(cursor.until("WHEN"), tables, "MERGE", alias)
+    assignments = parse_assignments(cursor.until("WHEN"), tables, "MERGE", {alias.lower()})
     return MergeUpdate(condition, assignments, line, column, by_source)
 
 
@@ -89,7 +84,9 @@ def _insert(
         return MergeInsert(condition, None, None, *place)
     columns: tuple[Identifier, ...] | None = None
     if cursor.sees("("):
-        names = cursor.parenthesised().listed(lambda inside: column_of(inside, tables[0], alias))
+        names = cursor.parenthesised().listed(
+            lambda inside: column_of(inside, tables[0], {alias.lower()})
+        )
         refuse_duplicates(names, "the column list")
         columns = tuple(names)
     cursor.expect("VALUES")

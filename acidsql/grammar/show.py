@@ -15,19 +15,24 @@ from acidsql.grammar.partition import parse_conditions
 from acidsql.grammar.properties import property_key
 from acidsql.grammar.query import parse_query
 from acidsql.grammar.show_compactions import parse_show_compactions
+from acidsql.statements.configuration import DescribeConfiguration
 from acidsql.statements.fragment import Identifier
 from acidsql.statements.show import (
     Describe,
     DescribeDatabase,
+    DescribeFunction,
     DescribeQuery,
+    EngineAnswer,
     Show,
     ShowColumns,
+    ShowCreateDatabase,
     ShowCreateTable,
     ShowDatabases,
     ShowFunctions,
     ShowLocks,
     ShowPartitions,
     ShowProperties,
+    ShowTableExtended,
     ShowTables,
     ShowTransactions,
     ShowViews,
@@ -36,18 +41,21 @@ from acidsql.statements.show import (
 _AFTER_TABLE = ("PARTITION", "EXTENDED")
 _KNOWN = (
     "SHOW TABLES, VIEWS, DATABASES, PARTITIONS, COLUMNS, TBLPROPERTIES, FUNCTIONS, CREATE TABLE,"
-    " COMPACTIONS, TRANSACTIONS and LOCKS are supported."
+    " CREATE DATABASE, TABLE EXTENDED, CONF, COMPACTIONS, TRANSACTIONS and LOCKS are supported."
 )
 
 
-def parse_show(cursor: Cursor) -> Show | ShowFunctions:
+def parse_show(cursor: Cursor) -> Show | EngineAnswer | DescribeConfiguration:
     """Parse a SHOW from the cursor."""
     start = cursor.offset
     cursor.expect("SHOW")
-    if cursor.accept("CREATE", "TABLE"):
-        created = cursor.table()
-        cursor.refuse_rest("SHOW CREATE TABLE", "SHOW CREATE TABLE t")
-        return ShowCreateTable(created)
+    if cursor.sees("CREATE") and cursor.peek(1).word in ("TABLE", *DATABASE_WORDS):
+        return _show_create(cursor)
+    if cursor.sees("TABLE", "EXTENDED"):
+        return _show_table_extended(cursor)
+    if cursor.accept("CONF"):
+        place = cursor.source.place(cursor.offset)
+        return DescribeConfiguration(Identifier(cursor.string("a property in quotes"), *place))
     word = cursor.peek().word
     parse_rest = _SHOWN.get(word)
     if parse_rest is None:
@@ -57,6 +65,32 @@ def parse_show(cursor: Cursor) -> Show | ShowFunctions:
         cursor.source.refuse(f"{what} is not supported", start, hint=hint)
     cursor.step()
     return parse_rest(cursor)
+
+
+def _show_create(cursor: Cursor) -> ShowCreateTable | ShowCreateDatabase:
+    cursor.expect("CREATE")
+    if not cursor.accept("TABLE"):
+        cursor.step()
+        return ShowCreateDatabase(database_name(cursor))
+    created = cursor.table()
+    cursor.refuse_rest("SHOW CREATE TABLE", "SHOW CREATE TABLE t")
+    return ShowCreateTable(created)
+
+
+def _show_table_extended(cursor: Cursor) -> ShowTableExtended:
+    cursor.expect("TABLE", "EXTENDED")
+    database = _database(cursor)
+    cursor.expect("LIKE")
+    pattern = _quoted_name(cursor, "a pattern in quotes")
+    return ShowTableExtended(database, pattern, parse_fixed_partition(cursor, "SHOW"))
+
+
+def _quoted_name(cursor: Cursor, what: str) -> Identifier:
+    """Parse a name, or a string that stands for one."""
+    if cursor.peek().kind is not Kind.STRING:
+        return cursor.name(what)
+    line, column = cursor.source.place(cursor.offset)
+    return Identifier(cursor.string(what), line, column)
 
 
 def _show_tables(cursor: Cursor) -> ShowTables:
@@ -109,19 +143,42 @@ def _show_properties(cursor: Cursor) -> ShowProperties:
     return ShowProperties(target, key)
 
 
-def parse_describe(cursor: Cursor) -> Describe | DescribeDatabase | DescribeQuery:
+def _describe_function(cursor: Cursor) -> DescribeFunction:
+    """Parse the rest of a DESCRIBE FUNCTION. The name may be a string, or that of an operator."""
+    extended = bool(cursor.peek(1).text) and cursor.accept("EXTENDED")
+    token = cursor.peek()
+    if token.kind is Kind.SYMBOL and token.text not in ("", "(", ")"):
+        signs = cursor.step().text
+        while cursor.peek().kind is Kind.SYMBOL and cursor.peek().text:
+            signs += cursor.step().text
+        return DescribeFunction(Identifier(signs, *cursor.source.place(token.start)), extended)
+    if token.kind is Kind.WORD:  # also a reserved one: OR, CASE
+        cursor.step()
+        name = Identifier(token.text, *cursor.source.place(token.start))
+    else:
+        name = _quoted_name(cursor, "the name of a function")
+    cursor.refuse_rest("DESCRIBE FUNCTION", "DESCRIBE FUNCTION [EXTENDED] and a name of one part")
+    return DescribeFunction(name, extended)
+
+
+def parse_describe(
+    cursor: Cursor,
+) -> Describe | DescribeDatabase | DescribeFunction | DescribeQuery:
     """Parse a DESCRIBE or DESC from the cursor."""
     start = cursor.offset
     cursor.step()
-    kinds = ("FUNCTION", "CATALOG", "NAMESPACE", "PROCEDURE")
+    kinds = ("CATALOG", "NAMESPACE", "PROCEDURE")
     names_another = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
+    if cursor.sees("FUNCTION") and cursor.peek(1).text:
+        cursor.step()
+        return _describe_function(cursor)
     if cursor.sees_any(*DATABASE_WORDS) and names_another:
         return parse_describe_database(cursor)
     if cursor.sees_any(*kinds) and names_another:
         cursor.source.refuse(
             f"DESCRIBE {cursor.peek().word} is not supported",
             start,
-            hint="Write DESCRIBE [FORMATTED] and a table, or DESCRIBE DATABASE.",
+            hint="Write DESCRIBE [FORMATTED] and a table, DESCRIBE DATABASE or DESCRIBE FUNCTION.",
         )
     says_query = cursor.sees("QUERY") and bool(cursor.peek(1).text)
     if says_query:
@@ -171,7 +228,7 @@ def _pattern(cursor: Cursor) -> str | None:
     return None
 
 
-_SHOWN: dict[str, Callable[[Cursor], Show | ShowFunctions]] = {
+_SHOWN: dict[str, Callable[[Cursor], Show | EngineAnswer]] = {
     "TABLES": _show_tables,
     "VIEWS": _show_views,
     "DATABASES": lambda cursor: ShowDatabases(_pattern(cursor)),

@@ -1,4 +1,4 @@
-"""The source that MERGE, UPDATE … FROM and DELETE … USING join with their target."""
+"""The one source that MERGE, UPDATE … FROM and DELETE … USING join with their target."""
 
 from __future__ import annotations
 
@@ -30,6 +30,11 @@ class Source:
         """The table that expressions may name; none if the source is a query."""
         return self.fragment.tables if isinstance(self.fragment.tree, exp.Table) else ()
 
+    @property
+    def aliases(self) -> frozenset[str]:
+        """The alias in lower case."""
+        return frozenset({self.alias.lower()})
+
 
 def parse_source(cursor: Cursor, target: TableRef, statement: str, follows: str) -> Source:
     """Parse the source of a statement up to the keyword that ``follows`` it.
@@ -43,19 +48,31 @@ def parse_source(cursor: Cursor, target: TableRef, statement: str, follows: str)
         if cursor.done or cursor.sees_any("WHEN"):
             cursor.unexpected(f"expected {follows}")
         _refuse(cursor, statement)
+    refuse_name_of_target(cursor, start, alias, target, statement)
+    return source
+
+
+def refuse_name_of_target(
+    cursor: Cursor, start: int, alias: str, target: TableRef, statement: str
+) -> None:
+    """Raise UnsupportedStatementError for a source that has the name of the target."""
     if alias.lower() == target.visible_name.lower():
         cursor.source.refuse(
             f'target and source of {statement} are both called "{alias}"',
             start,
             hint="Give each its own alias.",
         )
-    return source
 
 
-def refuse_nondeterministic(text: Text, on: Fragment, start: int, what: str) -> None:
-    """AnalysisError for a nondeterministic function in the condition that joins.
+IN_SOURCE = "Make the value a column of the source: (SELECT *, rand() AS r FROM …) AS s."
 
-    Spark may evaluate the condition several times. It begins at the offset ``start``.
+
+def refuse_nondeterministic(
+    text: Text, on: Fragment, start: int, what: str, hint: str = IN_SOURCE
+) -> None:
+    """AnalysisError for a nondeterministic function in what joins the rows.
+
+    Spark may evaluate it several times. It begins at the offset ``start``.
     """
     found = first_nondeterministic(on, [on.tree])
     if found is not None:
@@ -63,8 +80,8 @@ def refuse_nondeterministic(text: Text, on: Fragment, start: int, what: str) -> 
         text.analysis_error(
             f'{what} cannot use "{name}"',
             start + first,
-            detail="The condition may be evaluated several times and must give one answer.",
-            hint="Make the value a column of the source: (SELECT *, rand() AS r FROM …) AS s.",
+            detail="It may be evaluated several times and must give one answer.",
+            hint=hint,
         )
 
 

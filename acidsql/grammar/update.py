@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from acidsql.errors import SqlSyntaxError
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
 from acidsql.grammar.insert import dotted, qualifier_length
+from acidsql.grammar.relation import Relations, parse_relations, sees_relations
 from acidsql.grammar.source import Source, parse_source, refuse_nondeterministic
 from acidsql.statements.fragment import Fragment, Identifier, TableRef, Value
-from acidsql.statements.merge import Merge, MergeUpdate
+from acidsql.statements.merge import Merge, MergeDelete, MergeUpdate
 from acidsql.statements.update import Assignment, Update
 
 _CLAUSES = {
@@ -25,7 +26,7 @@ _CLAUSES = {
 
 
 def parse_update(cursor: Cursor) -> Update | Merge:
-    """Parse an UPDATE from the cursor. UPDATE … FROM is a MERGE with one clause."""
+    """Parse an UPDATE from the cursor. With one source in FROM it is a MERGE with one clause."""
     line, column = cursor.source.place(cursor.offset)
     cursor.expect("UPDATE")
     target = cursor.table(alias=True)
@@ -36,14 +37,21 @@ def parse_update(cursor: Cursor) -> Update | Merge:
         assignments = parse_assignments(given, (target,), "UPDATE")
         return Update(target, assignments, parse_where(cursor, target, "UPDATE"))
     source, on = parse_join(cursor, target, "UPDATE")
-    assignments = parse_assignments(given, (target, *source.tables), "UPDATE", source.alias)
-    clause = MergeUpdate(None, assignments, line, column)
-    return Merge(target, source.fragment, source.alias, on, (clause,), source.names)
+    assignments = parse_assignments(given, (target, *source.tables), "UPDATE", source.aliases)
+    if isinstance(source, Relations):
+        return Update(target, assignments, on, source.items)
+    return merge_with(source, target, on, MergeUpdate(None, assignments, line, column), "UPDATE")
 
 
-def parse_join(cursor: Cursor, target: TableRef, statement: str) -> tuple[Source, Fragment]:
+def parse_join(
+    cursor: Cursor, target: TableRef, statement: str
+) -> tuple[Source | Relations, Fragment]:
     """Parse ``s WHERE e`` up to the end of the cursor: the source, and which rows are joined."""
-    source = parse_source(cursor, target, statement, "WHERE")
+    source: Source | Relations
+    if sees_relations(cursor):
+        source = parse_relations(cursor, target, statement)
+    else:
+        source = parse_source(cursor, target, statement, "WHERE")
     cursor.expect("WHERE")
     rest = Cursor(cursor.source, cursor.at, cursor.end)
     start = cursor.offset
@@ -53,20 +61,40 @@ def parse_join(cursor: Cursor, target: TableRef, statement: str) -> tuple[Source
     return source, on
 
 
+def merge_with(
+    source: Source,
+    target: TableRef,
+    on: Fragment,
+    clause: MergeUpdate | MergeDelete,
+    statement: str,
+) -> Merge:
+    """An UPDATE or DELETE that joins one source, as a MERGE."""
+    return Merge(
+        target,
+        source.fragment,
+        source.alias,
+        on,
+        (clause,),
+        source.names,
+        written_as=statement,
+    )
+
+
 def parse_assignments(
-    cursor: Cursor, tables: Sequence[TableRef], statement: str, hidden_by: str | None = None
+    cursor: Cursor, tables: Sequence[TableRef], statement: str, sources: Collection[str] = ()
 ) -> tuple[Assignment, ...]:
     """Parse ``a = e, t.b = e, c.f = e, …`` up to the end of the cursor. Nothing may be set twice.
 
-    ``tables`` are the tables that an expression may name, the target first.
+    ``tables`` are the tables that an expression may name, the target first. ``sources`` are the
+    aliases of what is joined with it, in lower case.
     """
     found: list[Assignment] = []
     while not found or cursor.accept(","):
         start = cursor.offset
         parts = dotted(cursor)
-        length = qualifier_length(parts, tables[0], hidden_by)
+        length = qualifier_length(parts, tables[0], sources)
         if not length:
-            _refuse_source(cursor, start, parts, hidden_by)
+            _refuse_source(cursor, start, parts, sources)
         column, *fields = parts[length:]
         for other in found:
             _refuse_twice(cursor, start, parts[length:], (other.column, *other.fields))
@@ -81,14 +109,14 @@ def parse_assignments(
 
 
 def _refuse_source(
-    cursor: Cursor, start: int, parts: Sequence[Identifier], alias: str | None
+    cursor: Cursor, start: int, parts: Sequence[Identifier], sources: Collection[str]
 ) -> None:
-    """Raise UnsupportedStatementError for a column of the source, called ``alias``."""
-    if alias is not None and len(parts) > 1 and parts[0].name.lower() == alias.lower():
+    """Raise UnsupportedStatementError for a column of one of the sources."""
+    if len(parts) > 1 and parts[0].name.lower() in sources:
         cursor.source.refuse(
             f'"{".".join(part.name for part in parts)}" is not a column of the target',
             start,
-            hint=f'"{parts[0].name}" is the source here. Name the target in front of its column.',
+            hint=f'"{parts[0].name}" is a source here. Name the target in front of its column.',
         )
 
 

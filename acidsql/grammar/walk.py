@@ -231,7 +231,7 @@ class TreeWalk:
         if select is None:
             refs = [(r.visible_name, r.database or "", r.alias) for r in self.outer]
         else:
-            sources = [source for source, _ in _direct_sources(select)]
+            sources = [source for source, _ in direct_sources(select)]
             refs = [(s.alias_or_name, s.text("db"), s.alias) for s in sources]
         return ["" if alias else db.lower() for n, db, alias in refs if n.lower() == name]
 
@@ -245,7 +245,7 @@ class TreeWalk:
             self.row_id_leaks.append((star.meta.get("start", 0), "a star inside an expression"))
 
     def _select(self, select: exp.Select) -> None:
-        direct = list(_direct_sources(select))
+        direct = list(direct_sources(select))
         for node in select.expressions:
             star = node.this if isinstance(node, exp.Column) else node
             if not isinstance(star, exp.Star):
@@ -314,7 +314,7 @@ def _cte_scopes(with_: exp.Expr, scope: _Scope) -> tuple[list[tuple[exp.Expr, _S
     return bodies, scope
 
 
-def _direct_sources(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
+def direct_sources(node: exp.Expr) -> list[tuple[exp.Expr, bool]]:
     """The sources in FROM and JOIN, each with whether an unqualified star shows its columns."""
     found: list[tuple[exp.Expr, bool]] = []
     from_ = node.args.get("from_")
@@ -345,7 +345,7 @@ def _source(node: exp.Expr, *, shown: bool) -> list[tuple[exp.Expr, bool]]:
     else:
         found = [(node, shown)]
     if isinstance(node, (exp.Table, exp.Subquery)):
-        found += [(source, shown and inside) for source, inside in _direct_sources(node)]
+        found += [(source, shown and inside) for source, inside in direct_sources(node)]
     return found
 
 

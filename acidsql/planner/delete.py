@@ -15,13 +15,14 @@ def plan_delete(statement: Delete, names: Names, arguments: Arguments) -> Delete
     """The plan of a DELETE. Raises AnalysisError and UnsupportedStatementError."""
     table = find_acid_target(statement.target, names)
     where = statement.where
-    row_id = where is not None and where.mentions_row_id
-    alias = statement.target.visible_name
+    fragments = [*statement.relations, *([where] if where else [])]
+    lowering = Lowering(names, arguments)
     return DeletePlan(
         table=table.name,
-        alias=alias,
-        where=Lowering(names, arguments).text(where) if where else None,
-        predicates=where_predicates(where, table, alias, arguments),
-        row_id=row_id,
-        common=plan_common(statement.common, [where] if where else [], names, arguments),
+        alias=statement.target.visible_name,
+        where=lowering.text(where) if where else None,
+        predicates=where_predicates(statement, table, arguments),
+        row_id=any(fragment.mentions_row_id for fragment in fragments),
+        relations=tuple(lowering.text(relation) for relation in statement.relations),
+        common=plan_common(statement.common, fragments, names, arguments),
     )

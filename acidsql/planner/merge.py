@@ -70,6 +70,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
         common=plan_common(
             statement.common, _fragments(statement), names, arguments, repeated=[statement.on]
         ),
+        written_as=statement.written_as,
     )
 
 

@@ -15,6 +15,7 @@ from acidsql.planner.struct_field import find_field, refuse_ambiguous
 from acidsql.planner.text import Lowering
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.update import SetColumn, UpdatePlan
+from acidsql.statements.delete import Delete
 from acidsql.statements.fragment import Fragment, Value
 from acidsql.statements.update import Assignment, Update
 
@@ -25,7 +26,8 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
     """The plan of an UPDATE. Raises AnalysisError and UnsupportedStatementError."""
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
-    fragments = [a.value for a in statement.assignments] + _some(statement.where)
+    values = [a.value for a in statement.assignments]
+    fragments = [*statement.relations, *values, *_some(statement.where)]
     row_id = any(isinstance(f, Fragment) and f.mentions_row_id for f in fragments)
     lowering = Lowering(names, arguments)
     assignments = plan_assignments(statement.assignments, table, lowering, rules)
@@ -34,8 +36,9 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
         alias=alias,
         assignments=assignments,
         where=lowering.text(statement.where) if statement.where else None,
-        predicates=where_predicates(statement.where, table, alias, arguments),
+        predicates=where_predicates(statement, table, arguments),
         row_id=row_id,
+        relations=tuple(lowering.text(relation) for relation in statement.relations),
         common=plan_common(statement.common, fragments, names, arguments),
         moves=any(a.column in placing_columns(table) for a in assignments),
     )
@@ -64,12 +67,13 @@ def placing_columns(table: Table) -> frozenset[str]:
 
 
 def where_predicates(
-    where: Fragment | None, table: Table, alias: str, arguments: Arguments
+    statement: Update | Delete, table: Table, arguments: Arguments
 ) -> tuple[Predicate, ...]:
-    """The predicates on the target in the WHERE of an UPDATE or DELETE."""
-    if where is None:
+    """The predicates on the target in the WHERE. A bare name may be a column of a relation."""
+    if statement.where is None:
         return ()
-    return tuple(conjunct_predicates(where.tree, table, {alias.lower()}, arguments, bare=True))
+    aliases, bare = {statement.target.visible_name.lower()}, not statement.relations
+    return tuple(conjunct_predicates(statement.where.tree, table, aliases, arguments, bare=bare))
 
 
 def _refuse_placing_column(name: str, table: Table, assignment: Assignment) -> None:

@@ -15,7 +15,8 @@ class DeletePlan(Node):
     """Write one delete delta with the row ids of the rows that satisfy ``where``; None: all rows.
 
     ``alias`` is the name under which ``where`` knows the target. ``row_id`` says that it mentions
-    ``row__id``. ``common`` are the expressions of a WITH, which it may read.
+    ``row__id``. ``relations`` are joined with the target; each may have joins itself. ``common``
+    are the expressions of a WITH, which all texts may read.
     """
 
     kind: Literal["delete"] = "delete"
@@ -24,4 +25,5 @@ class DeletePlan(Node):
     where: SqlText | None
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
+    relations: tuple[SqlText, ...] = ()
     common: tuple[SharedSource, ...] = ()

@@ -176,6 +176,7 @@ def _fixed(static_partition: Sequence[tuple[str, str | None]]) -> list[str]:
 def _update_lines(plan: UpdatePlan) -> list[str]:
     return [
         *_shared_lines(plan.common),
+        *(f"joined with {_one_line(relation)}" for relation in plan.relations),
         _read_line(plan.where, plan.predicates),
         "delete delta 0000: the row ids read",
         _new_versions(plan, 0),
@@ -185,6 +186,7 @@ def _update_lines(plan: UpdatePlan) -> list[str]:
 def _delete_lines(plan: DeletePlan) -> list[str]:
     return [
         *_shared_lines(plan.common),
+        *(f"joined with {_one_line(relation)}" for relation in plan.relations),
         _read_line(plan.where, plan.predicates),
         "delete delta 0000: the row ids read",
     ]

@@ -66,6 +66,7 @@ class MergePlan(Node):
     ``source`` is a query, whose columns the expressions know under ``source_alias``. With ``keys``,
     the least and the greatest source key prune the scan of the target, unless there are legs
     ``by_source``. ``common`` are the expressions of a WITH, which all texts may read.
+    ``written_as`` is UPDATE or DELETE if the text is UPDATE … FROM or DELETE … USING.
     """
 
     kind: Literal["merge"] = "merge"
@@ -81,6 +82,7 @@ class MergePlan(Node):
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
     common: tuple[SharedSource, ...] = ()
+    written_as: str | None = None
 
     @property
     def changing(self) -> tuple[UpdateLeg | DeleteLeg, ...]:

@@ -54,10 +54,12 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
                 yield plan.rows
         case UpdatePlan():
             yield from (source.rows for source in plan.common)
+            yield from plan.relations
             yield from (a.value for a in plan.assignments)
             yield from _some(plan.where)
         case DeletePlan():
             yield from (source.rows for source in plan.common)
+            yield from plan.relations
             yield from _some(plan.where)
         case TruncatePlan() | LoadPlan():
             return

@@ -26,7 +26,8 @@ class UpdatePlan(Node):
     """Write one delete delta and one delta under the same statement id.
 
     ``alias`` is the name under which the expressions know the target. ``row_id`` says that one of
-    them mentions ``row__id``. ``common`` are the expressions of a WITH, which all texts may read.
+    them mentions ``row__id``. ``relations`` are joined with the target; each may have joins itself.
+    ``common`` are the expressions of a WITH, which all texts may read.
     With ``moves`` the assignments have partition or bucket columns: the new versions are placed as
     the rows of an INSERT are.
     """
@@ -38,6 +39,7 @@ class UpdatePlan(Node):
     where: SqlText | None
     predicates: tuple[Predicate, ...] = ()
     row_id: bool = False
+    relations: tuple[SqlText, ...] = ()
     common: tuple[SharedSource, ...] = ()
     moves: bool = False
 

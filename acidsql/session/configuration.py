@@ -15,10 +15,12 @@ from acidsql.grammar.replaced import Replaced
 from acidsql.grammar.variables import replace_variables
 from acidsql.model.credentials import HIDDEN, is_quotable, secrets_of
 from acidsql.ports.engine import Engine
+from acidsql.session.known_properties import show_property
 from acidsql.session.parameters import check_text
 from acidsql.settings import KNOWN, Settings
 from acidsql.statements import (
     ConfigurationStatement,
+    DescribeConfiguration,
     ResetConfiguration,
     SetConfiguration,
     ShowConfiguration,
@@ -48,6 +50,13 @@ _OF_OTHERS = (
     "beeline.",
 )  # fmt: skip
 """How the properties of Hive, and of what Hive runs on, begin."""
+_NOT_DONE = {
+    ("hive.merge.cardinality.check", "false"): "Without the check, a row could get two versions.",
+    ("hive.strict.checks.type.safety", "true"): (
+        "Comparisons follow Spark's rules: a bigint beside a double loses digits."
+    ),
+}
+"""Properties of Hive, the value that asks for what is not done, and why it is not."""
 
 
 class Configuration:
@@ -80,6 +89,8 @@ class Configuration:
                 return text_rows("set", ["set"], [(line,) for line in self._shown(key)])
             case ResetConfiguration(keys):
                 return self._reset(keys)
+            case DescribeConfiguration(name):
+                return show_property(name)
             case _:
                 assert_never(statement)
 
@@ -162,7 +173,7 @@ class Configuration:
             if reason is not None:
                 return f"{key} has no effect here. {reason}"
         elif key.startswith(_OF_OTHERS):
-            note = f"{key} has no meaning here."
+            note = _note_of_hive(key, value)
         elif self._given.strict_set:
             raise ConfigError(
                 f'unknown property "{key}"',
@@ -227,6 +238,14 @@ class Configuration:
         if key in self._set:
             return self._set[key]
         return self.settings.text_of(key) if key in KNOWN else self._given.spark.get(key)
+
+
+def _note_of_hive(key: str, value: str) -> str | None:
+    """What to note about a property of Hive; None if it asks for what is done in any case."""
+    if all(key != known for known, _ in _NOT_DONE):
+        return f"{key} has no meaning here."
+    reason = _NOT_DONE.get((key, value.strip().lower()))
+    return None if reason is None else f"{key} has no effect here. {reason}"
 
 
 def _line(key: str, value: str) -> str:

@@ -17,14 +17,15 @@ from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import define_view
 from acidsql.definitions.insert_directory import insert_directory
-from acidsql.definitions.shows import matching, show
+from acidsql.definitions.name_pattern import matching
+from acidsql.definitions.shows import show
 from acidsql.execution.leases import Leases
 from acidsql.execution.names import SessionNames
 from acidsql.execution.query import describe_query, run_query
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.transaction_block import TransactionBlock
-from acidsql.execution.types import function_names
+from acidsql.execution.types import function_lines, function_names
 from acidsql.execution.write import run_write
 from acidsql.model.table import pool_of
 from acidsql.ports.engine import Engine
@@ -41,7 +42,9 @@ from acidsql.statements import (
     CreateTableAs,
     Definition,
     Delete,
+    DescribeFunction,
     DescribeQuery,
+    EngineAnswer,
     Explain,
     Insert,
     InsertDirectory,
@@ -114,14 +117,14 @@ class Dispatch:
             case Use():
                 self.names.database = scope.store.database(statement.name.name).name
                 return Result("use", message="OK")
-            case _ if isinstance(statement, Show | ShowFunctions | DescribeQuery):
+            case _ if isinstance(statement, Show | EngineAnswer):
                 return self._show(statement, scope, block)
             case _:
                 return self._define(statement, scope)
 
     def _show(
         self,
-        statement: Show | ShowFunctions | DescribeQuery,
+        statement: Show | EngineAnswer,
         scope: Scope,
         block: TransactionBlock | None,
     ) -> Result:
@@ -131,6 +134,9 @@ class Dispatch:
             case ShowFunctions(pattern):
                 names = matching(function_names(self.engine), pattern)
                 return text_rows("show", ["tab_name"], [(name,) for name in names])
+            case DescribeFunction(name, extended):
+                found = function_lines(self.engine, name, extended=extended)
+                return text_rows("describe", ["tab_name"], [(line,) for line in found])
             case _:
                 return show(statement, scope)
 

@@ -19,6 +19,7 @@ from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.configuration import (
     ConfigurationStatement,
+    DescribeConfiguration,
     ResetConfiguration,
     SetConfiguration,
     ShowConfiguration,
@@ -53,16 +54,20 @@ from acidsql.statements.query import Query
 from acidsql.statements.show import (
     Describe,
     DescribeDatabase,
+    DescribeFunction,
     DescribeQuery,
+    EngineAnswer,
     Show,
     ShowColumns,
     ShowCompactions,
+    ShowCreateDatabase,
     ShowCreateTable,
     ShowDatabases,
     ShowFunctions,
     ShowLocks,
     ShowPartitions,
     ShowProperties,
+    ShowTableExtended,
     ShowTables,
     ShowTransactions,
     ShowViews,
@@ -105,8 +110,7 @@ OtherStatement = (
     | InsertDirectory
     | Use
     | Show
-    | ShowFunctions
-    | DescribeQuery
+    | EngineAnswer
     | AbortTransactions
     | AbortCompactions
 )
@@ -136,7 +140,9 @@ __all__ = [
     "Definition",
     "Delete",
     "Describe",
+    "DescribeConfiguration",
     "DescribeDatabase",
+    "DescribeFunction",
     "DescribeQuery",
     "DropColumnConstraint",
     "DropColumns",
@@ -145,6 +151,7 @@ __all__ = [
     "DropPartitions",
     "DropTable",
     "DropView",
+    "EngineAnswer",
     "Explain",
     "Insert",
     "InsertDirectory",
@@ -170,12 +177,14 @@ __all__ = [
     "ShowColumns",
     "ShowCompactions",
     "ShowConfiguration",
+    "ShowCreateDatabase",
     "ShowCreateTable",
     "ShowDatabases",
     "ShowFunctions",
     "ShowLocks",
     "ShowPartitions",
     "ShowProperties",
+    "ShowTableExtended",
     "ShowTables",
     "ShowTransactions",
     "ShowViews",

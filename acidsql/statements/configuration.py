@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from acidsql.statements.fragment import Identifier
+
 
 @dataclass(frozen=True, slots=True)
 class SetConfiguration:
@@ -32,4 +34,13 @@ class ResetConfiguration:
     keys: tuple[str, ...]
 
 
-ConfigurationStatement = SetConfiguration | ShowConfiguration | ResetConfiguration
+@dataclass(frozen=True, slots=True)
+class DescribeConfiguration:
+    """SHOW CONF ``name``."""
+
+    name: Identifier
+
+
+ConfigurationStatement = (
+    SetConfiguration | ShowConfiguration | ResetConfiguration | DescribeConfiguration
+)

@@ -18,7 +18,7 @@ from acidsql.statements.load import Load
 from acidsql.statements.merge import Merge
 from acidsql.statements.multi_insert import MultiInsert
 from acidsql.statements.query import Query
-from acidsql.statements.show import DescribeQuery, Show, ShowFunctions
+from acidsql.statements.show import EngineAnswer, Show
 from acidsql.statements.transaction import (
     AbortTransactions,
     Begin,
@@ -45,8 +45,7 @@ Explained = (
     | Vacuum
     | Use
     | Show
-    | ShowFunctions
-    | DescribeQuery
+    | EngineAnswer
     | AbortTransactions
     | AbortCompactions
     | Begin

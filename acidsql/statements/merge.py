@@ -60,7 +60,7 @@ class Merge:
     its alias is not part of it. ``alias`` is the name that qualifies the source's columns, and
     ``names`` are the columns' names if the alias gives them others: ``AS s (a, b)``. Of several
     clauses for the same rows, only the last one may have no condition. ``common`` is the WITH in
-    front.
+    front. ``written_as`` is UPDATE or DELETE if the text is UPDATE … FROM or DELETE … USING.
     """
 
     target: TableRef
@@ -70,3 +70,4 @@ class Merge:
     clauses: tuple[MergeClause, ...]
     names: tuple[Identifier, ...] = ()
     common: tuple[CommonTable, ...] = ()
+    written_as: str | None = None

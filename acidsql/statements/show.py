@@ -50,6 +50,25 @@ class ShowCreateTable:
 
 
 @dataclass(frozen=True, slots=True)
+class ShowCreateDatabase:
+    """SHOW CREATE DATABASE | SCHEMA ``name``."""
+
+    name: Identifier
+
+
+@dataclass(frozen=True, slots=True)
+class ShowTableExtended:
+    """SHOW TABLE EXTENDED [IN ``database``] LIKE ``pattern`` [PARTITION (…)].
+
+    With ``partition``, the pattern is the name of a table.
+    """
+
+    database: Identifier | None
+    pattern: Identifier
+    partition: tuple[PartitionValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ShowColumns:
     """SHOW [SORTED] COLUMNS IN ``target`` [[LIKE] ``pattern``]."""
 
@@ -135,6 +154,18 @@ class DescribeQuery:
 
 
 @dataclass(frozen=True, slots=True)
+class DescribeFunction:
+    """DESCRIBE FUNCTION [EXTENDED] ``name``: a name, or an operator such as ``+``."""
+
+    name: Identifier
+    extended: bool
+
+
+EngineAnswer = ShowFunctions | DescribeFunction | DescribeQuery
+"""What only the engine can answer."""
+
+
+@dataclass(frozen=True, slots=True)
 class DescribeDatabase:
     """DESCRIBE DATABASE [EXTENDED] ``name``."""
 
@@ -152,5 +183,7 @@ ShownDefinition = (
     | ShowColumns
     | ShowProperties
     | ShowCreateTable
+    | ShowCreateDatabase
+    | ShowTableExtended
 )
 Show = ShownDefinition | ShowCompactions | ShowTransactions | ShowLocks

@@ -25,12 +25,15 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """UPDATE ``target`` SET … WHERE …; the WHERE keyword is not part of ``where``.
+    """UPDATE ``target`` SET … FROM … WHERE …; the WHERE keyword is not part of ``where``.
 
-    ``assignments`` set no column or field twice. ``common`` is the WITH in front.
+    ``assignments`` set no column or field twice. ``relations`` are the items of FROM if they are
+    several or have joins; with one table or query, the statement is a Merge. ``common`` is the WITH
+    in front.
     """
 
     target: TableRef
     assignments: tuple[Assignment, ...]
     where: Fragment | None
+    relations: tuple[Fragment, ...] = ()
     common: tuple[CommonTable, ...] = ()

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
-from acidsql.engines.matches import SOURCE_ROW, Ambiguous, Matches
+from acidsql.engines.matches import SOURCE_ROW, Matches
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.spark.arrow import relaxed
 from acidsql.engines.spark.changed_rows import Changes, Written
@@ -33,7 +33,7 @@ from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
-from acidsql.errors import CardinalityError
+from acidsql.engines.spark.values import boolean
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
@@ -217,7 +217,10 @@ class _Merge:
     def _checked(self, written: Written) -> Written:
         """What was written; CardinalityError if one of several matches of a row updates it."""
         if written.ambiguous.count:
-            raise _ambiguous(written.ambiguous, self.plan)
+            columns = ", ".join(key.source for key in self.plan.keys) or "…"
+            hint = _DEDUPLICATE.format(columns=columns, source=self.plan.source_alias)
+            statement = self.plan.written_as or "MERGE"
+            raise written.ambiguous.error(statement, self.plan.table, hint)
         return written
 
     def _scan(self, predicates: tuple[Predicate, ...]) -> Scan:
@@ -262,7 +265,7 @@ class _Merge:
     def _placed(self, leg: InsertLeg, condition: SqlText | None, left: DataFrame) -> DataFrame:
         """The rows to insert. Without a match, their values come from the source alone."""
         self.job.inputs[SOURCE.name] = left
-        where = SqlText.of(" WHERE ", condition) if condition else SqlText.of("")
+        where = SqlText.of(" WHERE ", boolean(condition)) if condition else SqlText.of("")
         columns = [SqlText.of("(", v.value, f"\n) AS __v{i}") for i, v in enumerate(leg.values)]
         kinds = {c.name: c.type for c in self.table.all_columns}
         rows = self.job.sql(
@@ -306,13 +309,3 @@ def _for_join(source: DataFrame, rows: int, keys_listed: bool) -> DataFrame:
     if keys_listed and rows <= _COMPARED:
         return source.coalesce(1).hint("shuffle_replicate_nl")
     return F.broadcast(source)
-
-
-def _ambiguous(rows: Ambiguous, plan: MergePlan) -> CardinalityError:
-    columns = ", ".join(key.source for key in plan.keys) or "…"
-    return CardinalityError(
-        "Cardinality Violation in Merge statement: several source rows would change one row of"
-        f" {plan.table}, at least one of them by UPDATE",
-        detail=f"Number of such rows: {rows.count}. For example {'; '.join(rows.samples)}.",
-        hint=_DEDUPLICATE.format(columns=columns, source=plan.source_alias),
-    )

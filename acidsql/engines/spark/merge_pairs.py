@@ -13,7 +13,7 @@ from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.set_fields import whole_values
-from acidsql.engines.spark.values import kept, stored
+from acidsql.engines.spark.values import boolean, kept, stored
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
 from acidsql.plans.merge import DeleteLeg, MergePlan, UpdateLeg
@@ -142,7 +142,7 @@ class Pairs:
         return SqlText.of(
             "SELECT ", SqlText.join(", ", columns), " FROM ", TARGET,
             f" AS {self._alias} {join} JOIN ", SOURCE,
-            f" AS {self.source} ON (", self.plan.on, "\n)",
+            f" AS {self.source} ON (", boolean(self.plan.on), "\n)",
         )  # fmt: skip
 
     def _around_pairs(self, extra: Sequence[str]) -> SqlText:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
+from acidsql.engines.matches import Matches
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.spark.changed_rows import Changes, names_rows
@@ -16,7 +18,7 @@ from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi
-from acidsql.engines.spark.values import kept, stored
+from acidsql.engines.spark.values import boolean, kept, stored
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.table import Column, Table
@@ -28,6 +30,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _TARGET = InputSource(name="target")
+
+_DEDUPLICATE = (
+    "Join each row with one row: group the sources by what WHERE compares, or number them with"
+    " row_number() and keep n = 1."
+)
 
 
 def run_update(
@@ -46,10 +53,19 @@ def _new_values(plan: UpdatePlan | DeletePlan, job: Job) -> list[SqlText]:
         return []
     table = job.context.tables[plan.table].table
     assigned = whole_values(plan.assignments, plan.alias, table)
-    source = SqlText.of(_TARGET, f" AS {quote(plan.alias)}")
-    new = with_named_fields(job, assigned, table, source)
+    new = with_named_fields(job, assigned, table, _sources(plan))
     columns = table.all_columns if plan.moves else table.columns
     return [_new_value(new.get(c.name), c, plan.alias) for c in columns]
+
+
+def _sources(plan: UpdatePlan | DeletePlan) -> SqlText:
+    """The FROM clause: the target, behind the relations that are joined with it.
+
+    Parentheses keep the joins of a relation apart from the others. None of them knows the target.
+    """
+    joined = [SqlText.of("(", relation, "\n)") for relation in plan.relations]
+    target = SqlText.of(_TARGET, f" AS {quote(plan.alias)}")
+    return SqlText.join(" CROSS JOIN ", [*joined, target])
 
 
 def _new_value(value: SqlText | None, column: Column, alias: str) -> SqlText:
@@ -74,15 +90,14 @@ def _run(
     )
     job.inputs[_TARGET.name] = scan.frame
     ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]
-    where = SqlText.of(" WHERE ", plan.where) if plan.where else SqlText.of("")
+    where = SqlText.of(" WHERE ", boolean(plan.where)) if plan.where else SqlText.of("")
     with ansi(job.spark):
         values = _new_values(plan, job)
         text = SqlText.of(
             f"SELECT {', '.join(ids)}, 0 AS {LEG}",
             *(SqlText.of(", ", value) for value in values),
             " FROM ",
-            _TARGET,
-            f" AS {quote(plan.alias)}",
+            _sources(plan),
             where,
         )
         changes = job.sql(text)
@@ -93,10 +108,18 @@ def _run(
     if not scan.selection.inserts:
         return []
     few = names_rows(plan.predicates, table)
-    writer = Changes(scan, target, [leg])
+    writer = Changes(scan, target, [leg], partial(Matches, [leg]) if plan.relations else None)
     if leg.moves:
         return _move(job, table, changes, writer, few=few)
-    return writer.write(changes, few=few).files
+    return _written(writer, changes, table, few=few)
+
+
+def _written(writer: Changes, changes: DataFrame, table: Table, *, few: bool) -> list[OutputFile]:
+    """The files of the changes; CardinalityError if several matches update one row."""
+    written = writer.write(changes, few=few)
+    if written.ambiguous.count:
+        raise written.ambiguous.error("UPDATE", table.name, _DEDUPLICATE)
+    return written.files
 
 
 def _move(
@@ -106,6 +129,6 @@ def _move(
     [leg] = writer.legs
     # Two jobs read the rows: the versions deleted and inserted must be those of the same rows.
     with evaluated(changes) as once:
-        files = writer.write(once.select(PARTITION, LEG, *CHANGED_ROW_ID), few=few).files
+        files = _written(writer, once.select(PARTITION, LEG, *CHANGED_ROW_ID), table, few=few)
         new = moved_rows(job, table, once)
         return files + write_inserted_rows(new, table, writer.target, leg.statement_id)

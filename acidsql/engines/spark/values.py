@@ -22,3 +22,9 @@ def kept(alias: str, column: Column) -> SqlText:
     """The value that the column has in the row of this alias, as it is stored."""
     value = SqlText.of(f"{quote(alias)}.{quote(column.name)}")
     return stored(value, column) if column.type == VOID else value
+
+
+def boolean(condition: SqlText) -> SqlText:
+    """The condition of a WHERE or ON. NULL alone, which Spark refuses there, holds for no row."""
+    is_null = str(condition).strip("() \t\r\n").upper() == "NULL"
+    return SqlText.of("false") if is_null else condition

@@ -52,7 +52,7 @@ ACID = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
 
 @pytest.fixture
 def partitioned(tmp_path: Path) -> Iterator[acidsql.Session]:
-    with acidsql.connect(tmp_path / "w", metastore="memory:") as session:
+    with acidsql.connect(tmp_path / "w", metastore="memory:", user="ann") as session:
         session.execute(
             "CREATE TABLE p (id int COMMENT 'key', s string)"
             f" PARTITIONED BY (d date, k int COMMENT 'kk') CLUSTERED BY (id) INTO 2 BUCKETS {ACID}"
@@ -207,3 +207,74 @@ def test_one_column_or_field_is_described(partitioned: acidsql.Session) -> None:
         with pytest.raises(ColumnNotFoundError, match=path.rpartition(".")[2]) as caught:
             session.execute(f"DESCRIBE n {path}")
         assert hint in (caught.value.hint or "")
+
+
+def lines(session: acidsql.Session, statement: str) -> list[str]:
+    return [line for (line,) in session.execute(statement).fetchall()]
+
+
+def test_show_create_database_makes_the_same_database(tmp_path: Path) -> None:
+    with acidsql.connect(tmp_path / "w", metastore="memory:") as session:
+        session.execute(
+            f"CREATE DATABASE d COMMENT 'it\\'s' LOCATION '{tmp_path}/x y'"
+            " WITH DBPROPERTIES ('b' = '2', 'a' = 'q\\'')"
+        )
+        created = lines(session, "SHOW CREATE DATABASE D")
+        assert created == [
+            "CREATE DATABASE `d`",
+            "COMMENT 'it\\'s'",
+            f"LOCATION '{tmp_path}/x y'",
+            "WITH DBPROPERTIES (",
+            "  'a'='q\\'',",
+            "  'b'='2')",
+        ]
+        known = session.execute("DESCRIBE DATABASE EXTENDED d").fetchall()
+        session.execute("DROP DATABASE d")
+        session.execute("\n".join(created))
+        assert session.execute("DESCRIBE DATABASE EXTENDED d").fetchall() == known
+        assert lines(session, "SHOW CREATE SCHEMA default")[0] == "CREATE DATABASE `default`"
+        with pytest.raises(acidsql.DatabaseNotFoundError):
+            session.execute("SHOW CREATE DATABASE nowhere")
+
+
+def test_show_table_extended(partitioned: acidsql.Session, tmp_path: Path) -> None:
+    partitioned.execute("INSERT INTO p VALUES (1, 'b', '2024-01-02', 4), (2, 'c', NULL, 4)")
+    partitioned.execute("CREATE TABLE n (a array<struct<int:int,b:bigint>>, f boolean)")
+    partitioned.execute("CREATE VIEW v AS SELECT id AS n FROM p")
+    files = [p for p in (tmp_path / "w" / "p").rglob("bucket_*") if p.is_file()]
+    sizes = [p.stat().st_size for p in files]
+    acid = "org.apache.hadoop.hive.ql.io.orc.Orc"
+    head = [
+        "tableName:p",
+        "owner:ann",
+        f"location:{tmp_path}/w/p",
+        f"inputformat:{acid}InputFormat",
+        f"outputformat:{acid}OutputFormat",
+        "columns:struct columns { i32 id, string s}",
+        "partitioned:true",
+        "partitionColumns:struct partition_columns { date d, i32 k}",
+    ]
+    shown = lines(partitioned, "SHOW TABLE EXTENDED LIKE 'P'")
+    assert shown == [
+        *head,
+        f"totalNumberFiles:{len(files)}",
+        f"totalFileSize:{sum(sizes)}",
+        f"maxFileSize:{max(sizes)}",
+        f"minFileSize:{min(sizes)}",
+        "",
+    ]
+    of_partition = "SHOW TABLE EXTENDED IN default LIKE p PARTITION (d = '2024-01-02', k = 3)"
+    [only] = [p for p in files if "k=3" in str(p)]
+    shown = lines(partitioned, of_partition)
+    assert shown[2] == f"location:{only.parents[1]}"
+    assert shown[8:10] == ["totalNumberFiles:1", f"totalFileSize:{only.stat().st_size}"]
+    shown = lines(partitioned, "SHOW TABLE EXTENDED LIKE 'n|v'")
+    assert "columns:struct columns { list<struct<int:i32,b:i64>> a, bool f}" in shown
+    assert [line for line in shown if line.startswith(("tableName", "totalFile", "location"))] == [
+        "tableName:n", f"location:{tmp_path}/w/n", "totalFileSize:0", "tableName:v", "location:null"
+    ]  # fmt: skip
+    assert lines(partitioned, "SHOW TABLE EXTENDED LIKE 'none*'") == []
+    with pytest.raises(PartitionNotFoundError):
+        partitioned.execute("SHOW TABLE EXTENDED LIKE 'p' PARTITION (d = '2024-01-02', k = 9)")
+    with pytest.raises(acidsql.TableNotFoundError):
+        partitioned.execute("SHOW TABLE EXTENDED LIKE '*' PARTITION (d = '2024-01-02', k = 3)")

@@ -10,6 +10,7 @@ import pytest
 import acidsql
 from acidsql.errors import ConfigError, LockTimeoutError
 from acidsql.session.session import Session
+from acidsql.settings import KNOWN, Settings
 
 CONFIG = {
     "hive.lock.sleep.between.retries": "50ms",
@@ -108,6 +109,23 @@ def test_what_has_no_meaning_is_kept_and_noted_once(session: Session) -> None:
     assert lines(session, "SET run_date") == ["run_date='2026-01-01'"]
 
 
+@pytest.mark.parametrize(
+    ("key", "done", "not_done", "why"),
+    [
+        ("hive.merge.cardinality.check", "true", "FALSE", "a row could get two versions."),
+        ("hive.strict.checks.type.safety", "false", "True", "beside a double loses digits."),
+    ],
+)
+def test_what_is_not_done_is_noted(
+    session: Session, key: str, done: str, not_done: str, why: str
+) -> None:
+    assert message(session, f"SET {key}={done}") == "OK"
+    note = str(message(session, f"SET {key}={not_done}"))
+    assert note.startswith(f"OK\n{key} has no effect here. ")
+    assert note.endswith(why)
+    assert lines(session, f"SET {key}") == [f"{key}={not_done}"]
+
+
 def test_what_counts_from_connect_on_is_not_taken_for_set(session: Session) -> None:
     assert message(session, "SET hive.txn.timeout=10") == (
         "OK\nhive.txn.timeout has no effect here: it counts from connect on, and is 300s."
@@ -177,3 +195,30 @@ def test_settings_of_spark_wait_for_it(session: Session) -> None:
     assert session._engine._spark._conf == {k: CONFIG[k] for k in CONFIG if k.startswith("spark.")}
     session.execute("RESET")
     assert session._engine._spark._options._wanted == {}
+
+
+def test_show_conf_describes_every_property(session: Session) -> None:
+    for key in KNOWN:
+        [(default, kind, description)] = session.execute(f"SHOW CONF '{key}'").fetchall()
+        assert default == (Settings.of("w").text_of(key) or "")
+        assert kind in ("BOOLEAN", "FLOAT", "INT", "STRING", "TIME")
+        assert description.endswith(".")
+    shown = session.execute("SHOW CONF 'hive.lock.numretries'")
+    assert shown.columns == ["default", "type", "desc"]
+    assert shown.fetchall() == [
+        ("100", "INT", "How often a statement looks for a lock that it waits for.")
+    ]
+
+
+def test_show_conf_tells_the_default_not_the_value(session: Session) -> None:
+    session.execute("SET hive.lock.numretries = 7")
+    assert session.execute("SHOW CONF 'hive.lock.numretries'").fetchall()[0][0] == "100"
+    [row] = session.execute("SHOW CONF 'hive.merge.cardinality.check'").fetchall()
+    assert row[:2] == ("true", "BOOLEAN")
+
+
+def test_show_conf_of_another_property_is_an_error(session: Session) -> None:
+    with pytest.raises(ConfigError, match="does not know the property") as caught:
+        session.execute("SHOW CONF 'hive.txn.timeot'")
+    assert (caught.value.line, caught.value.column) == (1, 11)
+    assert caught.value.hint == 'Did you mean "hive.txn.timeout"?'

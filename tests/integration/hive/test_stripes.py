@@ -84,7 +84,6 @@ def test_parts_of_tasks_that_were_joined(shared: Shared, monkeypatch: pytest.Mon
             first += stripe.rows
     delete(shared, edges)
     assert len(shared.rows("t")) == few - len(edges)
-    shared.theirs("UPDATE t SET v = 'new' WHERE id % 1000 = 1")
     shared.acidsql("ALTER TABLE t COMPACT 'major'")
     assert len(shared.rows("t")) == few - len(edges)
 

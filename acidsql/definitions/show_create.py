@@ -1,0 +1,84 @@
+"""SHOW CREATE of a table, a view or a database: the statement as rows, one for each line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from acidsql.definitions.show_constraints import column_clauses, constraint_clauses
+from acidsql.definitions.show_view import property_lines, show_create_view
+from acidsql.errors import SqlError
+from acidsql.execution.result import Result, text_rows
+from acidsql.execution.scope import Scope
+from acidsql.model.names import quote_identifier as _quoted
+from acidsql.model.names import string_literal as _literal
+from acidsql.model.table import Column, FileFormat, Table
+from acidsql.model.view import View
+from acidsql.planner.names import Names, find_target, table_name
+from acidsql.ports.catalog import Database
+from acidsql.statements import ShowCreateDatabase, ShowCreateTable
+
+
+def show_create(statement: ShowCreateTable | ShowCreateDatabase, scope: Scope) -> Result:
+    """The statement that makes a table, view or database like the one that is named."""
+    if isinstance(statement, ShowCreateDatabase):
+        return show_create_database(scope.store.database(statement.name.name))
+    view = scope.names.find_view(table_name(statement.target, scope.names))
+    if view is not None:
+        return show_create_view(view, _text(view, scope.names))
+    return show_create_table(find_target(statement.target, scope.names))
+
+
+def _text(view: View, names: Names) -> str:
+    """The query of a view as CREATE VIEW takes it, without Hive's own names for columns."""
+    try:
+        return names.query_of(view).source.text
+    except SqlError:  # the query is one for Hive alone
+        return view.expanded_text
+
+
+def show_create_database(database: Database) -> Result:
+    """The CREATE DATABASE that makes a database like this one, with a row for each line."""
+    lines = [f"CREATE DATABASE {_quoted(database.name)}"]
+    if database.comment is not None:
+        lines.append(f"COMMENT {_literal(database.comment)}")
+    lines.append(f"LOCATION {_literal(database.location)}")
+    if database.managed_location is not None:
+        lines.append(f"MANAGEDLOCATION {_literal(database.managed_location)}")
+    lines += property_lines(database.parameters, "WITH DBPROPERTIES")
+    return text_rows("show", ["createdb_stmt"], [(line,) for line in lines])
+
+
+def show_create_table(table: Table) -> Result:
+    """The CREATE TABLE that makes a table like this one, with a row for each line."""
+    external = "EXTERNAL " if table.external else ""
+    lines = [f"CREATE {external}TABLE {_quoted(table.name.database)}.{_quoted(table.name.table)}("]
+    lines += _listed([*_definitions(table.columns, table), *constraint_clauses(table)])
+    if table.comment is not None:
+        lines.append(f"COMMENT {_literal(table.comment)}")
+    if table.partition_columns:
+        lines += ["PARTITIONED BY (", *_listed(_definitions(table.partition_columns, table))]
+    if table.bucketing is not None:
+        columns = ", ".join(map(_quoted, table.bucketing.columns))
+        lines.append(f"CLUSTERED BY ({columns}) INTO {table.bucketing.count} BUCKETS")
+    if table.format is FileFormat.TEXT:
+        lines.append(f"ROW FORMAT DELIMITED FIELDS TERMINATED BY '{_delimiter(table)}'")
+    lines += [f"STORED AS {table.format.value}", f"LOCATION {_literal(table.location)}"]
+    lines += property_lines({k: v for k, v in table.noted.items() if k.lower() != "external"})
+    return text_rows("show", ["createtab_stmt"], [(line,) for line in lines])
+
+
+def _delimiter(table: Table) -> str:
+    """The field delimiter as Hive takes it: the number of the character."""
+    return str(ord(table.field_delimiter))
+
+
+def _listed(lines: Sequence[str]) -> list[str]:
+    return [*[f"  {line}," for line in lines[:-1]], f"  {lines[-1]})"]
+
+
+def _definitions(columns: Sequence[Column], table: Table) -> list[str]:
+    return [
+        f"{_quoted(c.name)} {c.type}{column_clauses(table, c)}"
+        + (f" COMMENT {_literal(c.comment)}" if c.comment else "")
+        for c in columns
+    ]
