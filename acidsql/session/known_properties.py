@@ -81,6 +81,7 @@ DESCRIPTIONS: Mapping[str, str] = {
     "acidsql.strict.set": "Whether SET of a property that nobody knows is an error.",
     "hive.exec.drop.ignorenonexistent": "Whether DROP of what is not there is no error.",
     "hive.exec.dynamic.partition": "Whether the rows of an INSERT may name partitions.",
+    "hive.compute.query.using.stats": "Whether statistics answer queries while they are true.",
     "hive.create.as.acid": "Whether a managed ORC table is full-ACID by default.",
     "hive.create.as.insert.only": "Whether other managed tables are insert-only by default.",
     "hive.variable.substitute": "Whether scripts replace variables.",
