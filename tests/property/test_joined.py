@@ -21,7 +21,7 @@ from acidsql.orc.joined import join_rows
 from acidsql.orc.reader import read_events
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import EventWriter
-from tests.property.test_event_columns import CODECS, OF, some_rows
+from tests.property.test_event_columns import CODECS, OF, SHORT, some_rows
 from tests.unit.orc.events import columns
 
 FIRST = RowId(WriteId(7), encode_bucket(BucketId(3), StatementId(2)), 0)
@@ -55,7 +55,10 @@ def events_of(path: Path) -> pa.Table:
 rows_of_part = st.lists(st.sampled_from([1, 2, 700, 9_999, 10_000, 12_001]), max_size=3)
 
 
-@pytest.mark.parametrize("codec", CODECS)
+@pytest.mark.parametrize(
+    "codec",
+    [c if c in SHORT else pytest.param(c, marks=pytest.mark.thorough) for c in CODECS],
+)
 @settings(
     max_examples=12,
     deadline=None,
