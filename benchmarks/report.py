@@ -12,6 +12,9 @@ from statistics import median
 ACIDSQL, PLAIN, DELTA = "acidsql", "plain-orc", "delta"
 ICEBERG, ICEBERG_3 = "iceberg-v2", "iceberg-v3"
 PEERS = {PLAIN: "plain ORC", DELTA: "Delta", ICEBERG: "Iceberg v2", ICEBERG_3: "Iceberg v3"}
+COSTS = Path(__file__).with_name("costs.md")
+"""What was learned while the figures changed; written by hand."""
+
 LABELS = {
     "load": "load",
     "q6": "q6",
@@ -223,6 +226,7 @@ def document(results: Results) -> Iterator[str]:
         [LABELS[s], *(show_figure(results.figures.get((s, e))) for e in engines)] for s in steps
     )
     yield from table(["statement", *engines.values()], seconds)
+    yield COSTS.read_text()
     yield "## How it was measured"
     yield ""
     yield from method(results.settings)
