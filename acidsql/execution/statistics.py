@@ -42,7 +42,11 @@ def known_answer(
     if not are_true(known, snapshot, settings):
         return None
     kinds = {column.name: column.type for column in table.all_columns}
-    return [known.answer(s.function, s.column, kinds.get(s.column or "")) for s in plan.summaries]
+    asked = [(s.function, s.column, kinds.get(s.column or "")) for s in plan.summaries]
+    try:
+        return [known.answer(*each) for each in asked]
+    except ValueError:
+        return None
 
 
 def are_true(known: Statistics, snapshot: TableSnapshot, settings: Settings) -> bool:

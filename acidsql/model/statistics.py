@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime
 import hashlib
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Table
@@ -107,7 +107,7 @@ class ColumnStatistics(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    nulls: int
+    nulls: int = Field(ge=0)
     distinct: int | None = None
     low: str | None = None
     high: str | None = None
@@ -118,7 +118,7 @@ class Statistics(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rows: int
+    rows: int = Field(ge=0, lt=1 << 63)
     columns: Mapping[str, ColumnStatistics]
     basis: Basis
 
@@ -147,13 +147,20 @@ class Statistics(BaseModel):
     def answer(
         self, function: Function, column: str | None, kind: ColumnType | None
     ) -> Value | None:
-        """The value of ``function(column)`` over all rows; ``kind`` is the type of the column."""
+        """The value of ``function(column)`` over all rows; ``kind`` is the type of the column.
+
+        ValueError for what ANALYZE TABLE cannot have found: somebody else has written it.
+        """
         if column is None:
             return self.rows
         known = self.columns[column]
+        if known.nulls > self.rows:
+            raise ValueError(known)
         if function == "count":
             return self.rows - known.nulls
         text = known.low if function == "min" else known.high
+        if text is None and known.nulls < self.rows:
+            raise ValueError(known)
         if text is None or kind is None:
             return None
         return value_of(text, kind)
@@ -182,7 +189,7 @@ def exact_text(text: str | None, kind: ColumnType) -> str | None:
         return None
     try:
         value = value_of(text, kind)
-    except (ValueError, ArithmeticError):
+    except ValueError:
         return None  # a year of more than four digits, for example
     if isinstance(value, str) and (len(value) > TEXT_MAX or _NOT_UTF8 in value):
         return None
@@ -193,7 +200,9 @@ def exact_text(text: str | None, kind: ColumnType) -> str | None:
 
 
 def value_of(text: str, kind: ColumnType) -> Value:
-    """The value that Spark's cast to string has written so. ValueError if it cannot be told.
+    """The value that Spark's cast to string has written so.
+
+    ValueError if it cannot be told, or if the type does not have it.
 
     >>> value_of("2024-06-01 12:30:00.25", PrimitiveType("timestamp"))
     datetime.datetime(2024, 6, 1, 12, 30, 0, 250000)
@@ -204,9 +213,9 @@ def value_of(text: str, kind: ColumnType) -> Value:
                 raise ValueError(text)
             return text == "true"
         case PrimitiveType(name) if name in INTEGER_BITS:
-            return int(text)
+            return _whole_number(text, INTEGER_BITS[name])
         case DecimalType():
-            return Decimal(text)
+            return _decimal(text, kind)
         case PrimitiveType("date"):
             return datetime.date.fromisoformat(text)
         case PrimitiveType("timestamp"):
@@ -216,3 +225,23 @@ def value_of(text: str, kind: ColumnType) -> Value:
             )
         case _:
             return text
+
+
+def _whole_number(text: str, bits: int) -> int:
+    value, bound = int(text), 1 << (bits - 1)
+    if not -bound <= value < bound:
+        raise ValueError(text)
+    return value
+
+
+def _decimal(text: str, kind: DecimalType) -> Decimal:
+    try:
+        value = Decimal(text)
+    except InvalidOperation as error:
+        raise ValueError(text) from error
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or exponent < -kind.scale:
+        raise ValueError(text)
+    if value and value.adjusted() >= kind.precision - kind.scale:
+        raise ValueError(text)
+    return value

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -381,3 +383,25 @@ def test_a_writer_does_not_wait_for_an_analysis(session: Session, other: Session
     assert done.is_set()
     assert not answers(session)
     assert asked(session) == asked(other) == (4, 3, 1, 7)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"low":"1"', '"low":"one"'),
+        ('"low":"1"', '"low":"4294967296"'),
+        ('"nulls":1', '"nulls":7'),
+        ('"rows":3', '"rows":-3'),
+    ],
+)
+def test_statistics_that_nobody_can_have_found(
+    session: Session, tmp_path: Path, old: str, new: str
+) -> None:
+    """Whatever somebody has written into the store, the rows themselves answer then."""
+    session.execute(ANALYZE)
+    assert answers(session)
+    with closing(sqlite3.connect(tmp_path / "w" / ".acidsql.db")) as store, store:
+        replaced = "UPDATE PLACE_STATISTICS SET STATISTICS = replace(STATISTICS, ?, ?)"
+        assert store.execute(replaced, (old, new)).rowcount == 1
+    assert not answers(session)
+    assert asked(session) == (3, 2, 1, 2)

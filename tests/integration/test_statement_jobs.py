@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from acidsql.errors import AnalysisError
 from acidsql.session.session import Session
 
 ROWS = 4_000
@@ -242,3 +243,17 @@ def test_rows_that_a_large_source_cannot_match_are_not_moved(
     assert table.execute("SELECT count(*) FROM t WHERE v = string(k)").fetchone() == (
         200 if inserted else 100,
     )
+
+
+def test_a_mistake_in_on_is_told_of_the_statement_whatever_the_size_of_the_source(
+    table: Session, driver_bytes: int
+) -> None:
+    table.execute(f"CREATE TABLE m (k int, v string, m map<int,int>) {ACID}")
+    values = "(1, array(2), map(3, 4), 'A' COLLATE UTF8_LCASE)"
+    source = f"(SELECT * FROM VALUES {values} AS s(k, a, m, c))"
+    for on in ("m.k = s.a", "m.m = s.m", "m.v = s.c", "m.k = s.k AND m.m = s.m"):
+        statement = f"MERGE INTO m USING {source} AS s ON {on} WHEN MATCHED THEN DELETE"
+        with pytest.raises(AnalysisError) as caught:
+            table.execute(statement)
+        assert (caught.value.line, caught.value.column) != (1, 1), on
+        assert "all_rows" not in str(caught.value)

@@ -24,6 +24,7 @@ from acidsql.model.ids import StatementId
 from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.model.table import Table, TableKind
 from acidsql.orc.joined import join_rows
+from acidsql.orc.schema import row_schema
 from acidsql.orc.writer import STRIPE_BYTES
 from acidsql.ports.storage import local_draft
 
@@ -39,6 +40,14 @@ _TASK_BYTES = 256 << 20
 _BUCKETS_MAX = 64
 """With more buckets, stripes would be smaller than 4 MiB, and each read would take longer."""
 
+_COLUMNS_MAX = 640
+"""So many columns of ORC a task has open at most, in all files. pyarrow takes some 400 KB for each,
+however few rows there are: of 50 columns in 64 buckets, 100 rows in each bucket took 1.1 GB.
+"""
+
+_OPEN_MAX = 256
+"""So many parts a bucket has at most: a task that joins them has all of them open."""
+
 
 def fits_parts(table: Table, tasks: int) -> bool:
     """Whether rows that so many tasks compute are to be written by parts.
@@ -48,7 +57,14 @@ def fits_parts(table: Table, tasks: int) -> bool:
     count = Placement.of(table).count
     if table.kind is not TableKind.FULL_ACID or table.partition_columns:
         return False
-    return 0 < count <= _BUCKETS_MAX and count * tasks <= _PARTS_MAX
+    if not 0 < count <= _BUCKETS_MAX or tasks > _OPEN_MAX or count * tasks > _PARTS_MAX:
+        return False
+    return count * sum(_orc_columns(f.type) for f in row_schema(table.columns)) <= _COLUMNS_MAX
+
+
+def _orc_columns(kind: pa.DataType) -> int:
+    """How many columns of ORC hold a column of the type: a nested type has some for its parts."""
+    return 1 + sum(_orc_columns(kind.field(i).type) for i in range(kind.num_fields))
 
 
 def write_by_parts(

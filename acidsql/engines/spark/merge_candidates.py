@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.moved import MovedRows, moved
+from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.plans.merge import MergePlan
 from acidsql.plans.sql_text import InputSource, SqlText
@@ -62,9 +63,11 @@ def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) 
         for key, name in zip(plan.keys, names, strict=True)
     )
     on = " AND ".join(equal)
-    return job.sql(
-        SqlText.of("SELECT t.* FROM ", _TARGET, " AS t LEFT SEMI JOIN ", _KEYS, f" AS s ON {on}")
-    )
+    text = SqlText.of("SELECT t.* FROM ", _TARGET, " AS t LEFT SEMI JOIN ", _KEYS, f" AS s ON {on}")
+    try:
+        return job.sql(text)
+    except AnalysisError:
+        return target  # The join makes the same mistake, in the statement's own words.
 
 
 def _key_names(plan: MergePlan, source: DataFrame) -> Sequence[str]:

@@ -25,7 +25,7 @@ from acidsql.orc.timestamps.splice import Nanos, Splice
 from acidsql.orc.timestamps.stored import is_fine, to_store
 
 _DRAFT_BYTES = 16 << 20
-"""The size in bytes from which on a draft is on the disk."""
+"""The size in bytes from which on a draft is on the disk; that of a stripe if it is less."""
 
 
 class MendedSink:
@@ -48,7 +48,8 @@ class MendedSink:
             self._file = opened.enter_context(open(path, "w+b"))
             self._draft: BinaryIO = self._file
             if self._changes or has_timestamps:
-                self._draft = opened.enter_context(_draft(path))
+                size = min(_DRAFT_BYTES, options.get("stripe_size", _DRAFT_BYTES))
+                self._draft = opened.enter_context(_draft(path, size))
             self._sink = OrcSink(self._draft, **options)
             self._opened = opened.pop_all()
 
@@ -108,10 +109,10 @@ class MendedSink:
             self._sink.close()
 
 
-def _draft(path: str) -> BinaryIO:
-    """A file without a name: in memory, or from some size on in the directory of ``path``."""
+def _draft(path: str, size: int) -> BinaryIO:
+    """A file without a name: in memory, or from a size on in the directory of ``path``."""
     directory, name = os.path.split(path)
     draft = tempfile.SpooledTemporaryFile(  # noqa: SIM115 - closed by MendedSink
-        _DRAFT_BYTES, dir=directory or ".", prefix=f"{name}."
+        size, dir=directory or ".", prefix=f"{name}."
     )
     return cast("BinaryIO", draft)

@@ -164,6 +164,9 @@ def test_statistics_go_to_json_and_back():
         "", "null", "{}", STATISTICS.text[:-1], STATISTICS.text.replace('"rows":3', '"rows":"x"'),
         STATISTICS.text.replace('"rows":3', '"rows":3,"later":1'),
         STATISTICS.text.replace('"nulls":1', '"nulls":1,"later":1'),
+        STATISTICS.text.replace('"nulls":1', '"nulls":-1'),
+        STATISTICS.text.replace('"rows":3', '"rows":-3'),
+        STATISTICS.text.replace('"rows":3', f'"rows":{1 << 63}'),
     ],
 )  # fmt: skip
 def test_a_text_that_is_not_understood_says_nothing(text):
@@ -211,6 +214,39 @@ def test_exact_values(kind, text, value):
 )
 def test_inexact_values_are_not_kept(kind, text):
     assert exact_text(text, parse_type(kind)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("tinyint", "128"), ("bigint", "-9223372036854775809"), ("int", "1.5"), ("int", "9" * 5000),
+        ("decimal(3,1)", "100"), ("decimal(3,1)", "0.25"), ("decimal(3,1)", "NaN"),
+        ("decimal(3,1)", "-Infinity"), ("decimal(3,1)", "one"), ("boolean", "yes"),
+        ("date", "2024-02-30"), ("timestamp", "noon"),
+    ],
+)  # fmt: skip
+def test_texts_of_no_value_of_the_type(kind, text):
+    with pytest.raises(ValueError, match=r".*"):
+        value_of(text, parse_type(kind))
+    found = ColumnStatistics(nulls=0, low=text, high=text)
+    with pytest.raises(ValueError, match=r".*"):
+        Statistics(rows=1, columns={"c": found}, basis=STATISTICS.basis).answer(
+            "min", "c", parse_type(kind)
+        )
+
+
+def test_a_range_with_one_end():
+    found = ColumnStatistics(nulls=0, low="1")
+    found = Statistics(rows=1, columns={"c": found}, basis=STATISTICS.basis)
+    assert found.answer("min", "c", parse_type("int")) == 1
+    with pytest.raises(ValueError, match="high=None"):
+        found.answer("max", "c", parse_type("int"))
+
+
+def test_more_nulls_than_rows():
+    found = Statistics(rows=1, columns={"c": ColumnStatistics(nulls=2)}, basis=STATISTICS.basis)
+    with pytest.raises(ValueError, match="nulls=2"):
+        found.answer("count", "c", parse_type("int"))
 
 
 @pytest.mark.parametrize(
