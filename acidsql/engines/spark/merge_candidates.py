@@ -27,8 +27,10 @@ _TARGET = InputSource(name="all_rows")
 _KEYS = InputSource(name="keys")
 
 _ROWS_MAX = 2_000_000
-_BYTES_MAX = 512 << 20
-"""Sources of more rows or bytes are joined as they are. A key takes some 80 bytes in each task."""
+"""Sources of more rows are joined as they are. A key takes some 80 bytes in each process."""
+
+_BYTES_MAX = 128 << 20
+"""The same of sources of more bytes, if their keys may be long."""
 
 
 @contextmanager
@@ -50,7 +52,7 @@ def moved_by_keys(plan: MergePlan, source: DataFrame) -> Iterator[MovedRows]:
 def candidates(job: Job, plan: MergePlan, target: DataFrame, source: MovedRows) -> DataFrame:
     """The rows of the target, without rows that no row of the source can match."""
     names = _key_names(plan, source.frame)
-    if not names or not _are_few(source):
+    if not names or not _are_few(source, names):
         return target
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
@@ -80,6 +82,12 @@ def _key_names(plan: MergePlan, source: DataFrame) -> Sequence[str]:
     return [names[key] for key in keys]
 
 
-def _are_few(source: MovedRows) -> bool:
-    rows, size = source.rows, source.bytes
-    return rows is not None and size is not None and rows <= _ROWS_MAX and size <= _BYTES_MAX
+def _are_few(source: MovedRows, keys: Sequence[str]) -> bool:
+    """Whether each process can hold the keys, as far as Spark has counted the rows."""
+    from pyspark.sql import types  # noqa: PLC0415
+
+    if source.rows is None or source.bytes is None or source.rows > _ROWS_MAX:
+        return False
+    short = (types.NumericType, types.DateType, types.TimestampType, types.BooleanType)
+    are_short = all(isinstance(source.frame.schema[key].dataType, short) for key in keys)
+    return are_short or source.bytes <= _BYTES_MAX
