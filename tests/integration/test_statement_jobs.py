@@ -257,3 +257,17 @@ def test_a_mistake_in_on_is_told_of_the_statement_whatever_the_size_of_the_sourc
             table.execute(statement)
         assert (caught.value.line, caught.value.column) != (1, 1), on
         assert "all_rows" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("key", "is_narrowed"), [("k", True), ("v", False)])
+def test_long_keys_of_a_large_source_are_not_sent_to_every_task(
+    table: Session, spark: Any, key: str, is_narrowed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.merge.collect_source", lambda _: None)
+    monkeypatch.setattr("acidsql.engines.spark.merge_candidates._BYTES_MAX", 0)
+    table.register("s", spark.range(10).selectExpr("int(id) AS k", "concat('value ', id) AS v"))
+    before = executed_plans(spark)
+    result = table.execute(f"MERGE INTO t USING s ON t.{key} = s.{key} WHEN MATCHED THEN DELETE")
+    text = "".join(plan for n, plan in executed_plans(spark).items() if n not in before)
+    assert ("LeftSemi" in text) == is_narrowed
+    assert result.rows_deleted == 10
