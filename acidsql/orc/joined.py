@@ -37,6 +37,10 @@ def join_rows(parts: Sequence[tuple[Source, str]], path: str, first: RowId) -> W
         except OSError as error:
             fact = f'file "{path}" cannot be written'
             raise StorageError(fact, detail=str(error)) from error
+        except ValueError as error:  # of the stripes: tails and disk have errors of their own
+            fact = f'a part of file "{path}" is damaged'
+            named = ", ".join(name for _, name in parts)
+            raise CorruptFileError(fact, detail=f"{error}. The parts are {named}.") from error
 
 
 def _write(parts: Sequence[tuple[BinaryIO, FileTail]], path: str, first: RowId) -> WrittenFile:

@@ -287,13 +287,17 @@ def test_columns_that_change(session: Session) -> None:
             assert asked(session) == wanted
 
 
+def session_with(spark: Any, tmp_path: Path, key: str, value: str) -> Session:
+    """Another session on the warehouse, which has a property of its own."""
+    return acidsql.connect(tmp_path / "w", spark=spark.newSession(), config={key: value})
+
+
 def test_sessions_that_match_columns_in_other_ways(
     session: Session, spark: Any, tmp_path: Path
 ) -> None:
     """Both may find other values in older files."""
     session.execute(ANALYZE)
-    config = {"orc.force.positional.evolution": "false"}
-    with acidsql.connect(tmp_path / "w", spark=spark.newSession(), config=config) as by_name:
+    with session_with(spark, tmp_path, "orc.force.positional.evolution", "false") as by_name:
         assert not answers(by_name)
         assert asked(by_name) == (3, 2, 1, 2)
         by_name.execute(ANALYZE)
@@ -305,8 +309,7 @@ def test_a_missing_directory_that_counts_as_empty(
     session: Session, spark: Any, tmp_path: Path
 ) -> None:
     session.execute(ANALYZE)
-    config = {"acidsql.missing.directory.is.empty": "true"}
-    with acidsql.connect(tmp_path / "w", spark=spark.newSession(), config=config) as lenient:
+    with session_with(spark, tmp_path, "acidsql.missing.directory.is.empty", "true") as lenient:
         shutil.move(tmp_path / "w" / "t", tmp_path / "away")
         assert not answers(lenient)
         assert asked(lenient) == (0, 0, None, None)

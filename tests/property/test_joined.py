@@ -114,6 +114,20 @@ def test_parts_of_other_tables_codecs_or_without_an_end_are_refused(tmp_path: Pa
         joined(tmp_path, [tmp_path / "a", tmp_path / "gone"])
 
 
+def test_a_part_whose_stripe_is_damaged(tmp_path: Path) -> None:
+    """The tail is whole, so the damage shows only when the stripe's own footer is read."""
+    of = columns(k="int")
+    write_part(tmp_path / "a", of, "none", pa.record_batch({"k": pa.array([1, 5], pa.int32())}))
+    [stripe] = read_tail(str(tmp_path / "a")).stripes
+    data = bytearray((tmp_path / "a").read_bytes())
+    end = stripe.offset + stripe.length
+    data[end - stripe.footer_length : end] = b"\xff" * stripe.footer_length
+    (tmp_path / "a").write_bytes(data)
+    with pytest.raises(CorruptFileError, match="damaged"):
+        joined(tmp_path, [tmp_path / "a"])
+    assert not (tmp_path / "joined").exists()
+
+
 def test_a_disk_that_takes_no_file(tmp_path: Path) -> None:
     one = pa.record_batch({"k": pa.array([1], pa.int32())})
     write_part(tmp_path / "a", columns(k="int"), "none", one)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from acidsql.model.ids import StatementId
 from acidsql.model.row_id import RowId, encode_bucket
 from acidsql.model.table import Table, TableKind
 from acidsql.orc.joined import join_rows
+from acidsql.orc.reader import Source
 from acidsql.orc.schema import row_schema
 from acidsql.orc.writer import STRIPE_BYTES
 from acidsql.ports.storage import local_draft
@@ -117,11 +119,20 @@ def _joined(parts: Sequence[OutputFile], target: Target) -> OutputFile:
     attempt = target.attempt_name(f"{uuid.uuid4().hex}_{part.name}")
     path = f"{part.directory}/{attempt}"
     local = local_draft(path, target.storage)
-    sources = [f"{each.directory}/{each.attempt}" for each in parts]
-    opened = [(source_of(source, target.storage), source) for source in sources]
     bucket = parse_bucket_file(part.name)
     assert bucket is not None
     bucket_property = encode_bucket(bucket.bucket_id, StatementId(part.statement_id))
-    written = join_rows(opened, local, RowId(target.write_id, bucket_property, 0))
+    with ExitStack() as streams:
+        opened = [_opened(each, target, streams) for each in parts]
+        written = join_rows(opened, local, RowId(target.write_id, bucket_property, 0))
     target.storage.put_file(local, path)
     return replace(part, attempt=attempt, rows=written.rows)
+
+
+def _opened(part: OutputFile, target: Target, streams: ExitStack) -> tuple[Source, str]:
+    """A part for `join_rows`. If it is a stream, ``streams`` closes it."""
+    path = f"{part.directory}/{part.attempt}"
+    source = source_of(path, target.storage)
+    if not isinstance(source, str):
+        streams.enter_context(source)
+    return source, path
