@@ -14,7 +14,7 @@ SELECT NL_NEXT - 1, CAST(:internal_id AS BIGINT), OWNER, CAST(:database AS TEXT)
   CAST(:table AS TEXT), CAST(:partition AS TEXT), STATE, CAST(:type AS TEXT), 0,
   CASE STATE WHEN 'a' THEN :now_ms END, CAST(:user AS TEXT), CAST(:host AS TEXT),
   CAST(:agent_info AS TEXT)
-FROM NEXT_LOCK_ID, (
+FROM (
   SELECT OWNER, CASE WHEN EXISTS (
     SELECT 1 FROM HIVE_LOCKS
     WHERE HL_DB = :database AND HL_TXNID <> OWNER
@@ -27,7 +27,7 @@ FROM NEXT_LOCK_ID, (
     SELECT COALESCE(CAST(:txn_id AS BIGINT), (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)) AS OWNER
   ) AS OWNERS
   LIMIT 1
-) AS REQUEST;
+) AS REQUEST CROSS JOIN NEXT_LOCK_ID;
 
 -- name: hold_back
 -- A request is granted as a whole.

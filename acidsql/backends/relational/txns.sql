@@ -24,11 +24,12 @@ SELECT COUNT(*) FROM TXNS WHERE TXN_STATE = 'o';
 SELECT MIN(TXN_ID) FROM TXNS WHERE TXN_STATE = 'o';
 
 -- name: insert_txn
--- The transaction that stands :back ids before the next one. The counter is locked.
+-- The transaction that stands :back ids before the next one. The counter is locked. A subquery that
+-- comes first, before CROSS JOIN, costs SQLite no temporary table.
 INSERT INTO TXNS (TXN_ID, TXN_STATE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST, TXN_TYPE)
 SELECT NTXN_NEXT - CAST(:back AS BIGINT), 'o', NOW_MS, NOW_MS, CAST(:user AS TEXT),
   CAST(:host AS TEXT), CAST(:type AS BIGINT)
-FROM NEXT_TXN_ID, (SELECT :now_ms AS NOW_MS LIMIT 1) AS CLOCK;
+FROM (SELECT :now_ms AS NOW_MS LIMIT 1) AS CLOCK CROSS JOIN NEXT_TXN_ID;
 
 -- name: insert_min_history
 -- For a transaction that is open: so the least open transaction exists.
@@ -41,9 +42,9 @@ FROM NEXT_TXN_ID;
 -- inherited. While the counters are locked, the newest ones belong to this store transaction.
 SELECT NTXN_NEXT - 1, LOCK_ID,
   (SELECT MAX(HL_LOCK_STATE) FROM HIVE_LOCKS WHERE HL_LOCK_EXT_ID = LOCK_ID)
-FROM NEXT_TXN_ID, (
+FROM (
   SELECT COALESCE(CAST(:lock_id AS BIGINT), NL_NEXT - 1) AS LOCK_ID FROM NEXT_LOCK_ID LIMIT 1
-) AS REQUEST;
+) AS REQUEST CROSS JOIN NEXT_TXN_ID;
 
 -- name: txn
 SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, TXN_HOST,

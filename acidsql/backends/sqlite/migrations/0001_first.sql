@@ -1,9 +1,10 @@
 -- The transaction tables are named and shaped after Hive's, so that they are familiar to users of a
--- metastore. Times are milliseconds since the epoch by the store's clock.
+-- metastore. Times are milliseconds since the epoch by the store's clock. SQLite makes a temporary
+-- table for a list of more than two values, once per statement: so the busy tables have no such list.
 
 CREATE TABLE TXNS (
   TXN_ID INTEGER PRIMARY KEY,
-  TXN_STATE TEXT NOT NULL CHECK (TXN_STATE IN ('o', 'a', 'c')),
+  TXN_STATE TEXT NOT NULL CHECK (TXN_STATE = 'o' OR TXN_STATE = 'a' OR TXN_STATE = 'c'),
   TXN_STARTED INTEGER NOT NULL,
   TXN_LAST_HEARTBEAT INTEGER NOT NULL,
   TXN_USER TEXT NOT NULL,
@@ -22,7 +23,10 @@ CREATE TABLE TXN_COMPONENTS (
   TC_DATABASE TEXT NOT NULL,
   TC_TABLE TEXT NOT NULL,
   TC_PARTITION TEXT,
-  TC_OPERATION_TYPE TEXT NOT NULL CHECK (TC_OPERATION_TYPE IN ('i', 'u', 'd', 'c')),
+  TC_OPERATION_TYPE TEXT NOT NULL CHECK (
+    TC_OPERATION_TYPE = 'i' OR TC_OPERATION_TYPE = 'u' OR TC_OPERATION_TYPE = 'd'
+    OR TC_OPERATION_TYPE = 'c'
+  ),
   TC_WRITEID INTEGER
 );
 CREATE INDEX TC_TXNID_INDEX ON TXN_COMPONENTS (TC_TXNID);
@@ -76,7 +80,9 @@ CREATE TABLE HIVE_LOCKS (
   HL_TABLE TEXT,
   HL_PARTITION TEXT,
   HL_LOCK_STATE TEXT NOT NULL CHECK (HL_LOCK_STATE IN ('w', 'a')),
-  HL_LOCK_TYPE TEXT NOT NULL CHECK (HL_LOCK_TYPE IN ('r', 'w', 'x', 'e')),
+  HL_LOCK_TYPE TEXT NOT NULL CHECK (
+    HL_LOCK_TYPE = 'r' OR HL_LOCK_TYPE = 'w' OR HL_LOCK_TYPE = 'x' OR HL_LOCK_TYPE = 'e'
+  ),
   HL_LAST_HEARTBEAT INTEGER NOT NULL,
   HL_ACQUIRED_AT INTEGER,
   HL_USER TEXT NOT NULL,
