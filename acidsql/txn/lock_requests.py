@@ -61,8 +61,10 @@ class LockRequests:
         if not components:
             return True
         response = self._ask(components)
+        if response.state is LockState.ACQUIRED:
+            return True
         try:
-            if response.state is LockState.WAITING and self._must_not_wait(components):
+            if self._must_not_wait(components):
                 raise _read_would_wait(response)
             with self._progress.during("waiting for a lock"):
                 return self._wait(response, check, until_woken=until_woken)

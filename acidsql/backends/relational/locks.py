@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 
 from acidsql.backends.relational.connection import Answer, Row, alone, reading, undamaged, writing
 from acidsql.backends.relational.rows import maybe_txn, place_of, require_txn
@@ -200,7 +201,7 @@ class RelationalLocks(RelationalTxns):
             table=component.table,
             partition=component.partition,
             type=component.type.value,
-            waits_for="".join(kind.value for kind in waits_for(component.type)),
+            waits_for=_letters_before(component.type),
             user=request.user,
             host=request.host,
             agent_info=request.agent_info,
@@ -300,6 +301,12 @@ class RelationalLocks(RelationalTxns):
 
     def _locks(self, up_to: LockId | None = None) -> list[Lock]:
         return [_lock(row) for row in self._sql.rows("locks", up_to=up_to)]
+
+
+@cache
+def _letters_before(kind: LockType) -> str:
+    """The types that a request of a type waits for, as the table of locks has them."""
+    return "".join(before.value for before in waits_for(kind))
 
 
 def _lock(row: Row) -> Lock:

@@ -15,10 +15,9 @@ from acidsql.backends.relational.queries import load_queries
 from acidsql.backends.sqlite.busy import patiently
 from acidsql.backends.sqlite.errors import (
     FREE_SPACE,
-    damaged,
+    Translation,
     lacks_room,
     read_only,
-    storage_error,
 )
 from acidsql.backends.sqlite.log import Log
 from acidsql.backends.sqlite.schema import (
@@ -101,9 +100,10 @@ class SqliteFile:
         self._connection: sqlite3.Connection | None = None
         self._refusal: StoreNotWritableError | None = None
         """Why the file is not open for writing."""
+        self._translated = Translation(self.path, busy_timeout_s)
         self._watch = Watch(self._file.real_path)
         self._home = Home(f"transaction store {self.path}", self)
-        with self._guard, self._translated():
+        with self._guard, self._translated:
             self._file.prepare(self._make, must_exist=must_exist)
             self._refusal = self._open_for_writing()
             if self._refusal is not None:
@@ -167,7 +167,7 @@ class SqliteFile:
         if self._is_inside():
             yield
             return
-        with self._guard, self._translated():
+        with self._guard, self._translated:
             if self._must_read_still(mode):
                 with self._still(durable=durable):
                     yield
@@ -334,7 +334,7 @@ class SqliteFile:
         try:
             connection = connect(self._file.real_path, self.path, self._busy_timeout_s)
         except sqlite3.OperationalError as error:
-            told = self._storage_error(error)
+            told = self._translated.of(error)
             if not isinstance(told, StoreNotWritableError):
                 raise
             return told
@@ -346,16 +346,3 @@ class SqliteFile:
             raise
         self._connection = connection
         return None
-
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except UnicodeDecodeError as error:
-            # A message of SQLite may quote damaged text of the file.
-            raise damaged(self.path, f"{error}.") from error
-        except sqlite3.Error as error:
-            raise self._storage_error(error) from error
-
-    def _storage_error(self, error: sqlite3.Error) -> StorageError:
-        return storage_error(error, self.path, busy_timeout_s=self._busy_timeout_s)

@@ -20,6 +20,27 @@ _HINT_READ_ONLY = "Reads go on. A write needs rights on the file and its directo
 FREE_SPACE = "Free some space."
 
 
+class Translation:
+    """A context that raises errors of acidsql for those of SQLite."""
+
+    def __init__(self, path: str, busy_timeout_s: float) -> None:
+        self._path, self._busy_timeout_s = path, busy_timeout_s
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, UnicodeDecodeError):
+            # A message of SQLite may quote damaged text of the file.
+            raise damaged(self._path, f"{error}.") from error
+        if isinstance(error, sqlite3.Error):
+            raise self.of(error) from error
+
+    def of(self, error: sqlite3.Error) -> StorageError:
+        """The error of acidsql for one of SQLite."""
+        return storage_error(error, self._path, busy_timeout_s=self._busy_timeout_s)
+
+
 def storage_error(error: sqlite3.Error, path: str, *, busy_timeout_s: float) -> StorageError:
     """The error of acidsql for an error that SQLite raised over a store."""
     if is_busy(error):

@@ -43,6 +43,7 @@ class StoreFile:
             self.real_path = os.path.realpath(self.path)
         except ValueError as error:
             raise self._unusable(error) from error
+        self._directory_path = os.path.dirname(self.real_path)
         self.is_new = False
         self._identity: Identity | None = None
         self._side_files: dict[str, Identity] = {}
@@ -103,7 +104,7 @@ class StoreFile:
     def _directory(self) -> Directory | None:
         """The directory, if it was left alone for so long that any change gives it another time."""
         try:
-            found = os.stat(os.path.dirname(self.real_path))
+            found = os.stat(self._directory_path)
         except OSError:
             return None
         if time.time_ns() - found.st_mtime_ns < grain_of(found.st_mtime_ns):
