@@ -8,32 +8,46 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
+from io import BytesIO
 from typing import BinaryIO
 
 from acidsql.errors import CorruptFileError, StorageError
 from acidsql.model.row_id import RowId
+from acidsql.orc.adopted import Days, days_columns
 from acidsql.orc.event_columns import EventColumns
 from acidsql.orc.footer import NANOSECONDS, FileTail, read_tail
 from acidsql.orc.keys import KeyTrack, key_index
 from acidsql.orc.reader import Source, opened_source
-from acidsql.orc.rewrite import rewrite
+from acidsql.orc.rewrite import Change, rewrite
 from acidsql.orc.stripe_copy import Form
 from acidsql.orc.writer import WrittenFile, acid_metadata
 
 
-def join_rows(parts: Sequence[tuple[Source, str]], path: str, first: RowId) -> WrittenFile:
+def join_rows(
+    parts: Sequence[tuple[Source, str]], path: str, first: RowId, model: bytes | None = None
+) -> WrittenFile:
     """Write an ACID file to a local path: the rows of all parts are inserts, from ``first`` on.
 
     A part is a file of plain rows and the path that names it in errors. All parts are of one table.
+    If another writer than acidsql has written them, ``model`` is a file of no rows to whose form
+    the new file is brought (`adopted.model_file`).
+
     StorageError if the disk refuses. CorruptFileError if a part is not whole, or if the parts
     disagree on columns or codec. No file stays after an error.
     """
     with ExitStack() as opened:
         sources = [opened.enter_context(opened_source(source, name)) for source, name in parts]
         tails = [read_tail(source, name) for source, (_, name) in zip(sources, parts, strict=True)]
-        _require_one_form(tails, [name for _, name in parts])
+        names = [name for _, name in parts]
+        _require_one_form(tails, names)
+        files = list(zip(sources, tails, strict=True))
+        changes: list[Change] = []
+        if model is not None:
+            form = read_tail(BytesIO(model), "the model of a file")
+            changes.append(Days(days_columns(tails[0], form, names[0])))
+            files.insert(0, (BytesIO(model), form))
         try:
-            return _write(list(zip(sources, tails, strict=True)), path, first)
+            return _write(files, changes, path, first)
         except OSError as error:
             fact = f'file "{path}" cannot be written'
             raise StorageError(fact, detail=str(error)) from error
@@ -43,7 +57,9 @@ def join_rows(parts: Sequence[tuple[Source, str]], path: str, first: RowId) -> W
             raise CorruptFileError(fact, detail=f"{error}. The parts are {named}.") from error
 
 
-def _write(parts: Sequence[tuple[BinaryIO, FileTail]], path: str, first: RowId) -> WrittenFile:
+def _write(
+    parts: Sequence[tuple[BinaryIO, FileTail]], changes: Sequence[Change], path: str, first: RowId
+) -> WrittenFile:
     stripes = [stripe.rows for _, tail in parts for stripe in tail.stripes]
     rows = sum(stripes)
     track = KeyTrack()
@@ -52,7 +68,7 @@ def _write(parts: Sequence[tuple[BinaryIO, FileTail]], path: str, first: RowId) 
     metadata = acid_metadata(key_index(track, stripes), rows, 0, has_nanoseconds=fine)
     try:
         with open(path, "wb") as target:
-            rewrite(parts, target, [EventColumns(track)], metadata)
+            rewrite(parts, target, [*changes, EventColumns(track)], metadata)
         return WrittenFile(path, rows, 0, len(stripes), os.path.getsize(path))
     except BaseException:
         with suppress(FileNotFoundError):

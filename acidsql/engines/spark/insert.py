@@ -11,8 +11,9 @@ from acidsql.engines.output import Output, OutputFile, Target
 from acidsql.engines.partition_codes import partition_codes, partition_column
 from acidsql.engines.rows import Placement, write_rows
 from acidsql.engines.spark.arrow import relaxed
-from acidsql.engines.spark.bucket_parts import fits_parts, write_by_parts
+from acidsql.engines.spark.bucket_parts import fits_bucket_parts, write_by_parts
 from acidsql.engines.spark.checks import checked
+from acidsql.engines.spark.encoded_parts import fits_encoded_parts, write_encoded_parts
 from acidsql.engines.spark.evaluation import evaluated, is_deterministic
 from acidsql.engines.spark.fields import in_order
 from acidsql.engines.spark.job import (
@@ -154,8 +155,10 @@ def write_inserted_rows(
     partitions = [partition_column(i) for i in range(len(table.partition_columns))]
     if not placement.count:
         few = rows.coalesce(_writers(rows))
+        if fits_encoded_parts(table, target):
+            return write_encoded_parts(few, table, target, statement_id)
         return run_writers(few.sortWithinPartitions(*partitions) if partitions else few, write)
-    if fits_parts(table, _writers(rows)):
+    if fits_bucket_parts(table, _writers(rows)):
         return write_by_parts(rows.coalesce(_writers(rows)), table, target, statement_id)
     # If random rows of a lost task were computed again, they might go to other buckets.
     with nullcontext(rows) if is_deterministic(rows) else evaluated(rows) as once:

@@ -88,6 +88,35 @@ def test_parts_of_tasks_that_were_joined(shared: Shared, monkeypatch: pytest.Mon
     assert len(shared.rows("t")) == few - len(edges)
 
 
+@pytest.mark.parametrize("codec", ["ZLIB", "SNAPPY"])
+def test_rows_that_spark_has_encoded(
+    shared: Shared, monkeypatch: pytest.MonkeyPatch, codec: str
+) -> None:
+    """Spark's ORC writer makes the stripes. Its days are those of the calendar that ORC says."""
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
+    shared.both(
+        "CREATE TABLE t (id int, v string, d date, x decimal(12,3), g double, z boolean)"
+        f" STORED AS ORC TBLPROPERTIES ('transactional' = 'true', 'orc.compress' = '{codec}')"
+    )
+    shared.acidsql(
+        "INSERT INTO t SELECT CAST(id AS int), if(id % 5 = 0, NULL, concat('v', id % 40)),"
+        " date'0001-01-01' + int(id * 59), id / 8 - 300, if(id % 13 = 0, NULL, -id / 7),"
+        f" id % 3 = 0 FROM range({ROWS // 2})"
+    )
+    path = shared.location("t") / "delta_0000001_0000001_0000" / "bucket_00001"
+    [stripe] = read_tail(str(path)).stripes
+    ids = read_events(str(path)).column("row").combine_chunks().field("id").to_pylist()
+    delete(shared, [ids[0], ids[9_999 % stripe.rows], ids[-1]])
+    assert len(shared.rows("t")) == ROWS // 2 - 3
+    days = "SELECT count(*), min(id), max(id) FROM t WHERE d BETWEEN '1500-01-01' AND '1582-10-20'"
+    [ours], [theirs] = shared.acidsql(days), shared.hive.run(days)
+    assert list(ours) == list(theirs.values())
+    assert ours[0] > 400
+    shared.acidsql("UPDATE t SET v = 'x' WHERE id % 7 = 0")
+    shared.acidsql("ALTER TABLE t COMPACT 'major'")
+    assert len(shared.rows("t")) == ROWS // 2 - 3
+
+
 def made_table(shared: Shared, stripe_bytes: int, text_bytes: int) -> tuple[Table, list[int]]:
     """A table of one delta, and the first and the last row of each of its stripes."""
     shared.both(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acidsql.engines.spark.bucket_parts import fits_parts
+from acidsql.engines.spark.bucket_parts import fits_bucket_parts
 from acidsql.model.names import TableName
 from acidsql.model.table import Bucketing, Column, Table, TableKind
 from acidsql.model.types import parse_type
@@ -34,12 +34,12 @@ def table(buckets, types=NARROW, partitions=(), kind=TableKind.FULL_ACID):
     [(0, 1, False), (1, 1, True), (64, 16, True), (64, 17, False), (65, 1, False)],
 )
 def test_buckets_and_tasks(buckets, tasks, fits):
-    assert fits_parts(table(buckets), tasks) is fits
+    assert fits_bucket_parts(table(buckets), tasks) is fits
 
 
 def test_a_task_that_joins_has_few_files_open():
-    assert fits_parts(table(1), 256)
-    assert not fits_parts(table(1), 257)
+    assert fits_bucket_parts(table(1), 256)
+    assert not fits_bucket_parts(table(1), 257)
 
 
 @pytest.mark.parametrize(
@@ -53,11 +53,11 @@ def test_a_task_that_joins_has_few_files_open():
 )
 def test_a_task_has_few_columns_open(types, fits):
     """pyarrow takes memory for each column of each open file, however few rows there are."""
-    assert fits_parts(table(64, types), 1) is fits
+    assert fits_bucket_parts(table(64, types), 1) is fits
 
 
 def test_other_tables():
     partitions = (Column("p", parse_type("int")),)
-    assert not fits_parts(table(2, partitions=partitions), 1)
-    assert not fits_parts(table(2, kind=TableKind.INSERT_ONLY), 1)
-    assert not fits_parts(table(2, kind=TableKind.PLAIN), 1)
+    assert not fits_bucket_parts(table(2, partitions=partitions), 1)
+    assert not fits_bucket_parts(table(2, kind=TableKind.INSERT_ONLY), 1)
+    assert not fits_bucket_parts(table(2, kind=TableKind.PLAIN), 1)

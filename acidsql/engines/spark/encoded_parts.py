@@ -1,0 +1,127 @@
+"""New rows encoded by Spark's own ORC writer: its files are parts, of which event files are made.
+
+Other new rows go to Python, where pyarrow encodes them. That takes almost twice as long.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target, discard, plain_files
+from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.parts import joined_parts
+from acidsql.errors import ExecutionError
+from acidsql.model.ids import BucketId, StatementId
+from acidsql.model.table import Table, TableKind
+from acidsql.model.types import ColumnType, DecimalType, PrimitiveType
+from acidsql.orc.adopted import model_file
+from acidsql.orc.footer import read_tail
+from acidsql.orc.writer import STRIPE_BYTES
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_ENCODED_ALIKE = frozenset(
+    {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "binary"}
+)
+"""Types whose values Spark's writer encodes as they are, as it does decimals. Dates are given to it
+as days. Timestamps would depend on the time zone of its JVM.
+"""
+
+_PART = re.compile(r"part-(\d+)-.*\.orc")
+"""The name of Spark's file, with the number of its task (HadoopMapReduceCommitProtocol)."""
+
+_OPTIONS = {
+    "orc.create.index": "true",
+    "orc.bloom.filter.columns": "",
+    "orc.stripe.size": str(STRIPE_BYTES),
+    # By the first algorithm, no file appears before all tasks are done.
+    "mapreduce.fileoutputcommitter.algorithm.version": "1",
+    "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
+}
+
+
+def fits_encoded_parts(table: Table, target: Target) -> bool:
+    """Whether Spark's writer may encode new rows of the table.
+
+    Not where a rename is a copy: Spark renames what its tasks have written.
+    """
+    return (
+        table.kind is TableKind.FULL_ACID
+        and table.bucketing is None
+        and not table.partition_columns
+        and not target.required.columns
+        and target.storage.renames_exclusively
+        and all(_is_date(c.type) or _is_encoded_alike(c.type) for c in table.columns)
+    )
+
+
+def _is_encoded_alike(kind: ColumnType) -> bool:
+    if isinstance(kind, PrimitiveType):
+        return kind.name in _ENCODED_ALIKE
+    return isinstance(kind, DecimalType)
+
+
+def _is_date(kind: ColumnType) -> bool:
+    return isinstance(kind, PrimitiveType) and kind.name == "date"
+
+
+def write_encoded_parts(
+    rows: DataFrame, table: Table, target: Target, statement_id: StatementId
+) -> list[OutputFile]:
+    """Write new rows: one file for each task of the frame. The files are not yet published."""
+    home = target.directory_written(TABLE_ITSELF, statement_id, is_delete=False)
+    target.make_directory(TABLE_ITSELF, home)
+    attempt = target.attempt_name(uuid.uuid4().hex)
+    directory = target.own(TABLE_ITSELF, f"{home}/{attempt}")
+    model = model_file(table.columns, target.format.compression)
+    try:
+        _encode(rows, table, str(directory), target.format.compression, model)
+        parts = [
+            OutputFile(TABLE_ITSELF, home, f"{attempt}/{path}", name, statement_id, False, 0)
+            for path, name in _parts(str(directory), target)
+        ]
+        files = joined_parts(rows.sparkSession, parts, target, model)
+    except BaseException:
+        discard([directory], target.storage)
+        raise
+    target.storage.remove(directory)
+    return files
+
+
+def _encode(rows: DataFrame, table: Table, directory: str, codec: str, model: bytes) -> None:
+    """Have Spark write the rows into a directory, in files that agree with the model."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415
+
+    # Names do not matter to Spark's writer then, and a dot in one is no access to a field.
+    numbered = rows.toDF(*(f"c{index}" for index in range(len(table.columns))))
+    columns: list[Column] = [
+        F.unix_date(name).alias(name) if _is_date(c.type) else F.col(name)
+        for name, c in zip(numbered.columns, table.columns, strict=True)
+    ]
+    tail = read_tail(BytesIO(model))
+    options = {
+        **_OPTIONS,
+        "compression": codec,
+        "orc.compress.size": str(tail.block_size),
+        "orc.row.index.stride": str(tail.row_index_stride),
+    }
+    with clear_errors():
+        numbered.select(*columns).write.options(**options).orc(directory)
+
+
+def _parts(directory: str, target: Target) -> list[tuple[str, str]]:
+    """The paths of Spark's files in the directory, and the name of the bucket's file of each."""
+    found = []
+    for path in plain_files(directory, target.storage):
+        match = _PART.fullmatch(path)
+        if match is None:
+            raise ExecutionError(
+                f'Spark wrote a file of another name than its own: "{path}"',
+                hint="Look for a class in spark.sql.sources.commitProtocolClass.",
+            )
+        found.append((path, target.file_name(BucketId(int(match[1])))))
+    return found
