@@ -1,4 +1,4 @@
-"""A copy of files that pyarrow wrote, with streams replaced or added.
+"""A copy of files of rows, with streams replaced or added.
 
 Each `Change` says which streams. All other streams are copied byte for byte. Each stripe is read
 and written once, however many changes there are.

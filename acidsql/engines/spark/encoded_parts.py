@@ -47,14 +47,14 @@ _OPTIONS = {
 def fits_encoded_parts(table: Table, target: Target) -> bool:
     """Whether Spark's writer may encode new rows of the table.
 
-    Not where a rename is a copy: Spark renames what its tasks have written.
+    Not in an object store: Spark renames what its tasks have written, and there a rename is a copy.
     """
     return (
         table.kind is TableKind.FULL_ACID
         and table.bucketing is None
         and not table.partition_columns
         and not target.required.columns
-        and target.storage.renames_exclusively
+        and target.storage.has_directories
         and all(_is_date(c.type) or _is_encoded_alike(c.type) for c in table.columns)
     )
 
