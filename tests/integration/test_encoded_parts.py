@@ -126,7 +126,10 @@ def test_changes_compactions_and_overwrites(table: Session) -> None:
     assert values(table) == [row(k) for k in range(50)]
 
 
-@pytest.mark.parametrize("codec", ["none", "zlib", "lz4", "zstd"])
+@pytest.mark.parametrize(
+    "codec",
+    ["none", "zstd", *(pytest.param(c, marks=pytest.mark.thorough) for c in ("zlib", "lz4"))],
+)
 def test_codecs(session: Session, codec: str) -> None:
     make(session, "t", codec)
     session.execute(f"INSERT INTO t {SELECT} FROM range(300)")
