@@ -1,21 +1,35 @@
 """What to change in stripes that another ORC writer has encoded, so that they may be copied.
 
-Java's and C++'s writers encode values alike (ORC specification). Only a column of dates needs a
-change. Spark writes dates in the hybrid calendar, and changes those that it lacks. So Spark is
-given the days since 1970 as integers, which are encoded as dates are. The index and the statistics
-of such a column say that it has integers. Here they become those of a column of dates.
+Java's and C++'s writers encode values alike (ORC specification). Only what the index and the
+statistics say of them needs a change:
+
+- Spark writes dates in the hybrid calendar, and changes those that it lacks. So Spark is given the
+  days since 1970 as integers, which are encoded as dates are. What is said of such integers becomes
+  what is said of dates.
+- Java cannot say a bound that is not valid UTF-8, nor, for long texts, what comes after the last
+  character of Unicode. It says another bound, which would have readers skip rows.
+- Java rounds a sum of decimals of more than 38 digits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from typing import BinaryIO
 
 from acidsql.errors import CorruptFileError
 from acidsql.model.table import Column
-from acidsql.orc.footer import DATE, INT, FileTail, encode, original_section, read_section
+from acidsql.orc.footer import (
+    DATE,
+    DECIMAL,
+    INT,
+    STRING,
+    FileTail,
+    encode,
+    original_section,
+    read_section,
+)
 from acidsql.orc.protobuf import as_bytes, bytes_field, fields
 from acidsql.orc.rewrite import Change, NewStream, StripeParts
 from acidsql.orc.schema import row_schema
@@ -23,34 +37,37 @@ from acidsql.orc.sink import OrcSink
 from acidsql.orc.stripe import INDEX_STATISTICS, ROW_INDEX, Stream
 from acidsql.orc.writer import CODECS
 
-_INTEGER_STATISTICS, _DATE_STATISTICS = 2, 7
+_INTEGER_STATISTICS, _STRING_STATISTICS, _DECIMAL_STATISTICS, _DATE_STATISTICS = 2, 4, 6, 7
 _SUM = 3
-"""The sum of a column of integers. One of dates has none."""
+"""The sum of a column of integers or decimals. One of dates has none."""
+
+_REPLACEMENT = "\ufffd".encode()
+"""What Java puts for bytes that are no character of UTF-8."""
+
+Corrections = Mapping[int, Callable[[bytes], bytes]]
+"""The numbers of columns, and what makes right ColumnStatistics of those of the other writer."""
 
 
-class Days(Change):
-    """Makes columns of dates of columns of integers, which are given by their numbers."""
+class Adopted(Change):
+    """Corrects the index and the statistics of columns, which are given by their numbers."""
 
-    def __init__(self, columns: Collection[int]) -> None:
-        self._columns = columns
+    def __init__(self, corrections: Corrections) -> None:
+        self._corrections = corrections
 
     def stripe(self, parts: StripeParts, source: BinaryIO, tail: FileTail) -> StripeParts:
         def index(stream: Stream | NewStream) -> Stream | NewStream:
-            if not (
-                isinstance(stream, Stream)
-                and stream.kind == ROW_INDEX
-                and stream.column in self._columns
-            ):
+            correct = self._corrections.get(stream.column)
+            if correct is None or not isinstance(stream, Stream) or stream.kind != ROW_INDEX:
                 return stream
             message = read_section(source, tail, stream.offset, stream.length)
-            return NewStream(ROW_INDEX, stream.column, original_section(_index(message), tail))
+            data = original_section(_index(message, correct), tail)
+            return NewStream(ROW_INDEX, stream.column, data)
 
-        statistics = enumerate(parts.statistics)
-        return replace(
-            parts,
-            streams=tuple(map(index, parts.streams)),
-            statistics=tuple(_dates(s) if n in self._columns else s for n, s in statistics),
-        )
+        statistics = list(parts.statistics)
+        for column, correct in self._corrections.items():
+            statistics[column] = correct(statistics[column])
+        streams = tuple(map(index, parts.streams))
+        return replace(parts, streams=streams, statistics=tuple(statistics))
 
 
 def model_file(columns: Sequence[Column], codec: str) -> bytes:
@@ -62,19 +79,18 @@ def model_file(columns: Sequence[Column], codec: str) -> bytes:
     return file.getvalue()
 
 
-def days_columns(tail: FileTail, model: FileTail, path: str) -> frozenset[int]:
-    """The columns of a file with integers where the model has dates.
+def corrections(tail: FileTail, model: FileTail, path: str) -> Corrections:
+    """What to correct in a file that has integers where the model has dates.
 
     CorruptFileError unless the file is else as one of the model's form: with the same types, and
     compressed so that a reader of such a file can read it.
     """
     found, wanted = tail.types, model.types
     pairs = list(zip(found, wanted, strict=False))
-    days = {n for n, (is_, want) in enumerate(pairs) if (is_.kind, want.kind) == (INT, DATE)}
     alike = len(found) == len(wanted) and all(
         replace(is_, names=want.names, kind=want.kind) == want
-        and (is_.kind == want.kind or n in days)
-        for n, (is_, want) in enumerate(pairs)
+        and (is_.kind == want.kind or (is_.kind, want.kind) == (INT, DATE))
+        for is_, want in pairs
     )
     same_form = (tail.compression, tail.row_index_stride) == (
         model.compression,
@@ -87,28 +103,58 @@ def days_columns(tail: FileTail, model: FileTail, path: str) -> frozenset[int]:
             detail="Its types or its compression are others.",
             hint="Look for settings of ORC, such as orc.compress.size, in Spark's configuration.",
         )
-    return frozenset(days)
+    kinds = ((number, (is_.kind, want.kind)) for number, (is_, want) in enumerate(pairs))
+    return {number: _CORRECTIONS[kind] for number, kind in kinds if kind in _CORRECTIONS}
 
 
-def _index(message: bytes) -> bytes:
-    """The row index of a column of dates, made of one of integers."""
-    return b"".join(bytes_field(n, _entry(as_bytes(value))) for n, value in fields(message))
+def _index(message: bytes, correct: Callable[[bytes], bytes]) -> bytes:
+    """The row index of a column with correct statistics."""
+    entries = ((number, _entry(as_bytes(value), correct)) for number, value in fields(message))
+    return b"".join(bytes_field(number, entry) for number, entry in entries)
 
 
-def _entry(message: bytes) -> bytes:
+def _entry(message: bytes, correct: Callable[[bytes], bytes]) -> bytes:
     return b"".join(
-        bytes_field(n, _dates(as_bytes(v))) if n == INDEX_STATISTICS else encode(n, v)
+        bytes_field(n, correct(as_bytes(v))) if n == INDEX_STATISTICS else encode(n, v)
         for n, v in fields(message)
     )
 
 
 def _dates(statistics: bytes) -> bytes:
     """The ColumnStatistics of dates, made of those of integers. The bounds are encoded alike."""
+    return _without_sum(statistics, _INTEGER_STATISTICS, _DATE_STATISTICS)
+
+
+def _decimals(statistics: bytes) -> bytes:
+    return _without_sum(statistics, _DECIMAL_STATISTICS, _DECIMAL_STATISTICS)
+
+
+def _without_sum(statistics: bytes, old: int, new: int) -> bytes:
+    """ColumnStatistics whose bounds move from one field to another, and whose sum is left out."""
     result = b""
     for number, value in fields(statistics):
-        if number == _INTEGER_STATISTICS:
+        if number == old:
             bounds = (encode(n, v) for n, v in fields(as_bytes(value)) if n != _SUM)
-            result += bytes_field(_DATE_STATISTICS, b"".join(bounds))
+            result += bytes_field(new, b"".join(bounds))
         else:
             result += encode(number, value)
     return result
+
+
+def _texts(statistics: bytes) -> bytes:
+    """ColumnStatistics of texts, which say nothing of the texts if a bound may not be true.
+
+    With the lengths alone, Java's reader would take all texts for null.
+    """
+    if _REPLACEMENT not in statistics:
+        return statistics
+    others = (field for field in fields(statistics) if field[0] != _STRING_STATISTICS)
+    return b"".join(encode(*field) for field in others)
+
+
+_CORRECTIONS = {
+    (INT, DATE): _dates,
+    (STRING, STRING): _texts,
+    (DECIMAL, DECIMAL): _decimals,
+}
+"""By the kind that a column has in the file, and the kind that it has in the model."""

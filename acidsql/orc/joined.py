@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from acidsql.errors import CorruptFileError, StorageError
 from acidsql.model.row_id import RowId
-from acidsql.orc.adopted import Days, days_columns
+from acidsql.orc.adopted import Adopted, corrections
 from acidsql.orc.event_columns import EventColumns
 from acidsql.orc.footer import NANOSECONDS, FileTail, read_tail
 from acidsql.orc.keys import KeyTrack, key_index
@@ -44,7 +44,7 @@ def join_rows(
         changes: list[Change] = []
         if model is not None:
             form = read_tail(BytesIO(model), "the model of a file")
-            changes.append(Days(days_columns(tails[0], form, names[0])))
+            changes.append(Adopted(corrections(tails[0], form, names[0])))
             files.insert(0, (BytesIO(model), form))
         try:
             return _write(files, changes, path, first)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from acidsql.errors import ConstraintViolationError, InvalidValueError
+from acidsql.errors import ConstraintViolationError, ExecutionError, InvalidValueError
 from acidsql.orc.footer import read_tail
 from acidsql.orc.stripe_copy import Form
 from acidsql.session.session import Session
@@ -172,10 +172,61 @@ def test_other_tables_are_written_as_before(session: Session, column: str) -> No
             session.execute("INSERT INTO t SELECT if(id = 50, NULL, id), id FROM range(100)")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CAST(X'ff61' AS string)",
+        "CAST(X'80' AS string)",
+        "concat('a', CAST(X'80' AS string), repeat('b', 2000))",
+        "CAST(unhex(repeat('80', 2000)) AS string)",
+        "CAST(unhex(repeat('ff', 3000)) AS string)",
+        "CAST(unhex(concat(repeat('61', 1020), repeat('f0', 50))) AS string)",
+        "repeat('\U0010ffff', 500)",
+        "repeat('\ud7ff', 500)",
+        "repeat('z', 1025)",
+    ],
+)
+def test_texts_whose_bounds_java_cannot_say(session: Session, warehouse: Path, text: str) -> None:
+    """CHECK TABLE compares the statistics with the rows."""
+    session.execute(f"CREATE TABLE t (k bigint, s string) {ACID.format('')}")
+    session.execute(f"INSERT INTO t SELECT id, {text} FROM range(20)")
+    assert session.execute("CHECK TABLE t").fetchall() == []
+    for predicate in (f"s = {text}", f"s >= {text}", f"s <= {text}", f"s < concat({text}, 'a')"):
+        assert len(session.execute(f"SELECT k FROM t WHERE {predicate}").fetchall()) == 20
+    assert list(warehouse.rglob("*_attempt_*")) == []
+
+
+def test_sums_of_decimals_that_java_rounds(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (x decimal(38,38)) {ACID.format('')}")
+    session.execute(f"INSERT INTO t SELECT 0.{'3' * 38}BD FROM range(20)")
+    assert session.execute("CHECK TABLE t").fetchall() == []
+    found = session.execute("SELECT DISTINCT x FROM t WHERE x > 0.3").fetchall()
+    assert found == [(Decimal(f"0.{'3' * 38}"),)]
+
+
+def test_files_that_spark_writes_elsewhere_are_missed(
+    table: Session, spark: Any, warehouse: Path, tmp_path: Path
+) -> None:
+    """Its default file system is another one: the rows must not get lost in silence."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    spark.conf.set(f"fs.viewfs.mounttable.other.link.{warehouse}", f"file://{elsewhere}")
+    spark.conf.set("fs.defaultFS", "viewfs://other/")
+    try:
+        with pytest.raises(ExecutionError, match="Spark has written no file"):
+            table.execute(f"INSERT INTO t {SELECT} FROM range(10)")
+    finally:
+        spark.conf.unset("fs.defaultFS")
+    assert list(elsewhere.rglob("*.orc"))
+    assert values(table) == []
+
+
 def test_settings_of_spark_do_not_matter(table: Session) -> None:
     for key, value in {
         "spark.sql.orc.compression.codec": "zlib",
-        "spark.sql.files.maxRecordsPerFile": "700",
+        "spark.sql.files.maxRecordsPerFile": "1",
+        "orc.encrypt": "pii:c0",
+        "orc.mask": "nullify:c0",
     }.items():
         table.execute(f"SET {key} = {value}")
     table.execute(f"INSERT INTO t {SELECT} FROM range(3000)")

@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target, discard, plain_files
+from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.parts import joined_parts
 from acidsql.errors import ExecutionError
@@ -37,11 +38,19 @@ _PART = re.compile(r"part-(\d+)-.*\.orc")
 _OPTIONS = {
     "orc.create.index": "true",
     "orc.bloom.filter.columns": "",
+    "orc.encrypt": "",
+    "orc.mask": "",
     "orc.stripe.size": str(STRIPE_BYTES),
+    "maxRecordsPerFile": "0",  # which stands for no limit
     # By the first algorithm, no file appears before all tasks are done.
     "mapreduce.fileoutputcommitter.algorithm.version": "1",
     "mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
 }
+
+_CANNOT_CUT = "Could not truncate string"
+"""What Java's writer throws over a text of more than 1,024 bytes that is not UTF-8
+(StringColumnStatistics).
+"""
 
 
 def fits_encoded_parts(table: Table, target: Target) -> bool:
@@ -71,15 +80,20 @@ def _is_date(kind: ColumnType) -> bool:
 
 def write_encoded_parts(
     rows: DataFrame, table: Table, target: Target, statement_id: StatementId
-) -> list[OutputFile]:
-    """Write new rows: one file for each task of the frame. The files are not yet published."""
+) -> list[OutputFile] | None:
+    """Write new rows: one file for each task of the frame. The files are not yet published.
+
+    None, and nothing is written, if Spark's writer cannot encode one of the texts.
+    """
     home = target.directory_written(TABLE_ITSELF, statement_id, is_delete=False)
     target.make_directory(TABLE_ITSELF, home)
     attempt = target.attempt_name(uuid.uuid4().hex)
     directory = target.own(TABLE_ITSELF, f"{home}/{attempt}")
     model = model_file(table.columns, target.format.compression)
     try:
-        _encode(rows, table, str(directory), target.format.compression, model)
+        if not _encode(rows, table, str(directory), target.format.compression, model):
+            discard([directory], target.storage)
+            return None
         parts = [
             OutputFile(TABLE_ITSELF, home, f"{attempt}/{path}", name, statement_id, False, 0)
             for path, name in _parts(str(directory), target)
@@ -92,8 +106,11 @@ def write_encoded_parts(
     return files
 
 
-def _encode(rows: DataFrame, table: Table, directory: str, codec: str, model: bytes) -> None:
-    """Have Spark write the rows into a directory, in files that agree with the model."""
+def _encode(rows: DataFrame, table: Table, directory: str, codec: str, model: bytes) -> bool:
+    """Have Spark write the rows into a directory, in files that agree with the model.
+
+    False if its writer cannot encode one of the texts.
+    """
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     # Names do not matter to Spark's writer then, and a dot in one is no access to a field.
@@ -109,8 +126,15 @@ def _encode(rows: DataFrame, table: Table, directory: str, codec: str, model: by
         "orc.compress.size": str(tail.block_size),
         "orc.row.index.stride": str(tail.row_index_stride),
     }
+    writer = numbered.select(*columns).write.options(**options)
     with clear_errors():
-        numbered.select(*columns).write.options(**options).orc(directory)
+        try:
+            writer.orc(directory)
+        except Exception as error:
+            if any(cause.message.startswith(_CANNOT_CUT) for cause in causes(error)):
+                return False
+            raise
+    return True
 
 
 def _parts(directory: str, target: Target) -> list[tuple[str, str]]:
@@ -124,4 +148,9 @@ def _parts(directory: str, target: Target) -> list[tuple[str, str]]:
                 hint="Look for a class in spark.sql.sources.commitProtocolClass.",
             )
         found.append((path, target.file_name(BucketId(int(match[1])))))
+    if not found:  # Spark writes a file even if there are no rows
+        raise ExecutionError(
+            f'Spark has written no file in "{directory}"',
+            hint="Does Spark's fs.defaultFS name another file system than that of the table?",
+        )
     return found

@@ -156,7 +156,9 @@ def write_inserted_rows(
     if not placement.count:
         few = rows.coalesce(_writers(rows))
         if fits_encoded_parts(table, target):
-            return write_encoded_parts(few, table, target, statement_id)
+            files = write_encoded_parts(few, table, target, statement_id)
+            if files is not None:
+                return files
         return run_writers(few.sortWithinPartitions(*partitions) if partitions else few, write)
     if fits_bucket_parts(table, _writers(rows)):
         return write_by_parts(rows.coalesce(_writers(rows)), table, target, statement_id)
