@@ -376,15 +376,25 @@ def plain_files(directory: str, storage: Storage) -> list[str]:
 
 
 def remove_attempts(target: Target) -> None:
-    """Remove the hidden files of a write, which have its token in their names. Never raises."""
+    """Remove the hidden files and directories of a write, which its token names. Never raises."""
     storage = target.storage
     for location in sorted({target.location, *target.locations.values()}):
         try:
-            for file in storage.list_files(location):
-                if file.path.rpartition("/")[2].startswith(f"{_ATTEMPT}{target.token}"):
-                    storage.remove(OwnPath(location, file.path))
+            for path in _attempts(storage, location, target.token):
+                storage.remove(OwnPath(location, path))
         except AcidSqlError:
             _log.warning("could not remove what a write left in %s", location, exc_info=True)
+
+
+def _attempts(storage: Storage, location: str, token: str) -> set[str]:
+    found = set()
+    for file in storage.list_files(location):
+        names = file.path.split("/")
+        for depth, name in enumerate(names, 1):
+            if name.startswith(f"{_ATTEMPT}{token}"):
+                found.add("/".join(names[:depth]))
+                break
+    return found
 
 
 def discard(paths: Sequence[OwnPath], storage: Storage) -> None:

@@ -100,7 +100,7 @@ def corrections(tail: FileTail, model: FileTail, path: str) -> Corrections:
     if not alike or not same_form or too_large:
         raise CorruptFileError(
             f'file "{path}" is not what Spark was asked to write',
-            detail="Its types or its compression are others.",
+            detail="Its types, its compression or the stride of its index are others.",
             hint="Look for settings of ORC, such as orc.compress.size, in Spark's configuration.",
         )
     kinds = ((number, (is_.kind, want.kind)) for number, (is_, want) in enumerate(pairs))

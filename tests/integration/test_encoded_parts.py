@@ -149,7 +149,7 @@ def test_a_row_that_fails_leaves_nothing(table: Session, warehouse: Path) -> Non
     with pytest.raises(InvalidValueError):
         table.execute("INSERT INTO t (y) SELECT id FROM range(1000)")
     assert values(table) == []
-    assert list(warehouse.rglob("*_attempt_*")) == []
+    assert list((warehouse / "t").iterdir()) == []
 
 
 @pytest.mark.parametrize("column", ["t timestamp", "k bigint NOT NULL", "a array<int>"])

@@ -1,6 +1,6 @@
 """New rows encoded by Spark's own ORC writer: its files are parts, of which event files are made.
 
-Other new rows go to Python, where pyarrow encodes them. That takes almost twice as long.
+Other new rows go to Python, where pyarrow encodes them. That takes a third longer, or more.
 """
 
 from __future__ import annotations
@@ -10,17 +10,18 @@ import uuid
 from io import BytesIO
 from typing import TYPE_CHECKING
 
-from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target, discard, plain_files
+from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target, plain_files
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.parts import joined_parts
 from acidsql.errors import ExecutionError
+from acidsql.layout.dir_names import VERSION_FILE
 from acidsql.model.ids import BucketId, StatementId
 from acidsql.model.table import Table, TableKind
 from acidsql.model.types import ColumnType, DecimalType, PrimitiveType
 from acidsql.orc.adopted import model_file
 from acidsql.orc.footer import read_tail
-from acidsql.orc.writer import STRIPE_BYTES
+from acidsql.orc.writer import STRIPE_BYTES, VERSION_FILE_CONTENT
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -53,10 +54,12 @@ _CANNOT_CUT = "Could not truncate string"
 """
 
 
-def fits_encoded_parts(table: Table, target: Target) -> bool:
+def fits_encoded_parts(rows: DataFrame, table: Table, target: Target) -> bool:
     """Whether Spark's writer may encode new rows of the table.
 
     Not in an object store: Spark renames what its tasks have written, and there a rename is a copy.
+    Not where tasks of other machines write local files: the driver might not see all of them, and
+    Spark does not notice.
     """
     return (
         table.kind is TableKind.FULL_ACID
@@ -64,8 +67,17 @@ def fits_encoded_parts(table: Table, target: Target) -> bool:
         and not table.partition_columns
         and not target.required.columns
         and target.storage.has_directories
+        and (target.storage.local_path(table.location) is None or _is_on_one_machine(rows))
         and all(_is_date(c.type) or _is_encoded_alike(c.type) for c in table.columns)
     )
+
+
+def _is_on_one_machine(rows: DataFrame) -> bool:
+    """Whether all tasks run beside the driver; False if Spark does not tell."""
+    try:
+        return str(rows.sparkSession.sparkContext.master).startswith("local")
+    except Exception:  # Spark Connect has no context
+        return False
 
 
 def _is_encoded_alike(kind: ColumnType) -> bool:
@@ -87,21 +99,19 @@ def write_encoded_parts(
     """
     home = target.directory_written(TABLE_ITSELF, statement_id, is_delete=False)
     target.make_directory(TABLE_ITSELF, home)
+    # A directory is found by its files. If the write fails, there may be no other.
+    target.storage.write_file(f"{home}/{VERSION_FILE}", VERSION_FILE_CONTENT)
     attempt = target.attempt_name(uuid.uuid4().hex)
     directory = target.own(TABLE_ITSELF, f"{home}/{attempt}")
     model = model_file(table.columns, target.format.compression)
-    try:
-        if not _encode(rows, table, str(directory), target.format.compression, model):
-            discard([directory], target.storage)
-            return None
-        parts = [
-            OutputFile(TABLE_ITSELF, home, f"{attempt}/{path}", name, statement_id, False, 0)
-            for path, name in _parts(str(directory), target)
-        ]
-        files = joined_parts(rows.sparkSession, parts, target, model)
-    except BaseException:
-        discard([directory], target.storage)
-        raise
+    if not _encode(rows, table, str(directory), target.format.compression, model):
+        target.storage.remove(directory)
+        return None
+    parts = [
+        OutputFile(TABLE_ITSELF, home, f"{attempt}/{path}", name, statement_id, False, 0)
+        for path, name in _parts(str(directory), target)
+    ]
+    files = joined_parts(rows.sparkSession, parts, target, model)
     target.storage.remove(directory)
     return files
 

@@ -155,7 +155,7 @@ def write_inserted_rows(
     partitions = [partition_column(i) for i in range(len(table.partition_columns))]
     if not placement.count:
         few = rows.coalesce(_writers(rows))
-        if fits_encoded_parts(table, target):
+        if fits_encoded_parts(few, table, target):
             files = write_encoded_parts(few, table, target, statement_id)
             if files is not None:
                 return files
