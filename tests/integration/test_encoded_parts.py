@@ -128,7 +128,7 @@ def test_changes_compactions_and_overwrites(table: Session) -> None:
 
 @pytest.mark.parametrize(
     "codec",
-    ["none", "zstd", *(pytest.param(c, marks=pytest.mark.thorough) for c in ("zlib", "lz4"))],
+    ["none", *(pytest.param(c, marks=pytest.mark.thorough) for c in ("zlib", "lz4", "zstd"))],
 )
 def test_codecs(session: Session, codec: str) -> None:
     make(session, "t", codec)

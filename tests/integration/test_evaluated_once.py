@@ -224,7 +224,7 @@ def test_every_row_of_a_random_insert_arrives_once(session: Session, columns: st
         session.execute("TRUNCATE TABLE i")
 
 
-@modes("mixed", "distributed")
+@modes("distributed")
 def test_rows_move_as_often_as_they_are_deleted(session: Session) -> None:
     places = "PARTITIONED BY (d int) CLUSTERED BY (k) INTO 2 BUCKETS"
     session.execute(f"CREATE TABLE p (k int, v double) {places} {ACID}")

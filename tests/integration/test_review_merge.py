@@ -5,7 +5,12 @@ import pytest
 import acidsql
 
 
-@pytest.fixture(params=[96 << 20, 1], ids=["collected", "large"])
+@pytest.fixture(
+    params=[
+        pytest.param(96 << 20, id="collected", marks=pytest.mark.thorough),
+        pytest.param(1, id="large"),
+    ]
+)
 def session(spark, tmp_path, request, monkeypatch):
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", request.param)
     with acidsql.connect(str(tmp_path), spark=spark) as session:

@@ -20,6 +20,7 @@ CHANGE = (
     " VALUES (s.k, s.v)"
 )
 PARTITIONS = 4
+LONG = pytest.mark.thorough
 
 
 @pytest.fixture
@@ -103,10 +104,10 @@ def test_a_merge_of_values_is_one_job(table: Session, jobs: Callable[[str], int]
     ("on", "rows", "joined_by"),
     [
         ("t.k = s.k", 2, "CartesianProduct"),
-        ("t.k = s.k", 60, "BroadcastHashJoin"),
-        ("t.k = s.k AND t.v = s.v", 60, "BroadcastHashJoin"),
         ("t.k = s.k AND t.v = s.v AND t.g = s.g", 900, "BroadcastHashJoin"),
-        ("t.g = s.g AND t.k + 0 = s.k", 60, "BroadcastHashJoin"),
+        pytest.param("t.k = s.k", 60, "BroadcastHashJoin", marks=LONG),
+        pytest.param("t.k = s.k AND t.v = s.v", 60, "BroadcastHashJoin", marks=LONG),
+        pytest.param("t.g = s.g AND t.k + 0 = s.k", 60, "BroadcastHashJoin", marks=LONG),
     ],
 )
 def test_a_merge_compares_a_row_with_few_others(
@@ -223,7 +224,11 @@ def test_a_large_source_is_computed_once(
 
 
 @pytest.mark.parametrize(
-    "clauses", ["MATCHED THEN UPDATE SET v = s.v", CHANGE.split("WHEN ", 1)[1]]
+    "clauses",
+    [
+        pytest.param("MATCHED THEN UPDATE SET v = s.v", marks=LONG, id="changes"),
+        pytest.param(CHANGE.split("WHEN ", 1)[1], id="changes and inserts"),
+    ],
 )
 def test_rows_that_a_large_source_cannot_match_are_not_moved(
     table: Session, spark: Any, clauses: str, driver_bytes: int, monkeypatch: pytest.MonkeyPatch

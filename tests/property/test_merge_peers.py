@@ -84,11 +84,21 @@ def databases(
 
 
 def test_scenarios(databases: Peers) -> None:
+    """Every other scenario."""
+    _run(databases, SCENARIOS[::2])
+
+
+@pytest.mark.thorough
+def test_all_scenarios(databases: Peers) -> None:
+    _run(databases, SCENARIOS)
+
+
+def _run(databases: Peers, scenarios: list[str]) -> None:
     sources = ["(1, 3)", "(3, NULL)", "(NULL, 7)", "(NULL, 7)", "(9, 8)", "(9, 8)", "(2, 20)"]
     databases.make("s", "k int, v int", sources)
     databases.make("u", "k int", ["(2)", "(3)", "(9)", "(NULL)"])
     databases.make("e", "k int, v int", [])
-    for statement in SCENARIOS:
+    for statement in scenarios:
         databases.make("t", "k int, v int, s text", TARGETS)
         target = "t" if "INTO t " in statement else "e"
         databases.run(statement, target)
