@@ -28,7 +28,7 @@ from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import row_schema
 from acidsql.orc.timestamps import MendedSink
 from acidsql.orc.values import fitting, storable
-from acidsql.orc.writer import CODECS
+from acidsql.orc.writer import orc_codec
 
 _PARQUET_CODECS = ("none", "snappy", "gzip", "zstd", "lz4")
 _BATCH_ROWS = 65_536
@@ -66,7 +66,7 @@ class RowWriter:
     what `orc.joined` must know of it.
 
     InvalidValueError for values that the columns, or text, cannot hold; StorageError if the file
-    cannot be written.
+    cannot be written; ConfigError for a codec of ORC that pyarrow does not have.
     """
 
     def __init__(self, path: str, format: RowFormat, *, stripe_bytes: int | None = None) -> None:
@@ -83,8 +83,7 @@ class RowWriter:
     def _create(self) -> Any:
         match self._format.format:
             case FileFormat.ORC:
-                codec = CODECS[self._format.compression]
-                options: dict[str, Any] = {"compression": codec}
+                options: dict[str, Any] = {"compression": orc_codec(self._format.compression)}
                 if self._stripe_bytes is not None:
                     options["stripe_size"] = self._stripe_bytes
                 return MendedSink(self.path, self._schema, **options)

@@ -35,7 +35,7 @@ from acidsql.orc.rewrite import Change, NewStream, StripeParts
 from acidsql.orc.schema import row_schema
 from acidsql.orc.sink import OrcSink
 from acidsql.orc.stripe import INDEX_STATISTICS, ROW_INDEX, Stream
-from acidsql.orc.writer import CODECS
+from acidsql.orc.writer import orc_codec
 
 _INTEGER_STATISTICS, _STRING_STATISTICS, _DECIMAL_STATISTICS, _DATE_STATISTICS = 2, 4, 6, 7
 _SUM = 3
@@ -71,9 +71,12 @@ class Adopted(Change):
 
 
 def model_file(columns: Sequence[Column], codec: str) -> bytes:
-    """A file of no rows, as pyarrow writes it: what its tail says, files of its form say, too."""
+    """A file of no rows, as pyarrow writes it: what its tail says, files of its form say, too.
+
+    ConfigError for a codec that pyarrow does not have.
+    """
     file = BytesIO()
-    sink = OrcSink(file, compression=CODECS[codec])
+    sink = OrcSink(file, compression=orc_codec(codec))
     sink.write(row_schema(columns).empty_table())
     sink.close()
     return file.getvalue()
@@ -82,8 +85,8 @@ def model_file(columns: Sequence[Column], codec: str) -> bytes:
 def corrections(tail: FileTail, model: FileTail, path: str) -> Corrections:
     """What to correct in a file that has integers where the model has dates.
 
-    CorruptFileError unless the file is else as one of the model's form: with the same types, and
-    compressed so that a reader of such a file can read it.
+    CorruptFileError if other types differ, or if the file is compressed in a way that a reader of
+    the model's form would not understand.
     """
     found, wanted = tail.types, model.types
     pairs = list(zip(found, wanted, strict=False))

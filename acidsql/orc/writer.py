@@ -96,12 +96,7 @@ class EventWriter:
         """``after`` is the row id below all that will be written: that of the last row of the file
         to which this one will be appended.
         """
-        codec = CODECS.get(compression.lower())
-        if codec is None:
-            raise ConfigError(
-                f'ORC compression "{compression}" is not supported',
-                hint=f"Use one of {', '.join(CODECS)}.",
-            )
+        codec = orc_codec(compression)
         self.path = path
         self.written: WrittenFile | None = None
         self._columns = tuple(columns)
@@ -247,6 +242,21 @@ class EventWriter:
         except (OSError, pa.ArrowException) as error:
             fact = f'file "{self.path}" cannot be {done}'
             raise StorageError(fact, detail=str(error)) from error
+
+
+def orc_codec(name: str) -> Any:
+    """Pyarrow's name of a codec. ConfigError for one that it does not have, such as Hive's lzo.
+
+    >>> orc_codec("ZLIB")
+    'ZLIB'
+    """
+    codec = CODECS.get(name.lower())
+    if codec is None:
+        raise ConfigError(
+            f'ORC compression "{name}" is not supported',
+            hint=f"Use one of {', '.join(CODECS)}.",
+        )
+    return codec
 
 
 def acid_metadata(

@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from acidsql.engines.row_files import RowFormat, RowWriter, read_rows
+from acidsql.errors import ConfigError
 from acidsql.model.table import FileFormat
+from acidsql.orc.adopted import model_file
 from tests.unit.engines.tables import columns
 
 
@@ -37,3 +39,13 @@ def test_parquet_has_no_row_group_without_rows(tmp_path: Path, count: int) -> No
     writer.close()
     found = pq.ParquetFile(path).metadata
     assert (found.num_rows, found.num_row_groups) == (count, min(count, 1))
+
+
+def test_a_codec_that_pyarrow_lacks_is_an_error_of_the_table(tmp_path: Path) -> None:
+    """Another program may have made the table."""
+    of_table = RowFormat(columns("a int"), FileFormat.ORC, "lzo")
+    with pytest.raises(ConfigError, match='"lzo" is not supported'):
+        RowWriter(str(tmp_path / "f"), of_table)
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(ConfigError, match='"lzo" is not supported'):
+        model_file(columns("a int"), "lzo")
