@@ -1,6 +1,6 @@
 """New rows encoded by Spark's own ORC writer: its files are parts, of which event files are made.
 
-Other new rows go to Python, where pyarrow encodes them. That takes a third longer, or more.
+Other new rows go to Python, where pyarrow encodes them, which takes longer.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from acidsql.engines.output import TABLE_ITSELF, OutputFile, Target, plain_files
 from acidsql.engines.spark.causes import causes
 from acidsql.engines.spark.errors import clear_errors
+from acidsql.engines.spark.gateway import java_classes
 from acidsql.engines.spark.parts import joined_parts
+from acidsql.engines.spark.session import runs_in_process
 from acidsql.errors import ExecutionError
 from acidsql.layout.dir_names import VERSION_FILE
 from acidsql.model.ids import BucketId, StatementId
@@ -67,17 +69,16 @@ def fits_encoded_parts(rows: DataFrame, table: Table, target: Target) -> bool:
         and not table.partition_columns
         and not target.required.columns
         and target.storage.has_directories
-        and (target.storage.local_path(table.location) is None or _is_on_one_machine(rows))
+        and (target.storage.local_path(table.location) is None or _has_one_process(rows))
         and all(_is_date(c.type) or _is_encoded_alike(c.type) for c in table.columns)
     )
 
 
-def _is_on_one_machine(rows: DataFrame) -> bool:
-    """Whether all tasks run beside the driver; False if Spark does not tell."""
-    try:
-        return str(rows.sparkSession.sparkContext.master).startswith("local")
-    except Exception:  # Spark Connect has no context
+def _has_one_process(rows: DataFrame) -> bool:
+    """Whether tasks run where the driver runs. False over Spark Connect, which does not tell."""
+    if java_classes(rows.sparkSession) is None:
         return False
+    return runs_in_process(rows.sparkSession.sparkContext.master)
 
 
 def _is_encoded_alike(kind: ColumnType) -> bool:
@@ -95,15 +96,16 @@ def write_encoded_parts(
 ) -> list[OutputFile] | None:
     """Write new rows: one file for each task of the frame. The files are not yet published.
 
-    None, and nothing is written, if Spark's writer cannot encode one of the texts.
+    None if Spark's writer cannot encode one of the texts. Then no row is written. ConfigError for
+    a codec that acidsql does not have.
     """
+    model = model_file(table.columns, target.format.compression)
     home = target.directory_written(TABLE_ITSELF, statement_id, is_delete=False)
     target.make_directory(TABLE_ITSELF, home)
     # A directory is found by its files. If the write fails, there may be no other.
     target.storage.write_file(f"{home}/{VERSION_FILE}", VERSION_FILE_CONTENT)
     attempt = target.attempt_name(uuid.uuid4().hex)
     directory = target.own(TABLE_ITSELF, f"{home}/{attempt}")
-    model = model_file(table.columns, target.format.compression)
     if not _encode(rows, table, str(directory), target.format.compression, model):
         target.storage.remove(directory)
         return None

@@ -159,6 +159,7 @@ def write_inserted_rows(
             files = write_encoded_parts(few, table, target, statement_id)
             if files is not None:
                 return files
+            # The query runs again: what it has given so far is gone, so no row comes twice.
         return run_writers(few.sortWithinPartitions(*partitions) if partitions else few, write)
     if fits_bucket_parts(table, _writers(rows)):
         return write_by_parts(rows.coalesce(_writers(rows)), table, target, statement_id)

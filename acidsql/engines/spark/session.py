@@ -56,8 +56,16 @@ whole.
 _REMOTE = frozenset({"spark.remote", "SPARK_REMOTE"})
 """Where either is set, Spark is a server of Spark Connect, with settings of its own."""
 _IN_PROCESS = re.compile(r"local(\[.*\])?")
-"""Masters of Spark that run all tasks in its own process; ``local-cluster[…]`` is none of them."""
 _starting = threading.Lock()
+
+
+def runs_in_process(master: str | None) -> bool:
+    """Whether this master of Spark runs all tasks in the process of the driver.
+
+    >>> runs_in_process("local[2]"), runs_in_process("local-cluster[1,1,1024]")
+    (True, False)
+    """
+    return master is not None and _IN_PROCESS.fullmatch(master) is not None
 
 
 class SparkHolder:
@@ -101,9 +109,9 @@ class SparkHolder:
         """
         if not self.started:
             master = self._conf.get("spark.master", os.environ.get("MASTER", "local"))
-            return not _IN_PROCESS.fullmatch(master) or not _REMOTE.isdisjoint(self._conf)
+            return not runs_in_process(master) or not _REMOTE.isdisjoint(self._conf)
         with clear_errors():
-            return not _IN_PROCESS.fullmatch(self.get().conf.get("spark.master", "local") or "")
+            return not runs_in_process(self.get().conf.get("spark.master", "local"))
 
     def get(self) -> SparkSession:
         """The session. DependencyError, in one line, without Java; ForkError in a child.

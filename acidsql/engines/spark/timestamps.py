@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import java_classes
+from acidsql.engines.spark.session import runs_in_process
 from acidsql.errors import AcidSqlError
 from acidsql.model.types import ColumnType, PrimitiveType, has_timestamps, spark_type, walk_types
 
@@ -97,15 +98,10 @@ def _jvm_zones(spark: SparkSession) -> frozenset[str]:
     if java is None:
         return _executor_zones(spark, frozenset())
     driver = frozenset({str(java("java.util.TimeZone").getDefault().getID())})
-    if not driver <= _UTC or _is_local(spark.sparkContext.master):
+    if not driver <= _UTC or runs_in_process(spark.sparkContext.master):
         return driver
     managers = spark.sparkContext._jsc.sc().getExecutorMemoryStatus().keySet().mkString(",")
     return driver | _executor_zones(spark, frozenset(str(managers).split(",")))
-
-
-def _is_local(master: str | None) -> bool:
-    """Whether the driver is the only executor; in local-cluster[…] the driver is none."""
-    return master is not None and (master == "local" or master.startswith("local["))
 
 
 def _executor_zones(spark: SparkSession, executors: frozenset[str]) -> frozenset[str]:
