@@ -387,6 +387,7 @@ def remove_attempts(target: Target) -> None:
 
 
 def _attempts(storage: Storage, location: str, token: str) -> set[str]:
+    """The paths below a location, of files and directories, whose names begin with the token's."""
     found = set()
     for file in storage.list_files(location):
         names = file.path.split("/")

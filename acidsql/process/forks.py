@@ -38,7 +38,7 @@ class Home:
 
     def require(self) -> None:
         """ForkError in a forked child."""
-        if self._pid != os.getpid():
+        if not self.is_here:
             raise ForkError(
                 f"the {self._what} belongs to process {self._pid}, from which this one was forked",
                 hint="Call acidsql.connect in each process, after the fork.",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
+import uuid
 from collections.abc import Callable, Sequence
 
 from acidsql.errors import (
@@ -79,7 +79,7 @@ class OpenTxn:
         """Whether the step that opened the transaction also granted its locks and gave out its
         write ids. Then no other transaction came in between.
         """
-        agent_info = agent_info or secrets.token_hex(16)
+        agent_info = agent_info or uuid.uuid4().hex
         request = user, host, type, tables, components, agent_info
         sent_on_open = self._open(request, heir_of) if components else None
         if sent_on_open is None:

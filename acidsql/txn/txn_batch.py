@@ -6,8 +6,8 @@ The rules are those of Hive's streaming TransactionBatch.
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
+import uuid
 from collections.abc import Callable, Sequence
 
 from acidsql.errors import LockTimeoutError, NoSuchTxnError, TxnAbortedError, TxnError
@@ -46,7 +46,7 @@ class TxnBatch:
     ) -> None:
         self._manager, self._table = manager, table
         self._user, self._host = user, host
-        self._agent_info = agent_info or secrets.token_hex(16)
+        self._agent_info = agent_info or uuid.uuid4().hex
         self._guard = threading.RLock()
         self._home = Home("transaction batch")
         self._at = 0
