@@ -75,6 +75,23 @@ def test_a_row_is_changed_by_one_job(table: Session, jobs: Callable[[str], int])
     ]
 
 
+@pytest.mark.usefixtures("no_table_is_small")
+@pytest.mark.parametrize(("rows_min", "expected"), [(1000, 1), (0, 3)])
+def test_row_ids_alone_are_brought_at_once(
+    table: Session,
+    jobs: Callable[[str], int],
+    monkeypatch: pytest.MonkeyPatch,
+    rows_min: int,
+    expected: int,
+) -> None:
+    """If they are too many for the driver, they are moved, and tasks write them."""
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", 1)
+    monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", rows_min)
+    assert jobs("DELETE FROM t WHERE k % 8 = 3 AND v <> 'x'") == expected
+    assert found(table, "k < 13") == [(k, f"value {k}") for k in range(13) if k % 8 != 3]
+    assert table.execute("SELECT count(*) FROM t").fetchall() == [(ROWS - ROWS // 8,)]
+
+
 def test_many_files_are_read_by_one_job(table: Session, jobs: Callable[[str], int]) -> None:
     """Spark looks for no path in a job of its own, as it does for more than 32."""
     for key in range(-40, 0):

@@ -1,6 +1,6 @@
 """Changed rows to files: by the driver if they are few, else by a task for each bucket.
 
-Rows are computed once. If a statement likely changes few rows, one job collects them. The rows of
+Rows are computed once. If a statement likely yields few bytes, one job collects them. The rows of
 other statements are moved by a shuffle to the tasks that would write them (`moved`). Then their
 size is known: the driver collects them, or the tasks write them.
 """
@@ -16,12 +16,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.changes import PARTITION, ChangeLeg, write_changes, writing_order
+from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, write_changes, writing_order
 from acidsql.engines.matches import Ambiguous, Matches
 from acidsql.engines.nanoseconds import FineRows, fine_rows
 from acidsql.engines.output import Output, OutputFile, Target, partition_text
 from acidsql.engines.rows import CHANGED_ROW_ID
-from acidsql.engines.spark.job import collect_if_small, collect_moved, row_width, run_tasks
+from acidsql.engines.spark.job import (
+    collect_if_small,
+    collect_moved,
+    numbers_width,
+    row_width,
+    run_tasks,
+)
 from acidsql.engines.spark.moved import MovedRows, moved
 from acidsql.engines.spark.read import Scan
 from acidsql.model.predicate import Predicate
@@ -33,6 +39,9 @@ if TYPE_CHECKING:
 
 SMALL_BYTES = 4 << 20
 """Up to this size of a table's files, changes are collected: a scan in vain costs little time."""
+
+_IDS = frozenset({PARTITION, LEG, *CHANGED_ROW_ID})
+"""The columns of rows that are deleted. All of them are numbers."""
 
 _TASKS_MAX = 4096
 _BUCKET = CHANGED_ROW_ID[1]
@@ -70,7 +79,8 @@ class Changes:
 
     def write(self, rows: DataFrame, *, few: bool) -> Written:
         """Write the rows; with ``few`` they are likely few enough for the driver."""
-        width = row_width(rows.columns)
+        names = rows.columns
+        width = numbers_width(names) if _IDS.issuperset(names) else row_width(names)
         if few or self._is_small:
             table = collect_if_small(rows, width, self.scan.selection)
             if table is not None:

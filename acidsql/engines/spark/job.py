@@ -225,7 +225,7 @@ def _collect_up_to(
     left_over = table.column(LEFT).to_numpy()
     if len(left_over) and int(left_over.max()) == 0:
         return None
-    return table.drop_columns([LEFT])
+    return table.drop_columns([n for n in (_BEYOND, LEFT) if n in table.column_names])
 
 
 def _collected(frame: DataFrame) -> pa.Table | None:
@@ -243,6 +243,9 @@ def handed_out(
 ) -> DataFrame:
     """The rows that tasks may bring to the driver, with LEFT, the `rows_left` behind each.
 
+    The column _BEYOND, too, if rows may be larger than guessed. Its caller drops it: one more step
+    of Spark's takes longer than to bring the column.
+
     A task that has more computes no more than `rows_max` if it is to ``end_early``. That has a
     price: Spark numbers its limits, so no statement finds the code of an earlier one compiled, and
     Java's compiler begins anew. A scan of six million rows takes twice as long.
@@ -250,9 +253,10 @@ def handed_out(
     with clear_errors():
         rows = rows_max(width, share, rows_min)
         first = _first_of_each_task(frame, rows) if end_early else frame
-        sized = first.selectExpr("*", f"{beyond_guess(frame.schema)} as {_BEYOND}")
-        left = f"{rows_left(_BEYOND, width, share, rows_min)} as {LEFT}"
-        return sized.selectExpr("*", left).where(f"{LEFT} <= 0").drop(_BEYOND)
+        beyond = beyond_guess(frame.schema)
+        sized = first if beyond is None else first.selectExpr("*", f"{beyond} as {_BEYOND}")
+        left = rows_left(None if beyond is None else _BEYOND, width, share, rows_min)
+        return sized.selectExpr("*", f"{left} as {LEFT}").where(f"{LEFT} <= 0")
 
 
 def _first_of_each_task(frame: DataFrame, rows: int) -> DataFrame:
@@ -286,6 +290,11 @@ def parallelism(frame: DataFrame) -> int:
 def row_width(columns: Sequence[object]) -> int:
     """A guess at the bytes of a row of that many columns, its row id included."""
     return 40 + 16 * len(columns)
+
+
+def numbers_width(columns: Sequence[object]) -> int:
+    """The bytes of a row of that many numbers, as Spark counts them: 8 each, and 8 for nulls."""
+    return 8 + 8 * len(columns)
 
 
 def run_writers(frame: DataFrame, write: ArrowWork) -> list[OutputFile]:

@@ -22,25 +22,29 @@ _GROWTH = 4
 _COUNT = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
 
 
-def beyond_guess(schema: StructType) -> str:
-    """SQL: the bytes that a row has beyond those of the guess, at least.
+def beyond_guess(schema: StructType) -> str | None:
+    """SQL: the bytes that a row has beyond those of the guess, at least; None if it has none.
 
     >>> from pyspark.sql.types import IntegerType, StringType, StructType
     >>> beyond_guess(StructType().add("a", IntegerType()).add("b", StringType()))
     '0L + greatest(coalesce(octet_length(`b`), 0) - 16, 0)'
     """
     parts = [_beyond_guess(quote(f.name), f.dataType) for f in schema.fields]
-    return " + ".join(["0L", *(part for part in parts if part is not None)])
+    found = [part for part in parts if part is not None]
+    return " + ".join(["0L", *found]) if found else None
 
 
-def rows_left(beyond: str, width: int, share: int, rows_min: int) -> str:
+def rows_left(beyond: str | None, width: int, share: int, rows_min: int) -> str:
     """SQL: minus how many rows of its class may follow a row in its task.
 
     The last row that may be handed out has 0, which tells that there are others. ``beyond`` has the
-    bytes beyond ``width``, the guess at a row's size. A task may hand out ``share`` bytes of each
-    class, and ``rows_min`` rows that are about as large as the guess.
+    bytes beyond ``width``, the guess at a row's size; None says that no row has any. A task may
+    hand out ``share`` bytes of each class, and ``rows_min`` rows that are about as large as the
+    guess.
     """
     usual = f"{_COUNT} - {max(rows_min, share // width)}"
+    if beyond is None:
+        return usual
     classes = "".join(
         f" WHEN {beyond} <= {above - width} THEN {_COUNT} - {share // above}"
         for above in _classes(width, share)
