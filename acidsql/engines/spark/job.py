@@ -77,7 +77,7 @@ _SCANS_ON = "a task that has too many rows for the driver scans all of them"
 _SPLIT_BYTES = 128 << 20
 
 _LARGE_BYTES = 256 << 20
-"""Files of more bytes are not scanned to their end in vain."""
+"""`is_large` of more bytes."""
 
 _ROWS_OF_LIMIT = (1 << 31) - 1
 """Spark's limits are ints."""
@@ -146,8 +146,12 @@ def collect_if_small(frame: DataFrame, width: int, selection: Selection) -> pa.T
     # A share is part of the code that Spark generates. With few different shares, the next
     # statement finds that code compiled.
     share = DRIVER_BYTES_MAX >> (splits - 1).bit_length()
-    is_large = sum(f.size for f in selection.inserts) > _LARGE_BYTES
-    return _collect_up_to(frame, width, share, DRIVER_ROWS_MIN, end_early=is_large)
+    return _collect_up_to(frame, width, share, DRIVER_ROWS_MIN, end_early=is_large(selection))
+
+
+def is_large(selection: Selection) -> bool:
+    """Whether the files are too large to be scanned to their end in vain."""
+    return sum(f.size for f in selection.inserts) > _LARGE_BYTES
 
 
 def collect_moved(rows: MovedRows, width: int, partitions: int) -> pa.Table | None:

@@ -14,7 +14,7 @@ from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.insert import moved_rows, write_inserted_rows
-from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.job import Job, is_large
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi
@@ -107,7 +107,8 @@ def _run(
     # Asked only now, so that a mistake in the statement is one whatever rows there are.
     if not scan.selection.inserts:
         return []
-    few = names_rows(plan.predicates, table) or _is_simple_delete(plan, table)
+    brings_ids = not is_large(scan.selection) and _is_simple_delete(plan, table)
+    few = brings_ids or names_rows(plan.predicates, table)
     writer = Changes(scan, target, [leg], partial(Matches, [leg]) if plan.relations else None)
     if leg.moves:
         return _move(job, table, changes, writer, few=few)
