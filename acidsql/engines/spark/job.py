@@ -190,6 +190,23 @@ def _has_shuffle(frame: DataFrame) -> bool:
         return "Exchange" in str(plan._jdf.queryExecution().executedPlan().toString())
 
 
+def calls_user_code(frame: DataFrame) -> bool:
+    """Whether the query calls functions that users wrote; also True if Spark cannot be asked."""
+    asked = by_gateway(
+        frame.sparkSession,
+        lambda java: _has_user_code(java, frame),
+        "rows are moved to the tasks that write them, however few they are",
+    )
+    return asked is not False
+
+
+def _has_user_code(java: JavaClasses, frame: DataFrame) -> bool:
+    plan: Any = frame
+    analyzed = plan._jdf.queryExecution().analyzed()
+    patterns = java("org.apache.spark.sql.catalyst.trees.TreePattern")
+    return any(analyzed.containsPattern(p) for p in (patterns.PYTHON_UDF(), patterns.SCALA_UDF()))
+
+
 def _may_grow(frame: DataFrame) -> bool:
     """Whether the query may have many more rows than Spark expects, as a join or explode() may."""
     plan: Any = frame

@@ -14,7 +14,7 @@ from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.insert import moved_rows, write_inserted_rows
-from acidsql.engines.spark.job import Job, is_large
+from acidsql.engines.spark.job import Job, calls_user_code, is_large
 from acidsql.engines.spark.read import ScanRequest
 from acidsql.engines.spark.set_fields import whole_values
 from acidsql.engines.spark.settings import ansi
@@ -107,8 +107,9 @@ def _run(
     # Asked only now, so that a mistake in the statement is one whatever rows there are.
     if not scan.selection.inserts:
         return []
-    brings_ids = not is_large(scan.selection) and _is_simple_delete(plan, table)
-    few = brings_ids or names_rows(plan.predicates, table)
+    few = names_rows(plan.predicates, table)
+    if not few and _is_simple_delete(plan, table) and not is_large(scan.selection):
+        few = not calls_user_code(changes)
     writer = Changes(scan, target, [leg], partial(Matches, [leg]) if plan.relations else None)
     if leg.moves:
         return _move(job, table, changes, writer, few=few)
@@ -119,7 +120,7 @@ def _is_simple_delete(plan: UpdatePlan | DeletePlan, table: Table) -> bool:
     """Whether a DELETE likely yields few bytes: some rows' ids, by a condition on the rows alone.
 
     Conditions on nothing but partition columns take all rows of partitions. If there are too many
-    ids for the driver, the scan was in vain; it takes an eighth of the time to write so many.
+    ids for the driver, the scan was in vain. It takes an eighth of the time to write so many.
     """
     if not isinstance(plan, DeletePlan) or plan.where is None or plan.relations:
         return False

@@ -105,7 +105,8 @@ def warehouse(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Wareho
         f"CREATE TABLE t (id int) PARTITIONED BY (p int) {ACID}", "INSERT INTO t VALUES (1, 1)"
     )
     yield warehouse
-    warehouse.session.close()
+    for session in (*warehouse.dead, warehouse.session):
+        session.close()
 
 
 def test_in_the_place_that_a_partition_elsewhere_would_have_had(warehouse, tmp_path):
