@@ -1,8 +1,8 @@
 """Changed rows to files: by the driver if they are few, else by a task for each bucket.
 
-Rows are computed once. If a statement likely yields few bytes, one job collects them. The rows of
-other statements are moved by a shuffle to the tasks that would write them (`moved`). Then their
-size is known: the driver collects them, or the tasks write them.
+If a statement likely yields few bytes, one job collects its rows. The rows of other statements, and
+rows that turn out to be too many for that job, are moved by a shuffle to the tasks that would write
+them (`moved`). Then their size is known: the driver collects them, or the tasks write them.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Changes:
     make_matches: Callable[[], Matches] | None = None
 
     def write(self, rows: DataFrame, *, few: bool) -> Written:
-        """Write the rows; with ``few`` they are likely few enough for the driver."""
+        """Write the rows; with ``few`` they are likely small enough for the driver."""
         names = rows.columns
         width = numbers_width(names) if _IDS.issuperset(names) else row_width(names)
         if few or self._is_small:

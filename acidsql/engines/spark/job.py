@@ -246,7 +246,7 @@ def _collect_up_to(
     left_over = table.column(LEFT).to_numpy()
     if len(left_over) and int(left_over.max()) == 0:
         return None
-    return table.drop_columns([n for n in (_BEYOND, LEFT) if n in table.column_names])
+    return table.select(list(range(len(frame.columns))))
 
 
 def _collected(frame: DataFrame) -> pa.Table | None:
@@ -264,8 +264,8 @@ def handed_out(
 ) -> DataFrame:
     """The rows that tasks may bring to the driver, with LEFT, the `rows_left` behind each.
 
-    The column _BEYOND, too, if rows may be larger than guessed. Its caller drops it: one more step
-    of Spark's takes longer than to bring the column.
+    Before LEFT there is the column _BEYOND, if rows may be larger than guessed. The caller drops
+    both: one more step of Spark's takes longer than to bring _BEYOND.
 
     A task that has more computes no more than `rows_max` if it is to ``end_early``. That has a
     price: Spark numbers its limits, so no statement finds the code of an earlier one compiled, and

@@ -119,8 +119,8 @@ def _run(
 def _is_simple_delete(plan: UpdatePlan | DeletePlan, table: Table) -> bool:
     """Whether a DELETE likely yields few bytes: some rows' ids, by a condition on the rows alone.
 
-    Conditions on nothing but partition columns take all rows of partitions. If there are too many
-    ids for the driver, the scan was in vain. It takes an eighth of the time to write so many.
+    A condition on nothing but partition columns takes all rows of partitions. If there are too many
+    ids for the driver, the scan was in vain. Such a scan takes an eighth of the time of the DELETE.
     """
     if not isinstance(plan, DeletePlan) or plan.where is None or plan.relations:
         return False
