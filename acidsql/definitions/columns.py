@@ -34,10 +34,14 @@ _DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 def add_columns(statement: AddColumns, scope: Scope) -> Result:
     """Add columns after the others. Rows written before have NULL there."""
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
-    new = [column_of(definition) for definition in statement.columns]
-    columns = (*table.columns, *new)
-    refuse_bad_columns(statement.columns, new, table.all_columns)
-    return _alter(table, columns, scope)
+    return _alter(table, with_columns(table, statement.columns).columns, scope)
+
+
+def with_columns(table: Table, definitions: Sequence[ColumnDefinition]) -> Table:
+    """The table with further columns after its own. Raises for columns that it cannot have."""
+    new = [column_of(definition) for definition in definitions]
+    refuse_bad_columns(definitions, new, table.all_columns)
+    return replace(table, columns=(*table.columns, *new))
 
 
 def change_column(statement: ChangeColumn, scope: Scope) -> Result:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from dataclasses import replace
 
 from acidsql.definitions.create_table import (
@@ -15,9 +14,9 @@ from acidsql.definitions.create_table import (
     parameters_of,
     table_of,
 )
-from acidsql.definitions.query_types import stored_types
+from acidsql.definitions.query_types import definition_of, stored_types
 from acidsql.definitions.table_defaults import with_defaults
-from acidsql.errors import AcidSqlError, AnalysisError, UnsupportedStatementError
+from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.execution.commit import Uncommitted
 from acidsql.execution.places import chosen_path
 from acidsql.execution.result import Result
@@ -28,7 +27,6 @@ from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table
-from acidsql.model.types import VOID, parse_type
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames
 from acidsql.planner.query import plan_query
@@ -45,16 +43,13 @@ from acidsql.ports.engine import (
     TableSnapshot,
     WriteContext,
 )
-from acidsql.statements.create_table import ColumnDefinition, CreateTableAs
+from acidsql.statements.create_table import CreateTableAs
 from acidsql.statements.fragment import Identifier
 from acidsql.txn.entities import LockComponent, WriteOperation
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
 _log = logging.getLogger(__name__)
-
-_NAME = re.compile(r"[^\W\d][\w ]*")
-"""A name that a user gave. The names that Spark makes of expressions do not match."""
 
 
 def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> Result:
@@ -127,9 +122,9 @@ def _has_location(statement: CreateTableAs) -> bool:
 def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope) -> Table:
     """The table with the names and types of the query's columns."""
     place = statement.query.source
-    kinds = stored_types(statement.query, frame)
+    kinds = stored_types(frame, statement.query)
     columns = [
-        _column(number, text, kind, Identifier(text.lower(), place.line, place.column))
+        definition_of(number, text, kind, Identifier(text.lower(), place.line, place.column))
         for number, (text, kind) in enumerate(zip(frame.columns, kinds, strict=True), 1)
     ]
     by_name = {c.name.name: c for c in columns}
@@ -150,35 +145,6 @@ def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope
     database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters_of(whole))
     return table_of(whole, name, parent, scope.user)
-
-
-def _column(number: int, text: str, kind: str, name: Identifier) -> ColumnDefinition:
-    if not _NAME.fullmatch(text):
-        raise UnsupportedStatementError(
-            f"column {number} of the query has no name: {text}",
-            hint="Name the expression: write e AS name.",
-            line=name.line,
-            column=name.column,
-        )
-    why = _refusal(kind)
-    if why is not None:
-        raise UnsupportedStatementError(
-            f'column "{text}" of the query is {kind}: {why}',
-            hint=f"Write CAST(… AS type) AS {text}.",
-            code=10305 if kind == str(VOID) else None,
-            line=name.line,
-            column=name.column,
-        )
-    return ColumnDefinition(name, kind, None)
-
-
-def _refusal(kind: str) -> str | None:
-    """Why no column can be of this type; None if one can."""
-    try:
-        parsed = parse_type(kind)
-    except ValueError as error:
-        return str(error)
-    return "void columns cannot be declared" if parsed == VOID else None
 
 
 def _write(

@@ -110,7 +110,7 @@ def _placed(statement: InsertDirectory) -> Iterator[None]:
 
 def _table(statement: InsertDirectory, frame: Frame, location: str) -> Table:
     """The files as a plain table: its columns are those of the query."""
-    kinds = stored_types(Query(statement.source), frame)
+    kinds = stored_types(frame, Query(statement.source))
     table = Table(
         name=_FILES,
         columns=(),

@@ -1,21 +1,91 @@
-"""The types that the columns of a query have where its rows are stored."""
+"""The columns of a query where its rows are stored: their names and types."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from acidsql.errors import UnsupportedStatementError
+from acidsql.model.types import VOID, ArrayType, ColumnType, MapType, StructType, parse_type
 from acidsql.planner.query import is_union
 from acidsql.ports.engine import Frame
+from acidsql.statements.create_table import ColumnDefinition
+from acidsql.statements.fragment import Identifier
 from acidsql.statements.query import Query
 
 _CHAR = re.compile(r"(var)?char\(")
 
+_NAME = re.compile(r"[^\W\d][\w ]*")
+"""A name that a user gave. The names that Spark makes of expressions do not match."""
 
-def stored_types(query: Query, frame: Frame) -> list[str]:
-    """The types of the query's columns in Spark's words.
+
+def stored_types(frame: Frame, *queries: Query) -> list[str]:
+    """The types of the frame's columns in Spark's words. ``queries`` are those it comes from.
 
     For a union, Spark reports the first side's char(n) or varchar(n), though rows of the other
     sides may be longer. There the type is string.
     """
-    united = is_union(query)
+    united = any(map(is_union, queries))
     return ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
+
+
+def definition_of(
+    number: int, text: str, kind: str, name: Identifier, *, is_named: bool | None = None
+) -> ColumnDefinition:
+    """The definition of a column that takes the ``number``-th column of a query, of type ``kind``.
+
+    ``text`` is its name, and ``is_named`` says whether the statement gives it; None if that shows
+    in the text alone. UnsupportedStatementError if there is no such name or type in a table.
+    """
+    if not (_NAME.fullmatch(text) is not None if is_named is None else is_named):
+        raise UnsupportedStatementError(
+            f"column {number} of the query has no name: {text}",
+            hint="Name the expression: write e AS name.",
+            line=name.line,
+            column=name.column,
+        )
+    why = _refusal(kind)
+    if why is not None:
+        raise UnsupportedStatementError(
+            f'column "{text}" of the query is {kind}: {why}',
+            hint=f"Write CAST(… AS type) AS {text}.",
+            code=10305 if kind == str(VOID) else None,
+            line=name.line,
+            column=name.column,
+        )
+    return ColumnDefinition(name, kind, None)
+
+
+def _refusal(kind: str) -> str | None:
+    """Why no column can be of this type; None if one can."""
+    try:
+        parsed = parse_type(kind)
+    except ValueError as error:
+        return str(error)
+    return "void columns cannot be declared" if parsed == VOID else None
+
+
+def new_field(kind: ColumnType, text: str) -> str | None:
+    """The first field, at any depth, that a value of type ``text`` has and ``kind`` lacks.
+
+    ``text`` is in Spark's words. None if there is no such field.
+    """
+    try:
+        return _new_field(kind, parse_type(text))
+    except ValueError:
+        return None
+
+
+def _new_field(kind: ColumnType, found: ColumnType) -> str | None:
+    inner: Iterator[str | None]
+    match kind, found:
+        case StructType(fields), StructType(others):
+            own = dict(fields)
+            inner = (name if name not in own else _new_field(own[name], k) for name, k in others)
+        case ArrayType(element), ArrayType(other):
+            inner = iter([_new_field(element, other)])
+        case MapType(key, value), MapType(other_key, other_value):
+            inner = iter([_new_field(key, other_key), _new_field(value, other_value)])
+        case _:
+            return None
+    return next((name for name in inner if name is not None), None)

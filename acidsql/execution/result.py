@@ -101,6 +101,8 @@ class Result:
 
     ``metrics`` of a MERGE are Delta Lake's counters, such as ``numTargetRowsInserted``; other
     statements have none.
+
+    ``columns_added`` are the columns that WITH SCHEMA EVOLUTION has added to the target.
     """
 
     def __init__(
@@ -126,6 +128,7 @@ class Result:
         self.metrics: dict[str, int] = dict(metrics or {})
         self.legs = list(legs)
         """Of a multi-insert: what each INSERT did, in the order of the text. Else empty."""
+        self.columns_added: list[str] = []
         self.txn_id = txn_id
         self.write_ids: dict[str, int] = dict(write_ids or {})
         self.statement = ""
@@ -325,7 +328,11 @@ def summary(result: Result) -> str:
     if not counts:
         return "OK"
     shown = [pair for pair in counts if pair[0]] or counts
-    return ", ".join(f"{count_text(n, 'row')} {verb}" for n, verb in shown) + _ids(result)
+    told = [f"{count_text(n, 'row')} {verb}" for n, verb in shown]
+    if result.columns_added:
+        added = count_text(len(result.columns_added), "column")
+        told.append(f"{added} added: {', '.join(result.columns_added)}")
+    return ", ".join(told) + _ids(result)
 
 
 def _ids(result: Result) -> str:

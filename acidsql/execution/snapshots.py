@@ -6,11 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from acidsql.execution.commit import Uncommitted
+from acidsql.execution.scope import Scope
+from acidsql.model.ids import NO_TXN, NO_WRITE_ID
 from acidsql.model.names import DEFAULT_DATABASE, PartitionName, TableName
 from acidsql.model.predicate import Predicate, membership
 from acidsql.model.prune import prune_partitions
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table
-from acidsql.plans.plan import ChangePlan, WritePlan, partition_predicates
+from acidsql.planner.names import Names
+from acidsql.plans.plan import ChangePlan, WritePlan, partition_predicates, tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.ports.catalog import Catalog
 from acidsql.ports.engine import PartitionLocation, ReadContext, TableSnapshot
@@ -44,6 +48,20 @@ def read_context(
             table, tuple(places), write_ids[table.name], txn.require_open
         )
     return ReadContext(txn.valid_txns, snapshots, arguments, database)
+
+
+def unread_context(plan: QueryPlan, names: Names, scope: Scope) -> ReadContext:
+    """A view without a row of any table: enough to ask for the columns of a query.
+
+    ``names`` gives the tables.
+    """
+    found = [names.find_table(name) for name in tables_read(plan)]
+    snapshots = {
+        table.name: TableSnapshot(table, (), ValidWriteIdList(str(table.name), NO_WRITE_ID))
+        for table in found
+        if table is not None
+    }
+    return ReadContext(ValidTxnList(NO_TXN), snapshots, scope.arguments, scope.names.database)
 
 
 def table_directories(

@@ -119,6 +119,11 @@ def run_write(
     raise AssertionError("the loop ends by returning or raising")
 
 
+def planned_write(statement: WriteStatement, scope: Scope, policy: TxnPolicy) -> WritePlan:
+    """The plan of a write that is not carried out. Raises what is known before it has its locks."""
+    return _plan(statement, scope, policy, None).plan
+
+
 def _plan(
     statement: WriteStatement, scope: Scope, policy: TxnPolicy, block: TransactionBlock | None
 ) -> _Planned:

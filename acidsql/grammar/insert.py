@@ -52,23 +52,16 @@ def parse_insert(cursor: Cursor, with_at: int | None = None) -> Insert:
     return head(source=source)
 
 
-def refuse_schema_evolution(cursor: Cursor, statement: str) -> None:
-    """Raise UnsupportedStatementError for Delta Lake's WITH SCHEMA EVOLUTION."""
-    if cursor.sees("WITH", "SCHEMA", "EVOLUTION"):
-        cursor.source.refuse(
-            f"{statement} WITH SCHEMA EVOLUTION is not supported",
-            cursor.offset,
-            hint="Add the new columns before: ALTER TABLE t ADD COLUMNS (name type).",
-        )
-
-
 def parse_insert_head(cursor: Cursor) -> InsertHead:
-    """Step over ``INSERT INTO | OVERWRITE [TABLE] t [PARTITION (…)] [(column, …) | BY NAME]``."""
+    """Step over ``INSERT INTO | OVERWRITE [TABLE] t [PARTITION (…)] [(column, …) | BY NAME]``.
+
+    WITH SCHEMA EVOLUTION may stand behind INSERT.
+    """
     cursor.expect("INSERT")
-    refuse_schema_evolution(cursor, "INSERT")
+    evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     overwrite = cursor.accept("OVERWRITE")
     if overwrite:
-        _refuse_directory(cursor)
+        _refuse_directory(cursor, evolves=evolves)
     else:
         cursor.expect("INTO")
     cursor.accept("TABLE")
@@ -85,6 +78,7 @@ def parse_insert_head(cursor: Cursor) -> InsertHead:
         overwrite=overwrite,
         by_name=by_name,
         unless_exists=unless_exists,
+        evolves=evolves,
     )
 
 
@@ -107,8 +101,16 @@ def _accept_unless_exists(
     return True
 
 
-def _refuse_directory(cursor: Cursor) -> None:
-    if sees_directory(cursor):
+def _refuse_directory(cursor: Cursor, *, evolves: bool) -> None:
+    if not sees_directory(cursor):
+        return
+    if evolves:
+        cursor.source.refuse(
+            "INSERT WITH SCHEMA EVOLUTION takes no DIRECTORY",
+            cursor.offset,
+            hint="A directory has no columns to add: leave out WITH SCHEMA EVOLUTION.",
+        )
+    else:
         cursor.source.refuse(
             "FROM … INSERT OVERWRITE DIRECTORY is not supported",
             cursor.offset,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import expression, value
-from acidsql.grammar.insert import column_of, refuse_duplicates, refuse_schema_evolution
+from acidsql.grammar.insert import column_of, refuse_duplicates
 from acidsql.grammar.lexer import Token
 from acidsql.grammar.source import parse_source, refuse_nondeterministic
 from acidsql.grammar.update import parse_assignments
@@ -18,7 +18,7 @@ def parse_merge(cursor: Cursor) -> Merge:
     """Parse a MERGE from the cursor."""
     start = cursor.offset
     cursor.expect("MERGE")
-    refuse_schema_evolution(cursor, "MERGE")
+    evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     cursor.expect("INTO")
     target = cursor.table(alias=True)
     cursor.expect("USING")
@@ -40,7 +40,9 @@ def parse_merge(cursor: Cursor) -> Merge:
             start,
             hint="Add WHEN MATCHED THEN … or WHEN NOT MATCHED THEN INSERT ….",
         )
-    return Merge(target, source.fragment, source.alias, on, tuple(clauses), source.names)
+    return Merge(
+        target, source.fragment, source.alias, on, tuple(clauses), source.names, evolves=evolves
+    )
 
 
 def _clause(cursor: Cursor, tables: Sequence[TableRef], alias: str) -> MergeClause:

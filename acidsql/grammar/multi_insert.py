@@ -65,6 +65,7 @@ def parse_multi_insert(cursor: Cursor, with_: WithClause | None = None) -> Inser
         legs.append(_leg(Cursor(source, from_at, end), at, [*edits, *skipped]))
     starts = [source.tokens[place.name].start - begin for place in places]
     for leg in legs:
+        _refuse_evolution(clause, leg)
         _require_select(clause, leg)
         _refuse_expressions(clause, leg, starts, with_)
     relations = [
@@ -78,7 +79,8 @@ def _inserts(cursor: Cursor) -> list[int]:
     """The tokens INSERT of the INSERT clauses outside of parentheses."""
     ahead, found = Cursor(cursor.source, cursor.at, cursor.end), []
     while not ahead.done:
-        if ahead.sees("INSERT") and ahead.peek(1).word in ("INTO", "OVERWRITE"):
+        is_insert = ahead.sees("INSERT") and ahead.peek(1).word in ("INTO", "OVERWRITE")
+        if is_insert or ahead.sees("INSERT", "WITH", "SCHEMA", "EVOLUTION"):
             found.append(ahead.at)
         ahead.skip()
     return found
@@ -171,6 +173,15 @@ def _rows(clause: Cursor, place: _Place, with_: WithClause | None) -> Fragment:
     ]
     start = clause.at if with_ is None else with_.at
     return stitched_query(Cursor(clause.source, start, clause.end + 2), edits)
+
+
+def _refuse_evolution(clause: Cursor, leg: Insert) -> None:
+    if leg.evolves:
+        clause.source.refuse(
+            "WITH SCHEMA EVOLUTION is not supported in one of several INSERTs",
+            clause.offset,
+            hint="Add the columns before: ALTER TABLE t ADD COLUMNS (name type).",
+        )
 
 
 def _require_select(clause: Cursor, leg: Insert) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from sqlglot import exp
 
@@ -38,11 +38,13 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
     """
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
-    row_id = any(f.mentions_row_id for f in _fragments(statement))
+    row_id = any(f.mentions_row_id for f in merge_fragments(statement))
     _refuse_names(statement, row_id=row_id)
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
     lowering = Lowering(names, arguments, row_id=row_id)
-    planner = _MergePlanner(table, (alias, statement.alias), keys, lowering, rules)
+    planner = _MergePlanner(
+        table, (alias, statement.alias), keys, lowering, rules, statement.source_columns
+    )
     matched: list[UpdateLeg | DeleteLeg] = []
     by_source: list[UpdateLeg | DeleteLeg] = []
     not_matched: list[InsertLeg] = []
@@ -57,7 +59,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
     return MergePlan(
         table=table.name,
         alias=alias,
-        source=_source(statement, planner.lowering),
+        source=merge_source(statement, planner.lowering),
         source_alias=statement.alias,
         on=planner.lowering.text(statement.on),
         matched=tuple(matched),
@@ -68,9 +70,10 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
         predicates=() if by_source else tuple(predicates),
         row_id=row_id,
         common=plan_common(
-            statement.common, _fragments(statement), names, arguments, repeated=[statement.on]
+            statement.common, merge_fragments(statement), names, arguments, repeated=[statement.on]
         ),
         written_as=statement.written_as,
+        source_columns=statement.source_columns,
     )
 
 
@@ -102,8 +105,10 @@ class _MergePlanner:
         keys: tuple[KeyPair, ...],
         lowering: Lowering,
         rules: Rules,
+        source_columns: Collection[str] | None = None,
     ) -> None:
         self.table = table
+        self.source_columns = source_columns
         self.alias, self.source_alias = aliases
         self.equal = {k.target for k in keys if k.source.lower() == k.target}
         self.lowering = lowering
@@ -136,7 +141,7 @@ class _MergePlanner:
         self._refuse_columns(self.alias, "the target", clause)
         condition = self._condition(clause.condition)
         if clause.values is None:
-            values = tuple(self._from_source(c) for c in self.table.all_columns)
+            values = self._insert_star(clause)
         else:
             columns = self._insert_columns(clause)
             if len(clause.values) != len(columns):
@@ -176,13 +181,14 @@ class _MergePlanner:
         return tuple(find_column(self.table, identifier) for identifier in clause.columns)
 
     def _update_star(self, clause: MergeUpdate) -> tuple[SetColumn, ...]:
-        """The assignments of ``UPDATE SET *``: every column that may change.
+        """The assignments of ``UPDATE SET *``: every column that the source has and may change.
 
         A partition or bucket column decides where a row lies. It is left out if the ON condition
         makes it equal. Otherwise the row moves, or UnsupportedStatementError if rows may not.
         """
-        left_out = placing_columns(self.table) & self.equal
-        for name in sorted(placing_columns(self.table) - self.equal):
+        columns = self._in_source(clause)
+        placing = placing_columns(self.table)
+        for name in sorted(placing.intersection(c.name for c in columns) - self.equal):
             if self.rules.row_movement:
                 break
             raise UnsupportedStatementError(
@@ -191,7 +197,37 @@ class _MergePlanner:
                 line=clause.line,
                 column=clause.column,
             )
-        return tuple(self._from_source(c) for c in self.table.all_columns if c.name not in left_out)
+        left_out = placing & self.equal
+        return tuple(self._from_source(c) for c in columns if c.name not in left_out)
+
+    def _insert_star(self, clause: MergeInsert) -> tuple[SetColumn, ...]:
+        """The values of ``INSERT *``. Columns that the source lacks get their default."""
+        found = self._in_source(clause)
+        return tuple(
+            self._from_source(c)
+            if c in found
+            else SetColumn(column=c.name, value=default_value(self.table, c))
+            for c in self.table.all_columns
+        )
+
+    def _in_source(self, clause: MergeClause) -> tuple[Column, ...]:
+        """The columns of the target for which a star stands.
+
+        AnalysisError if the target lacks one that has just been added to it.
+        """
+        columns = self.table.all_columns
+        if self.source_columns is None:
+            return columns
+        missing = set(self.source_columns).difference(c.name for c in columns)
+        if missing:
+            raise AnalysisError(
+                f"table {self.table.name} was altered by another statement meanwhile",
+                detail=f"It has no column {', '.join(sorted(missing))} any more.",
+                hint="Run the statement again.",
+                line=clause.line,
+                column=clause.column,
+            )
+        return tuple(c for c in columns if c.name in self.source_columns)
 
     def _from_source(self, column: Column) -> SetColumn:
         name = f"{quote_identifier(self.source_alias)}.{quote_identifier(column.name)}"
@@ -205,7 +241,8 @@ def _statement_ids(clauses: Sequence[MergeClause]) -> list[StatementId]:
     return [StatementId(order.index(place)) for place in places]
 
 
-def _source(statement: Merge, lowering: Lowering) -> SqlText:
+def merge_source(statement: Merge, lowering: Lowering) -> SqlText:
+    """The query of the source, whose columns have the names that the alias gives them."""
     text = lowering.text(statement.source)
     if not statement.names:
         return SqlText.of("SELECT * FROM ", text)
@@ -239,7 +276,8 @@ def _is_table(source: Fragment) -> bool:
     return isinstance(source.tree, exp.Table) and not source.tables[0].is_common
 
 
-def _fragments(statement: Merge) -> Iterator[Fragment]:
+def merge_fragments(statement: Merge) -> Iterator[Fragment]:
+    """The source, the ON condition, and the texts of the clauses."""
     yield from (statement.source, statement.on)
     for clause in statement.clauses:
         yield from _fragments_of(clause)

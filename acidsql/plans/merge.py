@@ -67,6 +67,8 @@ class MergePlan(Node):
     the least and the greatest source key prune the scan of the target, unless there are legs
     ``by_source``. ``common`` are the expressions of a WITH, which all texts may read.
     ``written_as`` is UPDATE or DELETE if the text is UPDATE … FROM or DELETE … USING.
+    ``source_columns`` are the names that the source's columns must have when the plan is carried
+    out, in lower case; None if that does not matter.
     """
 
     kind: Literal["merge"] = "merge"
@@ -83,6 +85,7 @@ class MergePlan(Node):
     row_id: bool = False
     common: tuple[SharedSource, ...] = ()
     written_as: str | None = None
+    source_columns: tuple[str, ...] | None = None
 
     @property
     def changing(self) -> tuple[UpdateLeg | DeleteLeg, ...]:

@@ -48,6 +48,7 @@ def texts(plan: WritePlan | QueryPlan) -> Iterator[SqlText]:
     """All SQL texts inside a plan."""
     match plan:
         case QueryPlan():
+            yield from (source.rows for source in plan.common)
             yield plan.rows
         case InsertPlan():
             if isinstance(plan.rows, SqlText):

@@ -6,6 +6,7 @@ from typing import Literal
 
 from acidsql.model.statistics import Function
 from acidsql.plans.node import Node
+from acidsql.plans.shared_source import SharedSource
 from acidsql.plans.sql_text import SqlText
 
 
@@ -24,8 +25,10 @@ class QueryPlan(Node):
 
     ``summaries`` are its columns if it is a summary: if it asks for nothing but counts, least and
     greatest values of all rows of its only table. Statistics may answer it. Else ().
+    ``common`` are the expressions of a WITH in front of the statement that the query is a part of.
     """
 
     kind: Literal["query"] = "query"
     rows: SqlText
     summaries: tuple[Summary, ...] = ()
+    common: tuple[SharedSource, ...] = ()

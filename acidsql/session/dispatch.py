@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from acidsql.background.rounds import Rounds
@@ -16,6 +17,7 @@ from acidsql.definitions.analyze import analyze
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import define_view
+from acidsql.definitions.evolution import evolve
 from acidsql.definitions.insert_directory import insert_directory
 from acidsql.definitions.name_pattern import matching
 from acidsql.definitions.shows import show
@@ -26,7 +28,7 @@ from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.types import function_lines, function_names
-from acidsql.execution.write import run_write
+from acidsql.execution.write import planned_write, run_write
 from acidsql.model.table import pool_of
 from acidsql.ports.engine import Engine
 from acidsql.session.configuration import Configuration
@@ -62,6 +64,7 @@ from acidsql.statements import (
     Use,
     Vacuum,
     ViewDefinition,
+    WriteStatement,
 )
 from acidsql.txn.transaction import TxnOpener
 
@@ -103,11 +106,11 @@ class Dispatch:
             case Query():
                 return run_query(statement, block, self.open_txn, scope, self.engine, self.leases)
             case Insert() | MultiInsert() | Update() | Delete() | Merge() | Truncate() | Load():
-                return run_write(statement, block, self.open_txn, scope, self.engine)
+                return self._write(statement, scope, block)
             case InsertDirectory():
                 return insert_directory(statement, self.open_txn, scope, self.engine)
             case Explain():
-                return explain(statement, scope, self.open_txn.policy, block)
+                return explain(statement, scope, self.engine, self.open_txn.policy, block)
             case Check():
                 return run_check(statement, block, self.open_txn, scope)
             case Analyze():
@@ -121,6 +124,18 @@ class Dispatch:
                 return self._show(statement, scope, block)
             case _:
                 return self._define(statement, scope)
+
+    def _write(
+        self, statement: WriteStatement, scope: Scope, block: TransactionBlock | None
+    ) -> Result:
+        """Write rows. The columns that they bring are added before, in a transaction of its own."""
+        if not isinstance(statement, Insert | Merge) or not statement.evolves:
+            return run_write(statement, block, self.open_txn, scope, self.engine)
+        planned = partial(planned_write, policy=self.open_txn.policy)
+        found = evolve(statement, scope, self.engine, planned, in_block=block is not None)
+        result = run_write(found.statement, block, self.open_txn, scope, self.engine)
+        result.columns_added = [column.name for column in found.new]
+        return result
 
     def _show(
         self,

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from acidsql.definitions.analyze import analyze_locks
+from acidsql.definitions.evolution import Evolution, evolution_of
 from acidsql.definitions.locks import definition_locks
+from acidsql.definitions.partition import alter_locks
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import changed_partition
 from acidsql.execution.statistics import known_answer, present_snapshot
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.model.access import Access, Operation
+from acidsql.model.names import quote_identifier
 from acidsql.planner.accesses import query_accesses, write_accesses
 from acidsql.planner.analyze import plan_analyze
 from acidsql.planner.check import plan_check
@@ -24,6 +28,7 @@ from acidsql.plans.explain import explain as plan_text
 from acidsql.plans.explain import explain_answer, tree
 from acidsql.plans.plan import WritePlan, tables_read, targets
 from acidsql.plans.query import QueryPlan
+from acidsql.ports.engine import Engine
 from acidsql.ports.storage import without_login
 from acidsql.statements import (
     Analyze,
@@ -32,7 +37,9 @@ from acidsql.statements import (
     CreateTableAs,
     Definition,
     Explain,
+    Insert,
     InsertDirectory,
+    Merge,
     Query,
     ViewDefinition,
 )
@@ -44,21 +51,44 @@ from acidsql.txn.policy import TxnPolicy
 
 
 def explain(
-    statement: Explain, scope: Scope, policy: TxnPolicy, block: TransactionBlock | None
+    statement: Explain,
+    scope: Scope,
+    engine: Engine,
+    policy: TxnPolicy,
+    block: TransactionBlock | None,
 ) -> Result:
     """The plan as a tree, or one row for each lock in Hive's form: ``db.t.p=1 -> SHARED_READ``.
 
     Words that were ignored are named in the message of the Result.
+
+    Columns that the statement would add to its target come first; the plan is that of the target
+    with these columns.
     """
-    lines = _locks(statement.statement, scope, policy) if statement.locks else None
-    if lines is None:
-        lines = _text(statement.statement, scope, block).splitlines()
+    explained = statement.statement
+    lines: list[str] = []
+    if isinstance(explained, Insert | Merge) and explained.evolves:
+        evolution = evolution_of(explained, scope, engine)
+        lines = _added(evolution, locks=statement.locks)
+        explained, scope = evolution.statement, replace(scope, names=evolution.names(scope))
+    if statement.locks:
+        lines += _locks(explained, scope, policy)
+    else:
+        lines += _text(explained, scope, block).splitlines()
     column = "lock" if statement.locks else "plan"
     result = text_rows("explain", [column], [(line,) for line in lines])
     if statement.ignored:
         words = " ".join(statement.ignored)
         result.message = f"{words} was ignored: plans have one form"
     return result
+
+
+def _added(evolution: Evolution, *, locks: bool) -> list[str]:
+    if not evolution.missing:
+        return []
+    if locks:
+        return [_line(lock) for lock in alter_locks(evolution.table)]
+    columns = ", ".join(f"{quote_identifier(c.name)} {c.type}" for c in evolution.new)
+    return [f"alter table {evolution.table.name} add columns ({columns}), which commits by itself"]
 
 
 def _text(statement: Explained, scope: Scope, block: TransactionBlock | None) -> str:

@@ -41,7 +41,8 @@ class Insert:
     INSERT INTO … SELECT …``, spaces stand in the place of ``INSERT INTO …``.
 
     ``by_name`` takes the columns of a query by their names. ``unless_exists`` leaves a partition
-    alone that is there.
+    alone that is there. With ``evolves``, WITH SCHEMA EVOLUTION, columns that the query has and the
+    target lacks are to be added to the target before.
     """
 
     target: TableRef
@@ -51,3 +52,4 @@ class Insert:
     overwrite: bool = False
     by_name: bool = False
     unless_exists: bool = False
+    evolves: bool = False

@@ -61,6 +61,11 @@ class Merge:
     ``names`` are the columns' names if the alias gives them others: ``AS s (a, b)``. Of several
     clauses for the same rows, only the last one may have no condition. ``common`` is the WITH in
     front. ``written_as`` is UPDATE or DELETE if the text is UPDATE … FROM or DELETE … USING.
+
+    With ``evolves``, WITH SCHEMA EVOLUTION, columns that the source has and the target lacks are to
+    be added to the target before. Once that is done, ``source_columns`` are the names of the
+    source's columns, in lower case: the stars stand for these. Without them, the stars stand for
+    all columns of the target.
     """
 
     target: TableRef
@@ -71,3 +76,5 @@ class Merge:
     names: tuple[Identifier, ...] = ()
     common: tuple[CommonTable, ...] = ()
     written_as: str | None = None
+    evolves: bool = False
+    source_columns: tuple[str, ...] | None = None

@@ -26,6 +26,7 @@ class FakeResult:
     txn_id: int | None = None
     write_ids: dict[str, int] = field(default_factory=dict)
     message: str | None = None
+    columns_added: list[str] = field(default_factory=list)
     kind: str = "query"
     statement: str = ""
     line: int = 1

@@ -34,6 +34,7 @@ from acidsql.engines.spark.read import Scan, ScanRequest
 from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
 from acidsql.engines.spark.values import boolean
+from acidsql.errors import AnalysisError
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
@@ -66,9 +67,20 @@ def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
     aliases = configured(job.spark, "spark.sql.lateralColumnAlias.enableImplicitResolution", "true")
     with ansi(job.spark), aliases:
         source = relaxed(job.sql(plan.source))
+        _require_columns(plan, source)
         rows = collect_source(source) if _collectable(source) else None
         merge = _Merge(plan, job, target)
         return merge.with_collected(source, rows) if rows is not None else merge.with_large(source)
+
+
+def _require_columns(plan: MergePlan, source: DataFrame) -> None:
+    """AnalysisError if the source has other columns than those that the plan was made for."""
+    names = [name.lower() for name in source.columns if not (plan.row_id and name == "row__id")]
+    if plan.source_columns is not None and names != list(plan.source_columns):
+        raise AnalysisError(
+            f'the columns of the source "{plan.source_alias}" changed while the statement ran',
+            hint="Run the statement again.",
+        )
 
 
 def _collectable(source: DataFrame) -> bool:

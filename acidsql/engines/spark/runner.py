@@ -113,7 +113,7 @@ class SparkEngine:
 
     @only_ours()
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
-        with self._job(context) as job:
+        with self._job(context) as job, shared_sources(job, plan.common):
             return SparkFrame(job.sql(plan.rows), self._progress)
 
     @only_ours()

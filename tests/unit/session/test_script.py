@@ -61,6 +61,10 @@ def test_what_stands_before_an_unclosed_quote_runs():
             "3 rows inserted (txn 2, write id 1)",
         ),
         (
+            FakeResult(rows_inserted=3, columns_added=["a", "b"]),
+            "3 rows inserted, 2 columns added: a, b",
+        ),
+        (
             FakeResult(rows_inserted=1, rows_updated=1, rows_deleted=0, txn_id=5),
             "1 row inserted, 1 row updated (txn 5)",
         ),
