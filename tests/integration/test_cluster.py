@@ -105,7 +105,10 @@ def test_a_bucket_without_events_and_a_file_that_is_gone(
         as_tasks(spark, storage)([gone, second])
 
 
-@pytest.mark.parametrize("stored", ["ORC", "PARQUET", "TEXTFILE"])
+@pytest.mark.parametrize(
+    "stored",
+    ["ORC", *(pytest.param(k, marks=pytest.mark.thorough) for k in ("PARQUET", "TEXTFILE"))],
+)
 def test_tasks_merge_insert_only_files_as_threads_do(
     session: Session, warehouse: Path, spark: Any, stored: str
 ) -> None:

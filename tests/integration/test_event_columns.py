@@ -59,7 +59,9 @@ def write_plain(path: Path, codec: str) -> list[tuple[int, ...]]:
     return expected
 
 
-@pytest.mark.parametrize("codec", ["none", "zlib", "snappy"])
+@pytest.mark.parametrize(
+    "codec", ["zlib", *(pytest.param(c, marks=pytest.mark.thorough) for c in ("none", "snappy"))]
+)
 def test_groups_are_skipped_and_the_rest_is_right(spark: Any, tmp_path: Path, codec: str) -> None:
     path = tmp_path / "f.orc"
     expected = write_plain(path, codec)

@@ -17,7 +17,7 @@ CLUSTERED = "CLUSTERED BY (`k.k`) INTO 2 BUCKETS"
     ("clustered", "driver_bytes"),
     [
         pytest.param(CLUSTERED, 0, id="tasks, buckets"),
-        pytest.param("", 1 << 20, id="driver"),
+        pytest.param("", 1 << 20, id="driver", marks=pytest.mark.thorough),
         pytest.param("", 0, id="tasks", marks=pytest.mark.thorough),
         pytest.param(CLUSTERED, 1 << 20, id="driver, buckets", marks=pytest.mark.thorough),
     ],

@@ -74,7 +74,9 @@ def _sql(value: int | None) -> str:
     return "NULL" if value is None else str(value)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(1, 8))]
+)
 def test_statements_on_tables_of_random_columns_do_what_a_model_does(session: Session, seed: int):
     rng = random.Random(seed)
     _make(session, "t")

@@ -4,6 +4,9 @@ The first line is ``# backends: memory sqlite postgres``, or some of them: `make
 them, by turns, and the others are `thorough`. ``# each backend: …`` is for a file about what the
 store itself keeps, in which one store may be right and another wrong: it runs on all.
 
+The line ``# longer:`` stands before the records that only a `thorough` run carries out: it and all
+records below it.
+
 A record is a directive, the lines of its SQL and, after ``----``, the lines it expects; a blank
 line ends it. Lines that start with ``#`` before a directive say why the record exists.
 """
@@ -17,6 +20,7 @@ from tests.text_blocks import SEPARATOR, blocks
 
 BACKENDS = "# backends:"
 EACH = "# each backend:"
+LONGER = "# longer:"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,18 @@ def is_for_each(path: Path) -> bool:
     return _first_line(path).startswith(EACH)
 
 
+def has_longer(path: Path) -> bool:
+    """Whether the file has records that only a `thorough` run carries out."""
+    return LONGER in path.read_text().split("\n")
+
+
+def short_records(path: Path) -> list[Record]:
+    """The records above ``# longer:``, or all if there is no such line."""
+    lines = path.read_text().split("\n")
+    end = lines.index(LONGER) if LONGER in lines else len(lines)
+    return [record for record in read_records(path) if record.first < end]
+
+
 def _first_line(path: Path) -> str:
     return path.read_text().split("\n", 1)[0]
 
@@ -67,6 +83,8 @@ def rewrite(path: Path, answers: dict[int, tuple[str, tuple[str, ...]]]) -> None
     """Write directives and expected lines as they came out; the key is a record's first line."""
     lines = path.read_text().split("\n")
     for record in reversed(read_records(path)):
+        if record.first not in answers:
+            continue
         directive, expected = answers[record.first]
         rows = [SEPARATOR, *expected] if directive.startswith(("query", "layout")) else []
         sql = record.sql.split("\n") if record.sql else []

@@ -24,7 +24,15 @@ from acidsql.layout.dir_names import METADATA_FILE, VERSION_FILE
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from tests.checks import lost_writes
-from tests.logic.records import Record, backends, is_for_each, read_records, rewrite
+from tests.logic.records import (
+    Record,
+    backends,
+    has_longer,
+    is_for_each,
+    read_records,
+    rewrite,
+    short_records,
+)
 
 HERE = Path(__file__).parent
 REWRITE = os.environ.get("ACIDSQL_REWRITE_GOLDENS") == "1"
@@ -42,14 +50,18 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def files() -> Iterator[Any]:
-    """Every file on its stores; they take turns in what is not `thorough`."""
+    """Every file on its stores; in what is not `thorough` they take turns, with the short form."""
     for number, path in enumerate(sorted(HERE.glob("*.slt"))):
         # The metastore is what tests/integration/hive has.
         stores = [backend for backend in backends(path) if backend != "metastore"]
         turn = stores[number % len(stores)]
         for store in stores:
-            marks = () if store == turn or is_for_each(path) else (pytest.mark.thorough,)
-            yield pytest.param(path, store, id=f"{path.stem}-{store}", marks=marks)
+            is_short = store == turn or is_for_each(path)
+            if is_short:
+                yield pytest.param(path, store, False, id=f"{path.stem}-{store}")
+            if not is_short or has_longer(path):
+                marks = pytest.mark.thorough
+                yield pytest.param(path, store, True, id=f"{path.stem}-{store}-whole", marks=marks)
 
 
 @pytest.fixture
@@ -66,17 +78,25 @@ def metastore(request: pytest.FixtureRequest, backend: str) -> str | None:
     raise AssertionError(backend)
 
 
-@pytest.mark.parametrize(("path", "backend"), list(files()))
-def test_file(path: Path, metastore: str | None, warehouse: Path, spark: Any) -> None:
+@pytest.mark.parametrize(("path", "backend", "whole"), list(files()))
+def test_file(
+    path: Path, metastore: str | None, warehouse: Path, spark: Any, *, whole: bool
+) -> None:
+    records = read_records(path) if whole else short_records(path)
     with acidsql.connect(warehouse, metastore=metastore, spark=spark) as session:
-        run_file(path, session, warehouse)
+        run_records(path, records, session, warehouse)
 
 
 def run_file(path: Path, session: Session, warehouse: Path) -> None:
     """Every record of a file, over an empty store."""
+    run_records(path, read_records(path), session, warehouse)
+
+
+def run_records(path: Path, records: Sequence[Record], session: Session, warehouse: Path) -> None:
+    """Some records of a file, over an empty store."""
     answers = {}
     runner = Runner(session, warehouse)
-    for record in read_records(path):
+    for record in records:
         before = file_sizes(warehouse)
         directive, rows = runner.run(record)
         if directive.startswith("statement error"):

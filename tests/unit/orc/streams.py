@@ -27,7 +27,7 @@ def assert_positions(source: BinaryIO, tail: FileTail, keys: np.ndarray) -> None
             for at, (positions, _) in zip(groups, index, strict=True):
                 end = min(at + tail.row_index_stride, start + stripe.rows)
                 found = decoded_from(section, positions, tail, end - at)
-                assert found == values[at:end].tolist()
+                assert np.array_equal(found, values[at:end])
         start += stripe.rows
     assert start == len(keys)
 
@@ -45,33 +45,40 @@ def index_of(
     return entries
 
 
-def decoded_from(section: bytes, positions: list[int], tail: FileTail, count: int) -> list[int]:
+def decoded_from(section: bytes, positions: list[int], tail: FileTail, count: int) -> np.ndarray:
     *place, skipped = positions
     if tail.compression != "none":
         section = decompress_section(section[place.pop(0) :], tail.compression, tail.block_size)
-    numbers = signed_numbers(section[place[0] :])
-    return [next(numbers) for _ in range(skipped + count)][skipped:]
+    found, length = [], 0
+    for run in signed_runs(section[place[0] :]):
+        found.append(run)
+        length += len(run)
+        if length >= skipped + count:
+            break
+    return np.concatenate(found)[skipped : skipped + count]
 
 
-def signed_numbers(stream: bytes) -> Iterator[int]:
+def signed_runs(stream: bytes) -> Iterator[np.ndarray]:
     """Numbers as the ORC specification encodes them: those of the encodings that we write."""
     at = 0
     while at < len(stream):
         header = stream[at]
         if header >> 6 == 0:
             width, count = (header >> 3 & 7) + 1, (header & 7) + 3
-            yield from [signed(int.from_bytes(stream[at + 1 : at + 1 + width], "big"))] * count
+            value = signed(int.from_bytes(stream[at + 1 : at + 1 + width], "big"))
+            yield np.full(count, value, np.int64)
             at += 1 + width
             continue
         code, count = header >> 1 & 31, ((header & 1) << 8 | stream[at + 1]) + 1
         at += 2
         if header >> 6 == 1:
             width = {7: 1, 15: 2, 23: 3, 27: 4, 28: 5, 29: 6, 30: 7, 31: 8}[code]
-            for _ in range(count):
-                yield signed(int.from_bytes(stream[at : at + width], "big"))
-                at += width
+            starts = range(at, at + count * width, width)
+            values = [signed(int.from_bytes(stream[n : n + width], "big")) for n in starts]
+            yield np.array(values, np.int64)
+            at += count * width
             continue
         assert (header >> 6, code) == (3, 0)
         first, at = read_varint(stream, at)
         step, at = read_varint(stream, at)
-        yield from (signed(first) + signed(step) * n for n in range(count))
+        yield signed(first) + signed(step) * np.arange(count, dtype=np.int64)
