@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.definitions.create_table import creation_locks, exists_already, new_table_name
+from acidsql.definitions.query_types import is_given, stored_types
 from acidsql.definitions.view import refuse_table_properties
 from acidsql.errors import AnalysisError, SqlError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.result import Result
@@ -23,7 +24,7 @@ from acidsql.model.types import ColumnType, parse_type
 from acidsql.model.view import View
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, find_view_target
-from acidsql.planner.query import is_union, names_columns
+from acidsql.planner.query import names_columns
 from acidsql.planner.view import expanded_text, plan_view
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
@@ -36,10 +37,7 @@ from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
-_NAME = re.compile(r"[^\W\d][\w ]*")
-"""A name that a user gave. The names that Spark makes of expressions do not match."""
 _UNNAMED = re.compile(r"_c\d+")
-_CHAR = re.compile(r"(var)?char\(")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +55,9 @@ class _Draft:
 
         ``columns`` are Spark's names.
         """
-        named = names_columns(self.seen.query_of(self.view))
-        if named is None or len(named) != len(columns):
-            named = tuple(_NAME.fullmatch(column) is not None for column in columns)
-        pairs = zip(columns, named, strict=True)
-        return [c.lower() if is_named else f"_c{n}" for n, (c, is_named) in enumerate(pairs)]
+        told = names_columns(self.seen.query_of(self.view).source, len(columns))
+        pairs = zip(columns, told, strict=True)
+        return [c.lower() if is_given(c, t) else f"_c{n}" for n, (c, t) in enumerate(pairs)]
 
     @property
     def locks(self) -> list[LockComponent]:
@@ -225,13 +221,10 @@ def _names(draft: _Draft, inner: Sequence[str]) -> list[str]:
 
 
 def _kinds(draft: _Draft, frame: Frame, names: Sequence[str]) -> list[ColumnType]:
-    # For a union, Spark reports the first side's char(n) or varchar(n), though rows of the other
-    # sides may be longer.
-    united = is_union(draft.query)
     kinds: list[ColumnType] = []
-    for name, kind in zip(names, frame.types, strict=True):
+    for name, kind in zip(names, stored_types(frame, draft.query), strict=True):
         try:
-            kinds.append(parse_type("string" if united and _CHAR.match(kind) else kind))
+            kinds.append(parse_type(kind))
         except ValueError as error:
             raise UnsupportedStatementError(
                 f'column "{name}" of the view is {kind}: {error}',

@@ -22,9 +22,9 @@ from acidsql.planner.evolution import (
     named_columns,
     plan_source,
     trial_queries,
-    unnamed_columns,
 )
 from acidsql.planner.names import SeenNames, ViewRefusal, find_acid_target, find_target
+from acidsql.planner.query import names_columns
 from acidsql.plans.insert import wrong_count
 from acidsql.plans.plan import WritePlan
 from acidsql.ports.engine import Engine, Frame
@@ -80,20 +80,21 @@ class Evolution:
 class _Source:
     """The columns of a statement's source: names as they are spelled, and types of Spark.
 
-    ``unnamed`` are the places, from 0, of those whose name Spark has made.
+    ``named`` is what `names_columns` says of each.
     """
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     place: Fragment
-    unnamed: frozenset[int]
+    named: tuple[bool | None, ...]
 
     def definition(self, index: int) -> ColumnDefinition:
         """The definition of a column of the target that is to take one of these."""
         name = self.names[index]
         identifier = Identifier(name.lower(), self.place.line, self.place.column)
-        is_named = False if index in self.unnamed else None
-        return definition_of(index + 1, name, self.kinds[index], identifier, is_named=is_named)
+        return definition_of(
+            index + 1, name, self.kinds[index], identifier, is_named=self.named[index]
+        )
 
 
 def evolve(
@@ -129,9 +130,10 @@ def evolution_of(statement: Evolving, scope: Scope, engine: Engine) -> Evolution
         return Evolution(statement, table)
     frame = _source_frame(statement, scope, engine)
     kinds = stored_types(frame, *_queries(statement, statement.source))
-    named = isinstance(statement, Merge) and bool(statement.names)
-    unnamed = frozenset() if named else unnamed_columns(statement.source, len(frame.columns))
-    source = _Source(tuple(frame.columns), tuple(kinds), statement.source, unnamed)
+    number = len(frame.columns)
+    listed = isinstance(statement, Merge) and bool(statement.names)
+    named = (True,) * number if listed else names_columns(statement.source, number)
+    source = _Source(tuple(frame.columns), tuple(kinds), statement.source, named)
     if isinstance(statement, Merge):
         return _merge(statement, table, source)
     return _insert(statement, table, source)

@@ -29,15 +29,20 @@ def stored_types(frame: Frame, *queries: Query) -> list[str]:
     return ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
 
 
+def is_given(name: str, told: bool | None) -> bool:
+    """Whether a user gave the name: as `names_columns` ``told``, or else as the name looks."""
+    return _NAME.fullmatch(name) is not None if told is None else told
+
+
 def definition_of(
     number: int, text: str, kind: str, name: Identifier, *, is_named: bool | None = None
 ) -> ColumnDefinition:
     """The definition of a column that takes the ``number``-th column of a query, of type ``kind``.
 
-    ``text`` is its name, and ``is_named`` says whether the statement gives it; None if that shows
-    in the text alone. UnsupportedStatementError if there is no such name or type in a table.
+    ``text`` is its name, and ``is_named`` is what `names_columns` says of it.
+    UnsupportedStatementError if there is no such name or type in a table.
     """
-    if not (_NAME.fullmatch(text) is not None if is_named is None else is_named):
+    if not is_given(text, is_named):
         raise UnsupportedStatementError(
             f"column {number} of the query has no name: {text}",
             hint="Name the expression: write e AS name.",

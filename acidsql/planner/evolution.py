@@ -27,12 +27,6 @@ from acidsql.statements.fragment import Fragment, Identifier
 from acidsql.statements.insert import Insert
 from acidsql.statements.merge import Merge, MergeDelete, MergeInsert
 
-_NAMED = (exp.Alias, exp.Column, exp.Dot)
-"""Items of a select list that have a name in the text."""
-
-_SEVERAL = (exp.Aliases, exp.UDTF, exp.Inline)
-"""Items of a select list that may stand for several columns."""
-
 
 def plan_source(statement: Insert | Merge, names: Names, arguments: Arguments) -> QueryPlan:
     """The query whose columns the statement takes. An INSERT must have a query."""
@@ -49,26 +43,6 @@ def brings_columns(statement: Insert | Merge) -> bool:
     source = statement.source
     is_values = isinstance(statement, Insert) and isinstance(source, Fragment)
     return isinstance(source, Fragment) and not (is_values and isinstance(source.tree, exp.Values))
-
-
-def unnamed_columns(source: Fragment, count: int) -> frozenset[int]:
-    """The places, from 0, of those of ``count`` columns that the query surely gives no name.
-
-    Spark makes a name of their expression: that of ``'a'`` is a.
-    """
-    tree = source.tree
-    while isinstance(tree, exp.Subquery | exp.SetOperation):
-        tree = tree.this
-    items = tree.expressions if isinstance(tree, exp.Select) else []
-    stars = [at for at, item in enumerate(items) if item.is_star]
-    if any(isinstance(item, _SEVERAL) for item in items) or (not stars and len(items) != count):
-        return frozenset()
-    first, last = (stars[0], stars[-1]) if stars else (count, count)
-    from_start = dict(enumerate(items[:first]))
-    from_end = {at + count - len(items): item for at, item in enumerate(items) if at > last}
-    return frozenset(
-        at for at, item in {**from_start, **from_end}.items() if not isinstance(item, _NAMED)
-    )
 
 
 def has_star(statement: Merge) -> bool:

@@ -8,7 +8,14 @@ from acidsql.planner.names import Names
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.text import Lowering
 from acidsql.plans.query import QueryPlan
+from acidsql.statements.fragment import Fragment
 from acidsql.statements.query import Query
+
+_NAMED = (exp.Alias, exp.Column, exp.Dot)
+"""Items of a select list that have a name in the text."""
+
+_SEVERAL = (exp.Aliases, exp.UDTF, exp.Inline)
+"""Items of a select list that may stand for several columns."""
 
 
 def plan_query(statement: Query, names: Names, arguments: Arguments) -> QueryPlan:
@@ -17,12 +24,23 @@ def plan_query(statement: Query, names: Names, arguments: Arguments) -> QueryPla
     return QueryPlan(rows=Lowering(names, arguments).text(source))
 
 
-def names_columns(query: Query) -> tuple[bool, ...] | None:
-    """For each column of the query, whether its text names it; None if that is not sure."""
-    select = query.source.tree
-    if not isinstance(select, exp.Select) or select.is_star:
-        return None
-    return tuple(isinstance(item, exp.Alias | exp.Column) for item in select.expressions)
+def names_columns(source: Fragment, count: int) -> tuple[bool | None, ...]:
+    """For each of the query's ``count`` columns, whether its text names it; None if not sure.
+
+    Spark makes a name of an expression that has none: that of ``'a'`` is a.
+    """
+    tree = source.tree
+    while isinstance(tree, exp.Subquery | exp.SetOperation):
+        tree = tree.this
+    items = tree.expressions if isinstance(tree, exp.Select) else []
+    stars = [at for at, item in enumerate(items) if item.is_star]
+    if any(isinstance(item, _SEVERAL) for item in items) or (not stars and len(items) != count):
+        return (None,) * count
+    named: list[bool | None] = [isinstance(item, _NAMED) for item in items]
+    if not stars:
+        return tuple(named)
+    first, last = named[: stars[0]], named[stars[-1] + 1 :]
+    return (*first, *(None,) * (count - len(first) - len(last)), *last)
 
 
 def is_union(query: Query) -> bool:

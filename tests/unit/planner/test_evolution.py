@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from acidsql.grammar.parse import parse
-from acidsql.planner.evolution import brings_columns, named_columns, unnamed_columns
-from acidsql.statements.fragment import Fragment
+from acidsql.planner.evolution import brings_columns, named_columns
 from acidsql.statements.insert import Insert
 from acidsql.statements.merge import Merge
 
@@ -15,28 +12,6 @@ def _insert(source: str) -> Insert:
     statement = parse(f"INSERT WITH SCHEMA EVOLUTION INTO t BY NAME {source}")
     assert isinstance(statement, Insert)
     return statement
-
-
-@pytest.mark.parametrize(
-    ("source", "count", "unnamed"),
-    [
-        ("SELECT a, b AS c, s.x, 'd', 1 + 1 FROM u", 5, {3, 4}),
-        ("SELECT 'a', *, 'b' FROM u", 7, {0, 6}),
-        ("SELECT 'a', u.*, 'b', v.*, c, 'd' FROM u, v", 9, {0, 8}),
-        ("SELECT * FROM u", 3, set()),
-        ("SELECT 'a', b UNION ALL SELECT c, d FROM u", 2, {0}),
-        ("(SELECT 'a' AS a, 'b')", 2, {1}),
-        ("WITH q AS (SELECT 'a') SELECT 'b' FROM q", 1, {0}),
-        # Some items stand for several columns: nothing is sure.
-        ("SELECT posexplode(x) AS (a, b), 'c' FROM u", 3, set()),
-        ("SELECT inline(x), 'c' FROM u", 3, set()),
-        ("TABLE u", 2, set()),
-    ],
-)
-def test_columns_without_a_name(source: str, count: int, unnamed: set[int]):
-    found = _insert(source).source
-    assert isinstance(found, Fragment)
-    assert unnamed_columns(found, count) == unnamed
 
 
 def test_values_bring_no_columns():
