@@ -56,20 +56,15 @@ def has_longer(path: Path) -> bool:
     return LONGER in path.read_text().split("\n")
 
 
-def short_records(path: Path) -> list[Record]:
-    """The records above ``# longer:``, or all if there is no such line."""
-    lines = path.read_text().split("\n")
-    end = lines.index(LONGER) if LONGER in lines else len(lines)
-    return [record for record in read_records(path) if record.first < end]
-
-
 def _first_line(path: Path) -> str:
     return path.read_text().split("\n", 1)[0]
 
 
-def read_records(path: Path) -> list[Record]:
-    """The records of a file in their order."""
+def read_records(path: Path, *, whole: bool = True) -> list[Record]:
+    """The records of a file in their order; those above ``# longer:`` if not ``whole``."""
     lines = path.read_text().split("\n")
+    if not whole and LONGER in lines:
+        del lines[lines.index(LONGER) :]
     records = []
     for first, end in blocks(lines):
         body = lines[first + 1 : end]

@@ -31,7 +31,6 @@ from tests.logic.records import (
     is_for_each,
     read_records,
     rewrite,
-    short_records,
 )
 
 HERE = Path(__file__).parent
@@ -82,21 +81,15 @@ def metastore(request: pytest.FixtureRequest, backend: str) -> str | None:
 def test_file(
     path: Path, metastore: str | None, warehouse: Path, spark: Any, *, whole: bool
 ) -> None:
-    records = read_records(path) if whole else short_records(path)
     with acidsql.connect(warehouse, metastore=metastore, spark=spark) as session:
-        run_records(path, records, session, warehouse)
+        run_file(path, session, warehouse, whole=whole)
 
 
-def run_file(path: Path, session: Session, warehouse: Path) -> None:
-    """Every record of a file, over an empty store."""
-    run_records(path, read_records(path), session, warehouse)
-
-
-def run_records(path: Path, records: Sequence[Record], session: Session, warehouse: Path) -> None:
-    """Some records of a file, over an empty store."""
+def run_file(path: Path, session: Session, warehouse: Path, *, whole: bool = True) -> None:
+    """The records of a file, over an empty store."""
     answers = {}
     runner = Runner(session, warehouse)
-    for record in records:
+    for record in read_records(path, whole=whole):
         before = file_sizes(warehouse)
         directive, rows = runner.run(record)
         if directive.startswith("statement error"):
