@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,14 @@ def spark() -> Iterator[Any]:
     holder = SparkHolder(None, SPARK_CONF)
     yield holder.get()
     holder.close()
+
+
+@pytest.fixture(autouse=True)
+def reader_of_small_files(request: pytest.FixtureRequest) -> None:
+    """In every second test with Spark, Spark reads small files; in the others the driver does."""
+    if "spark" in request.fixturenames and zlib.crc32(request.node.name.encode()) % 2:
+        monkeypatch = request.getfixturevalue("monkeypatch")
+        monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
 
 
 @pytest.fixture(scope="session")

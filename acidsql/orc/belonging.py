@@ -83,13 +83,20 @@ def _difference(found: Sequence[Column], columns: Sequence[Column]) -> str | Non
     if len(names) != len(wanted):
         return f"it has {len(names)} columns, not {len(wanted)}"
     for there, column in zip(found, columns, strict=True):
-        if _plain(there.type) != _plain(column.type):
+        if not is_stored_alike(there.type, column.type):
             return f"its column {there.name} is {there.type}, not {column.type}"
     return None
 
 
+def is_stored_alike(kind: ColumnType, other: ColumnType) -> bool:
+    """Whether two types differ at most in lengths of texts and upper case in names of fields.
+
+    Writers lose both.
+    """
+    return _plain(kind) == _plain(other)
+
+
 def _plain(kind: ColumnType) -> ColumnType:
-    """The type without lengths of texts and upper case in names of fields, which writers lose."""
     match kind:
         case CharType():
             return PrimitiveType("string")

@@ -19,14 +19,15 @@ def in_threads(
 ) -> list[_Out]:
     """The function's results, in the order of the items. None is one thread per processor.
 
-    A single item is worked on in the thread of the caller, because starting a thread takes longer
-    than reading a small file. Raises the error of the first item, in their order, that failed. By
-    then the items that were begun have ended, and no other item begins.
+    A single item is worked on in the thread of the caller, and so are all items if ``threads`` is
+    1: starting a thread takes longer than reading a small file. Raises the error of the first item,
+    in their order, that failed. By then the items that were begun have ended, and no other item
+    begins.
 
     >>> in_threads(len, ["a", "bc", ""], 2)
     [1, 2, 0]
     """
-    if len(items) < 2:
+    if len(items) < 2 or threads == 1:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads or os.cpu_count()) as pool:
         return list(pool.map(function, items))

@@ -289,8 +289,9 @@ def test_a_corrupt_file(session, table, directory, damage):
     assert_nothing_open(session)
 
 
-def test_an_insert_file_that_is_gone(session, table):
+def test_an_insert_file_that_is_gone(session, table, monkeypatch):
     """Planned with it, it is missed when it is read."""
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
     path = table / "delta_0000001_0000001_0000" / "bucket_00000"
     sound = path.read_bytes()
     result = session.execute("SELECT * FROM t")

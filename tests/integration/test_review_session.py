@@ -99,6 +99,7 @@ def test_a_file_that_cannot_be_read_is_never_passed_over(
     session, tmp_path, monkeypatch, kind, corrupt
 ):
     monkeypatch.setattr("acidsql.engines.spark.deletes.BROADCAST_BYTES_MAX", 0)
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
     session.execute("INSERT INTO t (id) VALUES (1), (2)")
     session.execute("DELETE FROM t WHERE id = 1")
     result = session.execute("SELECT id FROM t")

@@ -149,8 +149,9 @@ def test_a_lazy_frame_keeps_others_from_its_table_after_its_transaction(
 
 
 def test_a_lazy_frame_that_the_transactions_own_overwrite_left_without_a_lock(
-    table: Session, impatient: Session
+    table: Session, impatient: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("acidsql.engines.spark.small_files.FILE_BYTES_MAX", 0)
     with table.transaction():
         table.execute("INSERT OVERWRITE t VALUES (5, 50)")
         read, unread = table.execute("SELECT * FROM t"), table.execute("SELECT * FROM t")

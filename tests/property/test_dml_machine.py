@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
-from acidsql.engines.spark import deletes, gateway, job
+from acidsql.engines.spark import deletes, gateway, job, small_files
 from acidsql.engines.spark import partitions as spark_partitions
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError
@@ -449,17 +449,20 @@ class DmlMachine(RuleBasedStateMachine):
 
 
 PATHS: dict[str, dict[tuple[Any, str], Any]] = {
-    "driver": {},
+    "driver": {(small_files, "FILE_BYTES_MAX"): 16 << 10, (small_files, "FILES_MIN"): 1},
     "mixed": {
         (job, "DRIVER_BYTES_MAX"): 5000,
         (job, "DRIVER_ROWS_MIN"): 1,
         (gateway, "java_classes"): lambda spark: None,  # as over Spark Connect
+        (small_files, "FILE_BYTES_MAX"): 1500,
+        (small_files, "FILES_MIN"): 1,
     },
     "distributed": {
         (job, "DRIVER_BYTES_MAX"): 0,
         (job, "DRIVER_ROWS_MIN"): 0,
         (deletes, "BROADCAST_BYTES_MAX"): 0,
         (spark_partitions, "MAP_FILES_MAX"): 0,
+        (small_files, "FILE_BYTES_MAX"): 0,
     },
 }
 SHORT = [

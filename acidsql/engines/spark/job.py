@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,10 +14,10 @@ from acidsql.engines.selection import Selection
 from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.clock import Clock
 from acidsql.engines.spark.computed import computed_rows, held_bytes
-from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.foreign import of_session
 from acidsql.engines.spark.gateway import JavaClasses, by_gateway
+from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
@@ -85,14 +85,18 @@ _ROWS_OF_LIMIT = (1 << 31) - 1
 
 @dataclass(slots=True)
 class Job:
-    """One statement's reads, under one snapshot."""
+    """One statement's reads, under one snapshot.
+
+    ``shows_files`` says that the rows may be asked for the files that they come from.
+    """
 
     spark: SparkSession
     storage: Storage
     context: ReadContext
     frames: Mapping[str, DataFrame]
-    filters: KeptFilters
+    kept: Kept
     by_position: bool = True
+    shows_files: bool = False
     inputs: dict[str, DataFrame] = field(default_factory=dict)
     clock: Clock = field(init=False)
 
@@ -116,8 +120,8 @@ class Job:
                 snapshot,
                 self.context.txns,
                 self.storage,
-                self.filters,
-                request,
+                self.kept,
+                replace(request, shows_files=self.shows_files),
                 by_position=self.by_position,
             )
 

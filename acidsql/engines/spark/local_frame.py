@@ -16,7 +16,9 @@ _BATCH_ROWS = "10000"
 """Spark's own default. 0 or less is "all at once" to Spark, but not to PySpark, which fails."""
 
 
-def local_frame(spark: SparkSession, rows: pa.Table, schema: StructType | None = None) -> DataFrame:
+def local_frame(
+    spark: SparkSession, rows: pa.Table, schema: StructType | str | None = None
+) -> DataFrame:
     """The rows as a DataFrame, with the names and types of ``schema``, or their own."""
     if not rows.num_rows:
         # A column of no chunks has no type for PySpark if it is nested.

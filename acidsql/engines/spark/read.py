@@ -10,10 +10,12 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.rows import CHANGED_ROW_ID
 from acidsql.engines.selection import SelectedFile, Selection, select_files
 from acidsql.engines.spark.columns import has_back_quote, remembering_char, seen_columns
-from acidsql.engines.spark.deletes import KeptFilters, without_deleted
+from acidsql.engines.spark.deletes import without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
+from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.names import string_literal as literal
@@ -40,11 +42,13 @@ class ScanRequest:
     """The columns that a scan yields beside the table's own, and what a query asks of it.
 
     ``row_id`` adds ``row__id``; ``key`` adds PARTITION and the row id columns, for a writer.
-    ``columns`` are the columns likely to be used.
+    ``columns`` are the columns likely to be used. ``shows_files`` says that the rows may be asked
+    for the files that they come from, which only Spark's reader knows.
     """
 
     row_id: bool = False
     key: bool = False
+    shows_files: bool = False
     predicates: tuple[Predicate, ...] = ()
     columns: tuple[str, ...] = ()
 
@@ -62,7 +66,7 @@ def scan_table(
     snapshot: TableSnapshot,
     txns: ValidTxnList,
     storage: Storage,
-    filters: KeptFilters,
+    kept: Kept,
     request: ScanRequest,
     *,
     by_position: bool = True,
@@ -83,39 +87,42 @@ def scan_table(
     convert = seen_columns(spark, [c.type for c in table.columns])
     scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, partitioned)
     match_by_position = table.matches_by_position(by_position)
-    if misread:
-        numbered = NumberedRows(table.columns, snapshot.write_ids, storage, match_by_position)
-        events = numbered.scan(spark, selection.inserts)
-    else:
-        events = _events(scan, selection, storage, request, match_by_position)
+    reader = NumberedRows(table.columns, snapshot.write_ids, storage, match_by_position)
+    small = None
+    if not request.shows_files:
+        small = read_small_files(selection.inserts, table, reader, kept.files)
+    files = [f for f in selection.inserts if small is None or f.path not in small.paths]
+    scans = [] if small is None else [small.scan(spark)]
+    if misread and files:
+        scans.append(reader.scan(spark, files))
+    elif files:
+        row_ids = request.row_id or request.key or bool(selection.deletes)
+        scans += _scans(scan, files, reader, row_ids=row_ids)
+    events = union(scans, partitioned=partitioned)
     frame = without_deleted(
-        spark, filters, events.frame, selection, snapshot, storage, partitioned=partitioned
+        spark, kept.filters, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)
 
 
-def _events(
-    scan: EventScan, selection: Selection, storage: Storage, request: ScanRequest, by_position: bool
-) -> Events:
+def _scans(
+    scan: EventScan, inserts: Sequence[SelectedFile], reader: NumberedRows, *, row_ids: bool
+) -> list[Events]:
     """The insert events, read by Spark's reader where it can, else by pyarrow."""
     table = scan.snapshot.table
     misread: list[SelectedFile] = []
     files: list[SelectedFile] = []
-    for file in selection.inserts:
+    for file in inserts:
         is_misread = file.tail is not None and may_hold_skipped_days(file.tail, file.path)
         (misread if is_misread else files).append(file)
-    row_ids = request.row_id or request.key or bool(selection.deletes)
     if table.is_unchanged and all(f.first is None and f.length is None for f in files):
         groups, others = [FileGroup(own_schema(table), tuple(files))] if files else [], misread
     else:
-        groups, rest = group_files(table, files, by_position=by_position, row_ids=row_ids)
+        groups, rest = group_files(table, files, by_position=reader.by_position, row_ids=row_ids)
         others = [*rest, *misread]
     scans = [scan.read(group) for group in groups]
-    if others:
-        rows = NumberedRows(table.columns, scan.snapshot.write_ids, storage, by_position)
-        scans.append(rows.scan(scan.spark, others))
-    return union(scans, partitioned=scan.partitioned)
+    return [*scans, reader.scan(scan.spark, others)] if others else scans
 
 
 def _columns(

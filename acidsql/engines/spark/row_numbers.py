@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from acidsql.engines.changes import PARTITION
 from acidsql.engines.selection import SelectedFile, source_of
 from acidsql.engines.spark.columns import padded
 from acidsql.engines.spark.events import ID_TYPES, Events, column_alias
 from acidsql.layout.arrow import Array
+from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import Column
 from acidsql.model.types import VOID, spark_type
@@ -70,14 +72,6 @@ class NumberedRows:
     def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
         """The rows of the files."""
         tasks = _tasks(files)
-        names = [column_alias(index) for index in range(len(self.columns))]
-        ids = zip((PARTITION, *ROW_ID_COLUMNS), ("int", *ID_TYPES), strict=True)
-        values = zip(
-            names,
-            ("boolean" if c.type == VOID else spark_type(c.type) for c in self.columns),
-            strict=True,
-        )
-        schema = ", ".join(f"{name} {kind}" for name, kind in (*ids, *values))
         reader = self
 
         def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -87,9 +81,26 @@ class NumberedRows:
                         yield from reader.read(piece)
 
         size = sum(f.size for f in files)
-        frame = _numbers(spark, len(tasks), size).mapInArrow(read, schema)
-        pairs = zip(names, self.columns, strict=True)
-        return Events(frame, tuple(padded(name, column.type) for name, column in pairs))
+        frame = _numbers(spark, len(tasks), size).mapInArrow(read, self.schema)
+        return Events(frame, self.values)
+
+    @property
+    def schema(self) -> str:
+        """The names and types of the rows, in Spark's SQL: partition, row id, the columns."""
+        ids = zip((PARTITION, *ROW_ID_COLUMNS), ("int", *ID_TYPES), strict=True)
+        kinds = ("boolean" if c.type == VOID else spark_type(c.type) for c in self.columns)
+        values = zip(self._names, kinds, strict=True)
+        return ", ".join(f"{name} {kind}" for name, kind in (*ids, *values))
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The expressions of the table's columns over the rows."""
+        pairs = zip(self._names, self.columns, strict=True)
+        return tuple(padded(name, column.type) for name, column in pairs)
+
+    @property
+    def _names(self) -> list[str]:
+        return [column_alias(index) for index in range(len(self.columns))]
 
     def read(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         """The rows of a piece: partition, row id, then the table's columns."""
@@ -100,42 +111,50 @@ class NumberedRows:
             row = piece.row
             for number in range(piece.start, piece.end):
                 events = opened.stripe(number)
-                ids, rows = self._events(file, events, row)
+                partitions = np.full(events.num_rows, file.partition, np.int32)
+                if file.first is None:
+                    yield self.rows_of(events, partitions, columns, file.path)
+                else:
+                    ids = _row_ids(file.first, row, events.num_rows)
+                    rows = pa.StructArray.from_arrays(events.columns, fields=list(events.schema))
+                    yield self._batch([partitions, *ids], rows, columns, file.path)
                 row += events.num_rows
-                now = current_rows(
-                    rows, columns, self.columns, file.path, by_position=self.by_position
-                )
-                partition = np.full(len(now), file.partition, np.int32)
-                yield self._batch([partition, *ids], now)
 
-    def _events(
-        self, file: SelectedFile, batch: pa.RecordBatch, row: int
-    ) -> tuple[list[Any], Array]:
-        """The parts of the row ids, and the rows."""
-        if file.first is not None:
-            count = batch.num_rows
-            rows = pa.StructArray.from_arrays(batch.columns, fields=list(batch.schema))
-            first = file.first
-            numbers = np.arange(first.row_number + row, first.row_number + row + count)
-            return [
-                np.full(count, first.write_id),
-                np.full(count, first.bucket_property, np.int32),
-                numbers,
-            ], rows
-        keep = longs(batch.column(OPERATION)) == INSERT
-        keep &= valid_events(longs(batch.column(CURRENT_TRANSACTION)), self.write_ids)
-        kept = batch if keep.all() else batch.filter(pa.array(keep))
-        return [kept.column(name) for name in ROW_ID_COLUMNS], kept.column(ROW)
+    def rows_of(
+        self,
+        events: pa.RecordBatch,
+        partitions: NDArray[np.int32],
+        columns: Sequence[Column],
+        path: str,
+    ) -> pa.RecordBatch:
+        """The rows of the inserts among these events that the snapshot sees.
 
-    def _batch(self, ids: Sequence[Any], rows: Array) -> pa.RecordBatch:
+        ``partitions`` are those of the events, and ``columns`` those of their ``row``. StorageError
+        for a column whose values cannot become the table's type; it names the file ``path``.
+        """
+        keep = longs(events.column(OPERATION)) == INSERT
+        keep &= valid_events(longs(events.column(CURRENT_TRANSACTION)), self.write_ids)
+        kept = events if keep.all() else events.filter(pa.array(keep))
+        ids = [partitions[keep], *(kept.column(name) for name in ROW_ID_COLUMNS)]
+        return self._batch(ids, kept.column(ROW), columns, path)
+
+    def _batch(
+        self, ids: Sequence[Any], rows: Array, columns: Sequence[Column], path: str
+    ) -> pa.RecordBatch:
+        now = current_rows(rows, columns, self.columns, path, by_position=self.by_position)
         arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
-        for column, array in zip(self.columns, rows.flatten(), strict=True):
+        for column, array in zip(self.columns, now.flatten(), strict=True):
             # Spark's reader rounds down, too.
             whole = map_leaves(array, is_exact, microseconds_of)
             arrays.append(whole.cast(arrow_type(column.type), safe=False))
-        names = [PARTITION, *ROW_ID_COLUMNS]
-        names += [column_alias(index) for index in range(len(self.columns))]
-        return pa.RecordBatch.from_arrays(arrays, names=names)
+        return pa.RecordBatch.from_arrays(arrays, names=[PARTITION, *ROW_ID_COLUMNS, *self._names])
+
+
+def _row_ids(first: RowId, row: int, count: int) -> list[Any]:
+    """The parts of the row ids of plain rows, of which the first has number ``row`` in its file."""
+    numbers = np.arange(first.row_number + row, first.row_number + row + count)
+    buckets = np.full(count, first.bucket_property, np.int32)
+    return [np.full(count, first.write_id), buckets, numbers]
 
 
 def _tasks(files: Sequence[SelectedFile]) -> list[list[Piece]]:

@@ -31,11 +31,11 @@ from acidsql.engines.placed_write import (
     refuse_overlaps,
 )
 from acidsql.engines.spark.compact import where_it_pays
-from acidsql.engines.spark.deletes import KeptFilters
 from acidsql.engines.spark.errors import only_ours
 from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
+from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.merge import run_merge
 from acidsql.engines.spark.multi_insert import run_multi_insert
 from acidsql.engines.spark.own_jobs import own_jobs
@@ -60,6 +60,7 @@ from acidsql.plans.insert import GivenRows, InsertPlan, LiteralRows
 from acidsql.plans.load import LoadPlan
 from acidsql.plans.merge import MergePlan
 from acidsql.plans.multi_insert import MultiInsertPlan
+from acidsql.plans.node import Node
 from acidsql.plans.plan import ChangePlan, TableWrite, WritePlan, targets
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.truncate import TruncatePlan
@@ -101,8 +102,8 @@ class SparkEngine:
         self._progress = progress
         self._by_position = by_position
         self._frames: dict[str, DataFrame] = {}
-        self._filters = KeptFilters()
-        self._spark = SparkHolder(spark, conf, self._filters.clear, progress)
+        self._kept = Kept()
+        self._spark = SparkHolder(spark, conf, self._kept.clear, progress)
 
     def beside(self, spark: SparkSession | None) -> SparkEngine:
         return type(self)(
@@ -113,7 +114,7 @@ class SparkEngine:
 
     @only_ours()
     def query(self, plan: QueryPlan, context: ReadContext) -> SparkFrame:
-        with self._job(context) as job, shared_sources(job, plan.common):
+        with self._job(plan, context) as job, shared_sources(job, plan.common):
             return SparkFrame(job.sql(plan.rows), self._progress)
 
     @only_ours()
@@ -121,7 +122,7 @@ class SparkEngine:
         self, plan: QueryPlan, context: ReadContext, row: Sequence[Value | None]
     ) -> SparkFrame:
         [snapshot] = context.tables.values()
-        with self._job(context) as job:
+        with self._job(plan, context) as job:
             frame = summary_frame(job.spark, plan, snapshot.table, row)
             if frame is not None:
                 return SparkFrame(frame, self._progress)
@@ -133,7 +134,7 @@ class SparkEngine:
     ) -> SparkFrame:
         context = ReadContext(txns, {snapshot.table.name: snapshot})
         request = ScanRequest(row_id=row_id)
-        with self._job(context) as job:
+        with self._job(None, context) as job:
             frame = job.scan(snapshot.table.name, request).frame
             if row_id:
                 names = [quote_identifier(c.name) for c in snapshot.table.all_columns]
@@ -141,7 +142,13 @@ class SparkEngine:
             return SparkFrame(frame, self._progress)
 
     @contextmanager
-    def _job(self, context: ReadContext, phase: str = "planning") -> Iterator[Job]:
+    def _job(
+        self, plan: Node | None, context: ReadContext, phase: str = "planning"
+    ) -> Iterator[Job]:
+        """The reads of a plan, or of a table that is asked for as a frame.
+
+        Only Spark's own scans know the names of files, for which a plan or a frame may be asked.
+        """
         spark = self._spark.get()
         with own_jobs(spark, phase, self._progress), for_statement(spark):
             yield Job(
@@ -149,8 +156,9 @@ class SparkEngine:
                 self._storage,
                 context,
                 self._frames,
-                self._filters,
+                self._kept,
                 by_position=self._by_position,
+                shows_files=plan is None or plan.mentions("input_file_"),
             )
 
     # -- writing -----------------------------------------------------------------------------------
@@ -210,7 +218,7 @@ class SparkEngine:
     def _multi_insert(
         self, plan: MultiInsertPlan, context: WriteContext, writes: Sequence[PlacedWrite]
     ) -> list[list[OutputFile]]:
-        with self._job(context.read, "writing") as job:
+        with self._job(plan, context.read, "writing") as job:
             return run_multi_insert(plan, job, writes)
 
     def _run(self, plan: TableWrite, context: WriteContext, target: Target) -> list[OutputFile]:
@@ -228,7 +236,7 @@ class SparkEngine:
                 assert_never(plan)
 
     def _change(self, plan: ChangePlan, context: WriteContext, target: Target) -> list[OutputFile]:
-        with self._job(context.read, "writing") as job, shared_sources(job, plan.common):
+        with self._job(plan, context.read, "writing") as job, shared_sources(job, plan.common):
             match plan:
                 case UpdatePlan():
                     return run_update(plan, job, target, context.statement_id)
@@ -244,7 +252,7 @@ class SparkEngine:
             return insert_literals(plan, plan.rows, target, context)
         if isinstance(plan.rows, GivenRows):
             return insert_given(plan, plan.rows, target, context)
-        with self._job(context.read, "writing") as job:
+        with self._job(plan, context.read, "writing") as job:
             return run_insert(plan, plan.rows, job, target, context.statement_id)
 
     @only_ours()
@@ -319,7 +327,7 @@ class SparkEngine:
     @only_ours()
     def close(self) -> None:
         self._frames.clear()
-        self._filters.clear()
+        self._kept.clear()
         self._spark.close()
 
 

@@ -1,0 +1,224 @@
+"""Many small insert files of events, read by the driver.
+
+Spark takes one to two milliseconds to open a file, because it copies Hadoop's configuration twice.
+So a table of 300 deltas of one row would take a count several times as long as one file with the
+same rows. The driver opens such a file in a tenth of the time, and knows it again the next time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.spark.events import Events
+from acidsql.engines.spark.local_frame import local_frame
+from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.model.table import Column, Table
+from acidsql.orc.belonging import is_stored_alike, require_columns, require_kind
+from acidsql.orc.damage import naming
+from acidsql.orc.evolution import matched
+from acidsql.orc.reader import open_orc, opened_source, require_acid
+from acidsql.orc.types import file_columns
+from acidsql.ports.storage import Storage
+from acidsql.process.threads import STORAGE_THREADS, in_threads
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FILES_MIN = 24
+"""How many small files the driver reads at least beside files that Spark reads.
+
+Spark reads fewer of them faster than it makes a union of two frames.
+"""
+
+FILE_BYTES_MAX = 16 << 10
+"""The largest file that is small."""
+
+ROWS_MAX, ROW_BYTES_MAX = 20_000, 16 << 20
+"""How many rows all small files may have, and how many bytes their events may take in memory.
+
+More of them are read by tasks, which need not be sent the rows.
+"""
+
+_BYTES_PER_FILE = 1 << 20
+"""How many bytes of other files one small file outweighs.
+
+Spark takes longer to scan a union of two frames than one frame, by about a millisecond for so many
+bytes.
+"""
+
+KEPT_BYTES_MAX = 64 << 20
+"""The memory of all files that are kept."""
+
+_FILE_OVERHEAD, _COLUMN_OVERHEAD = 2048, 512
+"""About how many bytes of memory a kept file takes, and each of its columns, without the rows."""
+
+_FILES_TOGETHER = 16 * STORAGE_THREADS
+"""How many files are read before their rows are counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileEvents:
+    """The events of one file, stripe by stripe, and the columns of its ``row``.
+
+    Timestamps are EXACT. Of a file with more than `ROWS_MAX` rows there are no stripes.
+    """
+
+    columns: tuple[Column, ...]
+    rows: int
+    stripes: tuple[pa.RecordBatch, ...]
+
+    @property
+    def event_bytes(self) -> int:
+        """The bytes of the events in memory."""
+        return sum(stripe.nbytes for stripe in self.stripes)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes to keep this."""
+        return _FILE_OVERHEAD + _COLUMN_OVERHEAD * len(self.columns) + self.event_bytes
+
+
+class KeptFiles:
+    """The events of small files that were read lately.
+
+    A file is recognised by a digest of its bytes, so that no file system's idea of identity is
+    trusted.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[object, ...], FileEvents] = OrderedDict()
+        self._size = 0
+        self._guard = threading.Lock()
+
+    def events(self, data: bytes, path: str, table: Table) -> FileEvents:
+        """The events of a file of these bytes.
+
+        CorruptFileError if it is no file of inserts, or if it cannot belong to the table.
+        """
+        key = (hashlib.blake2b(data).digest(), table.columns, table.is_unchanged)
+        with self._guard:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        found = _read(data, path, table)
+        with self._guard:
+            if key not in self._kept:
+                self._kept[key] = found
+                self._size += found.size
+            while self._size > KEPT_BYTES_MAX:
+                _, oldest = self._kept.popitem(last=False)
+                self._size -= oldest.size
+        return found
+
+    def clear(self) -> None:
+        """Forget all files."""
+        with self._guard:
+            self._kept.clear()
+            self._size = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SmallFiles:
+    """The paths of small files, and their rows as the scan of a table has them."""
+
+    paths: frozenset[str]
+    rows: pa.Table
+    reader: NumberedRows
+
+    def scan(self, spark: SparkSession) -> Events:
+        """The rows as a DataFrame."""
+        # Over a local relation, Spark would compute the columns of a query while it plans, also for
+        # rows that the query never asks for. It does not do so over a coalesce.
+        frame = local_frame(spark, self.rows, self.reader.schema).coalesce(1)
+        return Events(frame, self.reader.values)
+
+
+def read_small_files(
+    files: Sequence[SelectedFile], table: Table, reader: NumberedRows, kept: KeptFiles
+) -> SmallFiles | None:
+    """The small ones of these files; None if Spark reads all files as fast.
+
+    StorageError for a file that cannot be read.
+    """
+    small = [f for f in files if f.first is None and f.length is None and f.size <= FILE_BYTES_MAX]
+    others = sum(f.size for f in files) - sum(f.size for f in small)
+    if len(small) < (max(FILES_MIN, others // _BYTES_PER_FILE) if others else 1):
+        return None
+    read: list[tuple[SelectedFile, FileEvents]] = []
+    rows = size = 0
+    for at in range(0, len(small), _FILES_TOGETHER):
+        for file, content in _contents(small[at : at + _FILES_TOGETHER], reader.storage):
+            found = kept.events(content, file.path, table)
+            if not _has_types_of(table, found.columns, by_position=reader.by_position):
+                continue
+            read.append((file, found))
+            rows += found.rows
+            size += found.event_bytes
+            if rows > ROWS_MAX or size > ROW_BYTES_MAX:
+                return None
+    if not rows:
+        return None
+    together = pa.Table.from_batches(list(_rows(read, reader)))
+    return SmallFiles(frozenset(f.path for f, _ in read), together, reader)
+
+
+def _has_types_of(table: Table, columns: Sequence[Column], *, by_position: bool) -> bool:
+    """Whether no value of a file with these columns has to be converted.
+
+    ORC, by which Spark reads, converts between more types than we do.
+    """
+    places = matched([c.name for c in columns], table.columns, by_position=by_position)
+    return all(
+        at is None or is_stored_alike(columns[at].type, column.type)
+        for column, at in zip(table.columns, places, strict=True)
+    )
+
+
+def _contents(
+    files: Sequence[SelectedFile], storage: Storage
+) -> Iterable[tuple[SelectedFile, bytes]]:
+    # Reading a small local file is Python's work, at which several threads hinder each other.
+    threads = 1 if storage.local_path(files[0].path) else STORAGE_THREADS
+    return zip(files, in_threads(lambda f: _bytes(f.path, storage), files, threads), strict=True)
+
+
+def _bytes(path: str, storage: Storage) -> bytes:
+    with opened_source(source_of(path, storage), path) as stream, naming(path):
+        return stream.read()
+
+
+def _read(data: bytes, path: str, table: Table) -> FileEvents:
+    with open_orc(io.BytesIO(data), path, exact=True) as opened:
+        tail = opened.tail
+        require_acid(opened)
+        require_kind(tail, path, is_delete=False)
+        if table.is_unchanged:
+            require_columns(tail, path, table.columns)
+        stripes = tuple(opened.stripes()) if tail.rows <= ROWS_MAX else ()
+        return FileEvents(file_columns(tail, path), tail.rows, stripes)
+
+
+def _rows(
+    read: Sequence[tuple[SelectedFile, FileEvents]], reader: NumberedRows
+) -> Iterator[pa.RecordBatch]:
+    """The rows; files of the same columns are converted together."""
+    groups: dict[tuple[Column, ...], list[tuple[SelectedFile, pa.RecordBatch]]] = {}
+    for file, found in read:
+        groups.setdefault(found.columns, []).extend((file, stripe) for stripe in found.stripes)
+    for columns, stripes in groups.items():
+        if stripes:
+            together = pa.Table.from_batches([stripe for _, stripe in stripes]).combine_chunks()
+            counts = [stripe.num_rows for _, stripe in stripes]
+            partitions = np.repeat(np.array([f.partition for f, _ in stripes], np.int32), counts)
+            [events] = together.to_batches()
+            yield reader.rows_of(events, partitions, columns, stripes[0][0].path)

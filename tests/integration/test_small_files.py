@@ -1,0 +1,192 @@
+"""Many small files, read by the driver or by Spark: the rows are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acidsql
+from acidsql.engines.spark import small_files
+from acidsql.errors import AcidSqlError
+from acidsql.session.session import Session
+
+ORC = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
+TYPES = {
+    "bo": ("boolean", "true"),
+    "ti": ("tinyint", "-128"),
+    "si": ("smallint", "32767"),
+    "i": ("int", "-2147483648"),
+    "bi": ("bigint", "9223372036854775807"),
+    "f": ("float", "float(0.1)"),
+    "d": ("double", "double('NaN')"),
+    "de": ("decimal(38, 10)", "-1234567890123456789012345678.0123456789BD"),
+    "da": ("date", "DATE '0001-01-01'"),
+    "ts": ("timestamp", "TIMESTAMP '1677-01-02 03:04:05.123456'"),
+    "s": ("string", "'é🎉 '"),
+    "c": ("char(5)", "'ab'"),
+    "vc": ("varchar(5)", "'abcde'"),
+    "b": ("binary", "X'00ff'"),
+    "a": ("array<timestamp>", "array(TIMESTAMP '1582-10-04 00:00:00', null)"),
+    "m": ("map<string, date>", "map('k', DATE '1582-10-15')"),
+    "st": ("struct<x: int, y: char(3)>", "named_struct('x', 1, 'y', 'q')"),
+}
+
+
+@pytest.fixture(autouse=True)
+def reader_of_small_files() -> None:
+    """The driver reads small files in every test here, unless a test says otherwise."""
+
+
+def scans_of_files(session: Session, query: str) -> int:
+    """How many scans of files Spark's plan of the query has."""
+    with session.execute(query) as result:
+        plan: str = result.df._jdf.queryExecution().executedPlan().toString()
+        return plan.count("FileScan")
+
+
+def both_ways(session: Session, query: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The rows of a query, which are the same if Spark reads the files."""
+    assert scans_of_files(session, query) == 0
+    found = session.execute(query).fetchall()
+    with monkeypatch.context() as patch:
+        patch.setattr(small_files, "FILE_BYTES_MAX", 0)
+        assert scans_of_files(session, query) > 0
+        by_spark = session.execute(query).fetchall()
+    assert sorted(map(repr, found)) == sorted(map(repr, by_spark))
+    return found
+
+
+def test_values_of_each_type(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    declared = ", ".join(f"{name} {kind}" for name, (kind, _) in TYPES.items())
+    session.execute(f"CREATE TABLE t (k int, {declared}) {ORC}")
+    values = ", ".join(text for _, text in TYPES.values())
+    nulls = ", ".join("null" for _ in TYPES)
+    session.execute(f"INSERT INTO t SELECT 1, {values}")
+    session.execute(f"INSERT INTO t SELECT 2, {nulls}")
+    session.execute(f"INSERT INTO t SELECT 3, {values}")
+    session.execute("DELETE FROM t WHERE k = 3")
+    [one, two] = sorted(both_ways(session, "SELECT row__id, * FROM t", monkeypatch))
+    assert tuple(one[0]) == (1, 536870912, 0)
+    assert one[1] == 1
+    assert [v is None for v in one[2:]] == [False] * len(TYPES)
+    assert two[1:] == (2, *[None] * len(TYPES))
+
+
+def test_conditions_joins_and_subqueries(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.execute(f"CREATE TABLE p (k int, v string) PARTITIONED BY (d int) {ORC}")
+    for d in range(3):
+        session.execute(f"INSERT INTO p PARTITION (d = {d}) VALUES ({d}, 'a'), ({d + 10}, 'b')")
+    session.execute("UPDATE p SET v = 'c' WHERE k = 11")
+    session.execute("DELETE FROM p WHERE k = 2")
+    rows = both_ways(session, "SELECT * FROM p", monkeypatch)
+    assert sorted(rows) == [(0, "a", 0), (1, "a", 1), (10, "b", 0), (11, "c", 1), (12, "b", 2)]
+    query = (
+        "SELECT k, d, (SELECT max(k) FROM p q WHERE q.d = p.d) m FROM p"
+        " WHERE d > 0 AND EXISTS (SELECT 1 FROM p r WHERE r.k > p.k AND r.d = p.d)"
+    )
+    assert both_ways(session, query, monkeypatch) == [(1, 1, 11)]
+
+
+def test_columns_that_came_and_went(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.execute(f"CREATE TABLE t (a int, b string) {ORC}")
+    session.execute("INSERT INTO t VALUES (1, 'x')")
+    session.execute("ALTER TABLE t ADD COLUMNS (c varchar(3))")
+    session.execute("INSERT INTO t VALUES (2, 'y', 'new')")
+    session.execute("ALTER TABLE t CHANGE COLUMN b B2 string")
+    session.execute("INSERT INTO t VALUES (3, 'z', null)")
+    rows = both_ways(session, "SELECT a, b2, c FROM t", monkeypatch)
+    assert sorted(rows) == [(1, "x", None), (2, "y", "new"), (3, "z", None)]
+
+
+def test_small_files_beside_a_large_one(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    session.execute(f"CREATE TABLE t (k bigint, v string) {ORC}")
+    session.execute("INSERT INTO t SELECT id, uuid() FROM range(2000)")
+    monkeypatch.setattr(small_files, "FILES_MIN", 3)
+    for k in (-1, -2, -3):
+        session.execute(f"INSERT INTO t VALUES ({k}, 'small')")
+    query = "SELECT count(*), sum(k), count(DISTINCT row__id) FROM t"
+    assert scans_of_files(session, query) == 1
+    assert session.execute(query).fetchall() == [(2003, 1998994, 2003)]
+    session.execute("UPDATE t SET k = k * 2 WHERE k < 0 OR k > 1997")
+    session.execute("DELETE FROM t WHERE k IN (-2, 0)")
+    assert session.execute(query).fetchall() == [(2001, 2002987, 2001)]
+    monkeypatch.setattr(small_files, "FILE_BYTES_MAX", 0)
+    assert session.execute(query).fetchall() == [(2001, 2002987, 2001)]
+
+
+def test_a_small_file_of_many_rows_is_read_by_spark(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (k int) {ORC}")
+    session.execute("INSERT INTO t SELECT /*+ REPARTITION(1) */ 7 FROM range(30000)")
+    assert scans_of_files(session, "SELECT sum(k) FROM t") == 1
+    assert session.execute("SELECT sum(k) FROM t").fetchall() == [(210000,)]
+
+
+def test_a_table_made_again_under_the_same_name(session: Session) -> None:
+    for v in ("a", "b"):
+        session.execute(f"CREATE TABLE t (v string) {ORC}")
+        session.execute(f"INSERT INTO t VALUES ('{v}')")
+        assert session.execute("SELECT v FROM t").fetchall() == [(v,)]
+        session.execute("DROP TABLE t")
+
+
+def test_rows_that_a_query_does_not_ask_for_are_not_computed(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (k int) {ORC}")
+    session.execute("INSERT INTO t VALUES (1), (0)")
+    query = "SELECT if(k = 0, raise_error('asked for'), k) FROM t"
+    result = session.execute(query)
+    with pytest.raises(AcidSqlError, match="asked for"):
+        result.fetchall()
+    assert session.execute(f"{query} WHERE k = 1").fetchall() == [(1,)]
+    assert session.execute(f"{query} LIMIT 1").fetchall() == [(1,)]
+
+
+def test_an_open_transactions_rows_are_its_own(
+    session: Session, warehouse: Path, spark: Any
+) -> None:
+    session.execute(f"CREATE TABLE t (k int) {ORC}")
+    session.execute("INSERT INTO t VALUES (1)")
+    with acidsql.connect(warehouse, spark=spark) as other:
+        session.execute("BEGIN")
+        session.execute("INSERT INTO t VALUES (2)")
+        session.execute("UPDATE t SET k = 5 WHERE k = 1")
+        assert sorted(session.execute("SELECT k FROM t").fetchall()) == [(2,), (5,)]
+        assert other.execute("SELECT k FROM t").fetchall() == [(1,)]
+        session.execute("ROLLBACK")
+    assert session.execute("SELECT k FROM t").fetchall() == [(1,)]
+
+
+def test_a_file_that_is_damaged(session: Session, warehouse: Path) -> None:
+    session.execute(f"CREATE TABLE t (k int) {ORC}")
+    session.execute("INSERT INTO t VALUES (1)")
+    planned = session.execute("SELECT k FROM t")
+    [path] = (warehouse / "t").glob("delta_*/bucket_00000")
+    path.write_bytes(b"not an ORC file")
+    assert planned.fetchall() == [(1,)]
+    for query in ("SELECT k FROM t", "UPDATE t SET k = 2", "DELETE FROM t"):
+        with pytest.raises(acidsql.CorruptFileError, match="delta_0000001_0000001_0000/bucket"):
+            session.execute(query)
+
+
+def test_values_to_convert_are_read_by_spark(session: Session) -> None:
+    session.execute(f"CREATE TABLE t (a int, b string) {ORC}")
+    session.execute("INSERT INTO t VALUES (12, 'x')")
+    session.execute("ALTER TABLE t CHANGE COLUMN a a bigint")
+    assert scans_of_files(session, "SELECT * FROM t") == 1
+    session.execute("INSERT INTO t VALUES (30000000000, 'y')")
+    assert scans_of_files(session, "SELECT * FROM t") == 1
+    assert sorted(session.execute("SELECT * FROM t").fetchall()) == [(12, "x"), (30000000000, "y")]
+
+
+def test_files_that_a_query_or_a_caller_asks_for(session: Session, warehouse: Path) -> None:
+    session.execute(f"CREATE TABLE t (k int, file string) {ORC}")
+    session.execute("INSERT INTO t VALUES (1, null)")
+    session.execute("CREATE VIEW v AS SELECT k, Input_File_Name() AS file FROM t")
+    path = f"file://{warehouse}/t/delta_0000001_0000001_0000/bucket_00000"
+    assert session.execute("SELECT `input_file_name`() FROM t").fetchall() == [(path,)]
+    assert session.execute("SELECT file FROM v").fetchall() == [(path,)]
+    assert session.execute("SELECT input_file_name() FROM v").fetchall() == [(path,)]
+    assert session.table("t").inputFiles() == [path]
+    session.execute("UPDATE t SET file = input_file_name()")
+    assert session.execute("SELECT file FROM t").fetchall() == [(path,)]

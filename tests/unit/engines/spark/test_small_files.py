@@ -1,0 +1,191 @@
+"""Which small files the driver reads, and what it keeps of them."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from acidsql.backends.filesystems import LocalStorage
+from acidsql.engines.selection import SelectedFile
+from acidsql.engines.spark import small_files
+from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.small_files import KeptFiles, SmallFiles, read_small_files
+from acidsql.errors import CorruptFileError, MissingFileError
+from acidsql.model.ids import BucketId, WriteId
+from acidsql.model.names import TableName
+from acidsql.model.row_id import RowId
+from acidsql.model.snapshot import ValidWriteIdList
+from acidsql.model.table import CREATED_COLUMNS, Table, columns_digest
+from acidsql.orc.writer import EventWriter
+from tests.unit.engines.spark.test_deleted_words import selected
+from tests.unit.orc.events import AB, P0, columns, delete_file, insert_file, seen
+
+TABLE = Table(TableName("default", "t"), AB, "/t")
+ALL = seen(99)
+
+
+def read(
+    files: list[SelectedFile],
+    table: Table = TABLE,
+    write_ids: ValidWriteIdList = ALL,
+    kept: KeptFiles | None = None,
+) -> SmallFiles | None:
+    reader = NumberedRows(table.columns, write_ids, LocalStorage(), by_position=True)
+    return read_small_files(files, table, reader, kept or KeptFiles())
+
+
+def rows(found: SmallFiles | None) -> list[tuple[Any, ...]]:
+    assert found is not None
+    return sorted(zip(*(c.to_pylist() for c in found.rows.columns), strict=True))
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[SelectedFile]:
+    """Three files of write ids 1 to 3."""
+    paths = [tmp_path / f"{write_id}" for write_id in (1, 2, 3)]
+    for write_id, path in enumerate(paths, 1):
+        insert_file(path, write_id, [(write_id, 10), (-write_id, 20)])
+    return [selected(path, partition) for partition, path in enumerate(paths)]
+
+
+def test_rows_have_their_partition_and_row_id(files: list[SelectedFile]) -> None:
+    found = read(files)
+    assert rows(found) == [
+        (0, 1, P0, 0, 1, 10), (0, 1, P0, 1, -1, 20),
+        (1, 2, P0, 0, 2, 10), (1, 2, P0, 1, -2, 20),
+        (2, 3, P0, 0, 3, 10), (2, 3, P0, 1, -3, 20),
+    ]  # fmt: skip
+    assert found is not None
+    assert found.paths == {f.path for f in files}
+
+
+def test_rows_that_the_snapshot_does_not_see_are_left_out(files: list[SelectedFile]) -> None:
+    assert [row[1] for row in rows(read(files, write_ids=seen(3, {2})))] == [1, 1, 3, 3]
+
+
+def test_a_file_is_known_again_by_its_bytes(
+    files: list[SelectedFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = KeptFiles()
+    expected = rows(read(files, kept=kept))
+    shutil.move(files[0].path, tmp_path / "moved")
+    files[0] = replace(files[0], path=str(tmp_path / "moved"))
+    monkeypatch.setattr(small_files, "open_orc", None)
+    assert rows(read(files, kept=kept)) == expected
+
+
+def test_another_file_in_the_same_place_is_read_anew(files: list[SelectedFile]) -> None:
+    kept = KeptFiles()
+    read(files, kept=kept)
+    insert_file(Path(files[0].path), 1, [(7, 70)])
+    assert rows(read(files[:1], kept=kept)) == [(0, 1, P0, 0, 7, 70)]
+
+
+def test_files_of_other_columns_are_read_with_those_of_the_table(
+    files: list[SelectedFile],
+) -> None:
+    table = replace(TABLE, columns=columns(x="int", b="int", c="string"))
+    assert rows(read(files, table))[0] == (0, 1, P0, 0, 1, 10, None)
+
+
+def test_files_of_other_types_are_left_to_spark(files: list[SelectedFile], tmp_path: Path) -> None:
+    table = replace(TABLE, columns=columns(a="bigint", b="int"))
+    assert read(files, table) is None
+    batch = pa.record_batch({"a": pa.array([5], pa.int64()), "b": pa.array([50], pa.int32())})
+    with EventWriter(str(tmp_path / "new"), table.columns) as writer:
+        writer.write_inserts(batch, WriteId(4), P0)
+    new = selected(tmp_path / "new")
+    found = read([*files, new], table)
+    assert rows(found) == [(0, 4, P0, 0, 5, 50)]
+    assert found is not None
+    assert found.paths == {new.path}
+
+
+def test_a_file_does_not_pass_for_one_of_a_table_that_never_had_its_columns(
+    files: list[SelectedFile],
+) -> None:
+    kept = KeptFiles()
+    changed = replace(TABLE, columns=columns(a="int", c="int"))
+    read(files, changed, kept=kept)
+    unchanged = replace(changed, parameters={CREATED_COLUMNS: columns_digest(changed.columns)})
+    assert unchanged.is_unchanged
+    with pytest.raises(CorruptFileError, match="does not belong to this table"):
+        read(files, unchanged, kept=kept)
+
+
+def test_few_small_files_are_left_to_spark_beside_a_large_one(
+    files: list[SelectedFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = SelectedFile(0, "/large", 3 << 20, BucketId(0), row_filter=False)
+    assert read([*files, large]) is None
+    monkeypatch.setattr(small_files, "FILES_MIN", 3)
+    found = read([*files, large])
+    assert found is not None
+    assert found.paths == {f.path for f in files}
+    assert read([*files, replace(large, size=4 << 20)]) is None
+
+
+def test_many_rows_are_left_to_spark(
+    files: list[SelectedFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_files, "ROWS_MAX", 5)
+    assert read(files) is None
+    assert rows(read(files[:2])) != []
+    monkeypatch.setattr(small_files, "ROWS_MAX", 1)
+    assert read(files[:1]) is None
+
+
+def test_long_rows_are_left_to_spark(
+    files: list[SelectedFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_files, "ROW_BYTES_MAX", 200)
+    assert read(files) is None
+    assert rows(read(files[:1])) != []
+
+
+def test_plain_files_and_files_that_grow_are_left_to_others(files: list[SelectedFile]) -> None:
+    plain = replace(files[0], first=RowId(WriteId(0), P0, 0))
+    growing = replace(files[1], length=5)
+    found = read([plain, growing, files[2]])
+    assert found is None
+    assert read([plain, growing]) is None
+
+
+def test_damaged_and_missing_files_are_errors(files: list[SelectedFile]) -> None:
+    data = Path(files[1].path).read_bytes()
+    Path(files[1].path).write_bytes(data[:-1])
+    with pytest.raises(CorruptFileError, match="is not a whole ORC file"):
+        read(files)
+    delete_file(Path(files[1].path), 2, [(1, P0, 0)])
+    with pytest.raises(CorruptFileError, match="holds deletes where inserts belong"):
+        read(files)
+    Path(files[1].path).unlink()
+    with pytest.raises(MissingFileError):
+        read(files)
+
+
+def test_what_is_kept_is_bounded(
+    files: list[SelectedFile], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = KeptFiles()
+    read(files[:2], kept=kept)
+    two = kept._size
+    assert two > 2 * 2048
+    monkeypatch.setattr(small_files, "KEPT_BYTES_MAX", two)
+    read(files, kept=kept)
+    assert kept._size == two
+    opened: list[str] = []
+    whole = small_files.open_orc
+
+    def counted(source: Any, path: str, **options: Any) -> Any:
+        opened.append(path)
+        return whole(source, path, **options)
+
+    monkeypatch.setattr(small_files, "open_orc", counted)
+    read([files[2], files[1], files[0]], kept=kept)
+    assert opened == [files[0].path]
