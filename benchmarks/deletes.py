@@ -27,6 +27,7 @@ import acidsql
 from acidsql.backends.filesystems import storage_for
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.deleted_words import read_deleted_words
+from acidsql.engines.spark.file_contents import FileContents
 from acidsql.engines.spark.row_bitmap import RowBitmap
 from acidsql.model.ids import WriteId
 from acidsql.model.snapshot import ValidWriteIdList
@@ -129,7 +130,8 @@ def bits(warehouse: Path) -> tuple[int, int]:
     paths = sorted(map(str, (warehouse / "t").glob("delete_delta_*/bucket_?????")))
     files = [SelectedFile(0, path, Path(path).stat().st_size, None, False) for path in paths]
     everything = ValidWriteIdList("default.t", WriteId(1 << 40))
-    packed = read_deleted_words(files, everything, storage_for(str(warehouse)))
+    storage = storage_for(str(warehouse))
+    packed = read_deleted_words(files, everything, storage, FileContents())
     assert packed is not None
     deleted = sum(word.bit_count() for word in packed.words.bits.tolist())
     return deleted, RowBitmap.of(packed).size

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from acidsql.engines.rows import begins_stretch
 from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.spark.file_contents import FileContents, file_bytes
 from acidsql.engines.spark.key_packing import WORD_BITS, WORD_COLUMNS, KeyPacking
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.keys import Longs, RowIds, longs, valid_events
@@ -30,6 +32,13 @@ _FILES_TOGETHER = 4 * STORAGE_THREADS
 
 Until then, a word is kept once for each file that has deletes in it.
 """
+
+
+FILE_BYTES_MAX, FILE_ROWS_MAX = 16 << 10, 10_000
+"""The bytes and rows of the largest file of which the events are kept."""
+
+_OVERHEAD = 4096
+"""About how many bytes of memory a kept file takes without its rows."""
 
 
 class TooManyDeletesError(Exception):
@@ -102,8 +111,45 @@ class PackedWords:
         return cls(packing, keys[first], DeletedWords(columns, bits))
 
 
+@dataclass(frozen=True, slots=True)
+class DeleteEvents:
+    """The delete events of a small file, and the words of all of them in partition 0.
+
+    Of a file with more than `FILE_ROWS_MAX` rows there are neither.
+    """
+
+    stripes: tuple[pa.RecordBatch, ...] = ()
+    words: DeletedWords | None = None
+
+    @classmethod
+    def read(cls, data: bytes, path: str) -> DeleteEvents:
+        """The events of a file of these bytes. CorruptFileError if it is no file of deletes."""
+        with open_deletes(io.BytesIO(data), path) as opened:
+            if opened.tail.rows > FILE_ROWS_MAX:
+                return cls()
+            stripes = tuple(opened.stripes(DELETE_COLUMNS))
+            words = DeletedWords.together([DeletedWords.of(0, RowIds.of(s)) for s in stripes])
+            return cls(stripes, words)
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes to keep this."""
+        return _OVERHEAD + sum(2 * stripe.nbytes for stripe in self.stripes)
+
+    def seen(self, file: SelectedFile, write_ids: ValidWriteIdList) -> DeletedWords:
+        """The words of the deletes that the snapshot sees, in the file's partition."""
+        if file.row_filter or self.words is None:
+            visible = [_visible(stripe, file, write_ids) for stripe in self.stripes]
+            return DeletedWords.together([DeletedWords.of(file.partition, v) for v in visible])
+        partitions = np.full(len(self.words), file.partition, np.int64)
+        return replace(self.words, columns={**self.words.columns, WORD_COLUMNS[0]: partitions})
+
+
 def read_deleted_words(
-    files: Sequence[SelectedFile], write_ids: ValidWriteIdList, storage: Storage
+    files: Sequence[SelectedFile],
+    write_ids: ValidWriteIdList,
+    storage: Storage,
+    contents: FileContents,
 ) -> PackedWords | None:
     """The deleted rows that the snapshot sees; None if there are none.
 
@@ -115,7 +161,7 @@ def read_deleted_words(
         some = files[at : at + _FILES_TOGETHER]
         # Reading a small local file is Python's work, at which several threads hinder each other.
         threads = 1 if storage.local_path(some[0].path) else STORAGE_THREADS
-        read = in_threads(lambda f: _file_words(f, write_ids, storage), some, threads)
+        read = in_threads(lambda f: _file_words(f, write_ids, storage, contents), some, threads)
         words = DeletedWords.together([words, *read])
         if len(words):
             packed = PackedWords.of(words)
@@ -125,7 +171,20 @@ def read_deleted_words(
     return packed
 
 
-def _file_words(file: SelectedFile, write_ids: ValidWriteIdList, storage: Storage) -> DeletedWords:
+def _file_words(
+    file: SelectedFile, write_ids: ValidWriteIdList, storage: Storage, contents: FileContents
+) -> DeletedWords:
+    if file.size <= FILE_BYTES_MAX:
+        data = file_bytes(file.path, storage)
+        kept = contents.of(data, DeleteEvents, lambda: DeleteEvents.read(data, file.path))
+        if kept.words is not None:
+            return kept.seen(file, write_ids)
+    return _words_by_stripe(file, write_ids, storage)
+
+
+def _words_by_stripe(
+    file: SelectedFile, write_ids: ValidWriteIdList, storage: Storage
+) -> DeletedWords:
     """The words of a file, read stripe by stripe, so that its row ids are never all in memory."""
     with open_deletes(source_of(file.path, storage), file.path) as opened:
         if any(stripe.rows > STRIPE_ROWS_MAX for stripe in opened.tail.stripes):

@@ -8,9 +8,6 @@ the scan is joined with them on the key columns themselves. That lets Spark sort
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +21,7 @@ from acidsql.engines.spark.deleted_words import (
     read_deleted_words,
 )
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
+from acidsql.engines.spark.kept import Filter, Kept
 from acidsql.engines.spark.key_packing import WORD_BITS
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.paths import read_paths
@@ -40,52 +38,12 @@ if TYPE_CHECKING:
 BROADCAST_BYTES_MAX = 64 << 20
 """The size of all delete files up to which the driver reads them: 10 million row ids or more."""
 
-_KEPT_MAX, _KEPT_BYTES_MAX = 8, 8 << 20
-"""How many filters are kept, and how large the bitmap of a kept one may be: 64 MiB at most."""
-
 _KEY, _BITS = "__deleted", "__deleted_bits"
-
-Filter = Callable[["DataFrame"], "DataFrame"]
-
-
-class KeptFilters:
-    """The filters for the last few bitmaps, each made once.
-
-    Handing a bitmap to Spark may take longer than reading the deletes. A bitmap is recognised by a
-    digest of its bits, not by the files it came from, so that no file system's idea of identity is
-    trusted.
-    """
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[object, ...], Filter] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def filter(
-        self, bitmap: RowBitmap, made_for: tuple[object, ...], make: Callable[[], Filter]
-    ) -> Filter:
-        """The filter of these bits: one that is kept for equal ``made_for``, or a new one."""
-        key = (bitmap.digest(), bitmap.packing, *made_for)
-        with self._guard:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        made = make()
-        if bitmap.size <= _KEPT_BYTES_MAX:
-            with self._guard:
-                self._kept[key] = made
-                while len(self._kept) > _KEPT_MAX:
-                    self._kept.popitem(last=False)
-        return made
-
-    def clear(self) -> None:
-        """Forget all filters."""
-        with self._guard:
-            self._kept.clear()
 
 
 def without_deleted(
     spark: SparkSession,
-    filters: KeptFilters,
+    kept: Kept,
     events: DataFrame,
     selection: Selection,
     snapshot: TableSnapshot,
@@ -99,7 +57,7 @@ def without_deleted(
     if sum(f.size for f in selection.deletes) > BROADCAST_BYTES_MAX:
         return _joined(spark, events, selection, snapshot, partitioned=partitioned)
     try:
-        packed = read_deleted_words(selection.deletes, snapshot.write_ids, storage)
+        packed = read_deleted_words(selection.deletes, snapshot.write_ids, storage, kept.contents)
     except TooManyDeletesError:
         return _joined(spark, events, selection, snapshot, partitioned=partitioned)
     if packed is None:
@@ -112,7 +70,7 @@ def without_deleted(
             return lambda frame: frame.where(unset)
         return word_join(spark, packed, partitioned=partitioned)
 
-    return filters.filter(bitmap, (spark, partitioned), make)(events)
+    return kept.filters.filter(bitmap, (spark, partitioned), make)(events)
 
 
 def word_join(spark: SparkSession, packed: PackedWords, *, partitioned: bool) -> Filter:

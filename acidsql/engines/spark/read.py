@@ -90,7 +90,7 @@ def scan_table(
     reader = NumberedRows(table.columns, snapshot.write_ids, storage, match_by_position)
     small = None
     if not request.shows_files:
-        small = read_small_files(selection.inserts, table, reader, kept.files)
+        small = read_small_files(selection.inserts, table, reader, kept.contents)
     files = [f for f in selection.inserts if small is None or f.path not in small.paths]
     scans = [] if small is None else [small.scan(spark)]
     if misread and files:
@@ -100,7 +100,7 @@ def scan_table(
         scans += _scans(scan, files, reader, row_ids=row_ids)
     events = union(scans, partitioned=partitioned)
     frame = without_deleted(
-        spark, kept.filters, events.frame, selection, snapshot, storage, partitioned=partitioned
+        spark, kept, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
     columns = _columns(table, events, selection.partitions, request, partitioned=partitioned)
     return Scan(remembering_char(frame.selectExpr(*columns), table.all_columns), selection)

@@ -2,15 +2,13 @@
 
 Spark takes one to two milliseconds to open a file, because it copies Hadoop's configuration twice.
 So a table of 300 deltas of one row would take a count several times as long as one file with the
-same rows. The driver opens such a file in a tenth of the time, and knows it again the next time.
+same rows. The driver opens such a file in a tenth of the time, and knows it again the next time
+(`file_contents`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -18,15 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from acidsql.engines.selection import SelectedFile, source_of
+from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.events import Events
+from acidsql.engines.spark.file_contents import FileContents, file_bytes
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.model.table import Column, Table
 from acidsql.orc.belonging import is_stored_alike, require_columns, require_kind
-from acidsql.orc.damage import naming
 from acidsql.orc.evolution import matched
-from acidsql.orc.reader import open_orc, opened_source, require_acid
+from acidsql.orc.reader import open_orc, require_acid
 from acidsql.orc.types import file_columns
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS, in_threads
@@ -55,9 +53,6 @@ _BYTES_PER_FILE = 1 << 20
 Spark takes longer to scan a union of two frames than one frame, by about a millisecond for so many
 bytes.
 """
-
-KEPT_BYTES_MAX = 64 << 20
-"""The memory of all files that are kept."""
 
 _FILE_OVERHEAD, _COLUMN_OVERHEAD = 2048, 512
 """About how many bytes of memory a kept file takes, and each of its columns, without the rows."""
@@ -88,45 +83,6 @@ class FileEvents:
         return _FILE_OVERHEAD + _COLUMN_OVERHEAD * len(self.columns) + self.event_bytes
 
 
-class KeptFiles:
-    """The events of small files that were read lately.
-
-    A file is recognised by a digest of its bytes, so that no file system's idea of identity is
-    trusted.
-    """
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[object, ...], FileEvents] = OrderedDict()
-        self._size = 0
-        self._guard = threading.Lock()
-
-    def events(self, data: bytes, path: str, table: Table) -> FileEvents:
-        """The events of a file of these bytes.
-
-        CorruptFileError if it is no file of inserts, or if it cannot belong to the table.
-        """
-        key = (hashlib.blake2b(data).digest(), table.columns, table.is_unchanged)
-        with self._guard:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-                return self._kept[key]
-        found = _read(data, path, table)
-        with self._guard:
-            if key not in self._kept:
-                self._kept[key] = found
-                self._size += found.size
-            while self._size > KEPT_BYTES_MAX:
-                _, oldest = self._kept.popitem(last=False)
-                self._size -= oldest.size
-        return found
-
-    def clear(self) -> None:
-        """Forget all files."""
-        with self._guard:
-            self._kept.clear()
-            self._size = 0
-
-
 @dataclass(frozen=True, slots=True)
 class SmallFiles:
     """The paths of small files, and their rows as the scan of a table has them."""
@@ -144,7 +100,7 @@ class SmallFiles:
 
 
 def read_small_files(
-    files: Sequence[SelectedFile], table: Table, reader: NumberedRows, kept: KeptFiles
+    files: Sequence[SelectedFile], table: Table, reader: NumberedRows, contents: FileContents
 ) -> SmallFiles | None:
     """The small ones of these files; None if Spark reads all files as fast.
 
@@ -158,7 +114,7 @@ def read_small_files(
     rows = size = 0
     for at in range(0, len(small), _FILES_TOGETHER):
         for file, content in _contents(small[at : at + _FILES_TOGETHER], reader.storage):
-            found = kept.events(content, file.path, table)
+            found = _events(content, file.path, table, contents)
             if not _has_types_of(table, found.columns, by_position=reader.by_position):
                 continue
             read.append((file, found))
@@ -189,12 +145,18 @@ def _contents(
 ) -> Iterable[tuple[SelectedFile, bytes]]:
     # Reading a small local file is Python's work, at which several threads hinder each other.
     threads = 1 if storage.local_path(files[0].path) else STORAGE_THREADS
-    return zip(files, in_threads(lambda f: _bytes(f.path, storage), files, threads), strict=True)
+    return zip(
+        files, in_threads(lambda f: file_bytes(f.path, storage), files, threads), strict=True
+    )
 
 
-def _bytes(path: str, storage: Storage) -> bytes:
-    with opened_source(source_of(path, storage), path) as stream, naming(path):
-        return stream.read()
+def _events(data: bytes, path: str, table: Table, contents: FileContents) -> FileEvents:
+    """The events of a file of these bytes.
+
+    CorruptFileError if it is no file of inserts, or if it cannot belong to the table.
+    """
+    read_as = (table.columns, table.is_unchanged)
+    return contents.of(data, read_as, lambda: _read(data, path, table))
 
 
 def _read(data: bytes, path: str, table: Table) -> FileEvents:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from acidsql.engines.spark.deleted_words import (
     TooManyDeletesError,
     read_deleted_words,
 )
+from acidsql.engines.spark.file_contents import FileContents
 from acidsql.engines.spark.key_packing import WORD_BITS, WORD_COLUMNS
 from acidsql.errors import CorruptFileError
 from acidsql.model.ids import BucketId, WriteId
@@ -49,7 +52,7 @@ def rows(packed: PackedWords | None) -> list[Key]:
 
 
 def read(files: Sequence[SelectedFile]) -> list[Key]:
-    return rows(read_deleted_words(files, ALL, LocalStorage()))
+    return rows(read_deleted_words(files, ALL, LocalStorage(), FileContents()))
 
 
 @settings(deadline=None)
@@ -86,12 +89,41 @@ def test_rows_of_many_files_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_events_that_the_snapshot_does_not_see_delete_nothing(tmp_path: Path) -> None:
     path = delete_file(tmp_path / "d", 5, [(1, P0, 0), (1, P0, 1)]).source
     file = selected(path, row_filter=True)
-    assert read_deleted_words([file], seen(4), LocalStorage()) is None
-    assert rows(read_deleted_words([file], seen(6, {3}), LocalStorage())) == [
-        (0, 1, P0, 0),
-        (0, 1, P0, 1),
-    ]
-    assert read_deleted_words([file], seen(6, {5}), LocalStorage()) is None
+    read_again = partial(
+        read_deleted_words, [file], storage=LocalStorage(), contents=FileContents()
+    )
+    assert read_again(write_ids=seen(4)) is None
+    assert rows(read_again(write_ids=seen(6, {3}))) == [(0, 1, P0, 0), (0, 1, P0, 1)]
+    assert read_again(write_ids=seen(6, {5})) is None
+
+
+def test_a_file_is_known_again_by_its_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = selected(delete_file(tmp_path / "d", 5, [(1, P0, 0), (1, P0, 100)]).source)
+    contents = FileContents()
+    read_again = partial(read_deleted_words, storage=LocalStorage(), contents=contents)
+    assert rows(read_again([file], ALL)) == [(0, 1, P0, 0), (0, 1, P0, 100)]
+    with monkeypatch.context() as patch:
+        patch.setattr(deleted_words, "open_deletes", None)
+        assert rows(read_again([replace(file, partition=3)], ALL)) == [
+            (3, 1, P0, 0),
+            (3, 1, P0, 100),
+        ]
+        assert read_again([replace(file, row_filter=True)], seen(4)) is None
+    delete_file(tmp_path / "d", 5, [(1, P0, 7)])
+    assert rows(read_again([file], ALL)) == [(0, 1, P0, 7)]
+
+
+@pytest.mark.parametrize("limit", ["FILE_BYTES_MAX", "FILE_ROWS_MAX"])
+def test_files_that_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(deleted_words, limit, 1)
+    file = selected(delete_file(tmp_path / "d", 5, [(1, P0, 0), (1, P0, 100)]).source, 2)
+    assert read([file]) == [(2, 1, P0, 0), (2, 1, P0, 100)]
+    hidden = replace(file, row_filter=True)
+    assert read_deleted_words([hidden], seen(4), LocalStorage(), FileContents()) is None
 
 
 def test_words_count_once_towards_the_most(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -111,6 +143,7 @@ def test_a_file_with_too_much_is_not_read_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = selected(delete_file(tmp_path / "d", 9, [(1, P0, row) for row in range(3)]).source)
+    monkeypatch.setattr(deleted_words, "FILE_BYTES_MAX", 0)
     monkeypatch.setattr(deleted_words, "STRIPE_ROWS_MAX", 2)
     with pytest.raises(TooManyDeletesError):
         read([file])

@@ -12,9 +12,10 @@ import pytest
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.selection import SelectedFile
-from acidsql.engines.spark import small_files
+from acidsql.engines.spark import file_contents, small_files
+from acidsql.engines.spark.file_contents import FileContents
 from acidsql.engines.spark.row_numbers import NumberedRows
-from acidsql.engines.spark.small_files import KeptFiles, SmallFiles, read_small_files
+from acidsql.engines.spark.small_files import SmallFiles, read_small_files
 from acidsql.errors import CorruptFileError, MissingFileError
 from acidsql.model.ids import BucketId, WriteId
 from acidsql.model.names import TableName
@@ -33,10 +34,10 @@ def read(
     files: list[SelectedFile],
     table: Table = TABLE,
     write_ids: ValidWriteIdList = ALL,
-    kept: KeptFiles | None = None,
+    kept: FileContents | None = None,
 ) -> SmallFiles | None:
     reader = NumberedRows(table.columns, write_ids, LocalStorage(), by_position=True)
-    return read_small_files(files, table, reader, kept or KeptFiles())
+    return read_small_files(files, table, reader, kept or FileContents())
 
 
 def rows(found: SmallFiles | None) -> list[tuple[Any, ...]]:
@@ -71,7 +72,7 @@ def test_rows_that_the_snapshot_does_not_see_are_left_out(files: list[SelectedFi
 def test_a_file_is_known_again_by_its_bytes(
     files: list[SelectedFile], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = KeptFiles()
+    kept = FileContents()
     expected = rows(read(files, kept=kept))
     shutil.move(files[0].path, tmp_path / "moved")
     files[0] = replace(files[0], path=str(tmp_path / "moved"))
@@ -80,7 +81,7 @@ def test_a_file_is_known_again_by_its_bytes(
 
 
 def test_another_file_in_the_same_place_is_read_anew(files: list[SelectedFile]) -> None:
-    kept = KeptFiles()
+    kept = FileContents()
     read(files, kept=kept)
     insert_file(Path(files[0].path), 1, [(7, 70)])
     assert rows(read(files[:1], kept=kept)) == [(0, 1, P0, 0, 7, 70)]
@@ -109,7 +110,7 @@ def test_files_of_other_types_are_left_to_spark(files: list[SelectedFile], tmp_p
 def test_a_file_does_not_pass_for_one_of_a_table_that_never_had_its_columns(
     files: list[SelectedFile],
 ) -> None:
-    kept = KeptFiles()
+    kept = FileContents()
     changed = replace(TABLE, columns=columns(a="int", c="int"))
     read(files, changed, kept=kept)
     unchanged = replace(changed, parameters={CREATED_COLUMNS: columns_digest(changed.columns)})
@@ -172,11 +173,11 @@ def test_damaged_and_missing_files_are_errors(files: list[SelectedFile]) -> None
 def test_what_is_kept_is_bounded(
     files: list[SelectedFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = KeptFiles()
+    kept = FileContents()
     read(files[:2], kept=kept)
     two = kept._size
     assert two > 2 * 2048
-    monkeypatch.setattr(small_files, "KEPT_BYTES_MAX", two)
+    monkeypatch.setattr(file_contents, "BYTES_MAX", two)
     read(files, kept=kept)
     assert kept._size == two
     opened: list[str] = []

@@ -1,0 +1,71 @@
+"""What was read of small files, known again by their bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Protocol, TypeVar, cast
+
+from acidsql.engines.selection import source_of
+from acidsql.orc.damage import naming
+from acidsql.orc.reader import opened_source
+from acidsql.ports.storage import Storage
+
+BYTES_MAX = 64 << 20
+"""The memory of all that is kept."""
+
+
+class Sized(Protocol):
+    """What can be kept."""
+
+    @property
+    def size(self) -> int:
+        """About how many bytes of memory it takes to keep this."""
+        ...
+
+
+_Sized = TypeVar("_Sized", bound=Sized)
+
+
+class FileContents:
+    """What was read of small files lately.
+
+    A file is recognised by a digest of its bytes, so that no file system's idea of identity is
+    trusted.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[object, ...], Sized] = OrderedDict()
+        self._size = 0
+        self._guard = threading.Lock()
+
+    def of(self, data: bytes, read_as: object, read: Callable[[], _Sized]) -> _Sized:
+        """What ``read`` makes of these bytes, or made of them for an equal ``read_as``."""
+        key = (hashlib.blake2b(data).digest(), read_as)
+        with self._guard:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return cast("_Sized", self._kept[key])
+        found = read()
+        with self._guard:
+            if key not in self._kept:
+                self._kept[key] = found
+                self._size += found.size
+            while self._size > BYTES_MAX:
+                _, oldest = self._kept.popitem(last=False)
+                self._size -= oldest.size
+        return found
+
+    def clear(self) -> None:
+        """Forget all files."""
+        with self._guard:
+            self._kept.clear()
+            self._size = 0
+
+
+def file_bytes(path: str, storage: Storage) -> bytes:
+    """All bytes of a file. MissingFileError if it is not there, StorageError if it fails."""
+    with opened_source(source_of(path, storage), path) as stream, naming(path):
+        return stream.read()
