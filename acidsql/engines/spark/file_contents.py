@@ -8,9 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Protocol, TypeVar, cast
 
-from acidsql.engines.selection import source_of
 from acidsql.orc.damage import naming
-from acidsql.orc.reader import opened_source
 from acidsql.ports.storage import Storage
 
 BYTES_MAX = 64 << 20
@@ -67,5 +65,5 @@ class FileContents:
 
 def file_bytes(path: str, storage: Storage) -> bytes:
     """All bytes of a file. MissingFileError if it is not there, StorageError if it fails."""
-    with opened_source(source_of(path, storage), path) as stream, naming(path):
+    with storage.open_input(path) as stream, naming(path):
         return stream.read()
