@@ -9,9 +9,10 @@ same rows. The driver opens such a file in a tenth of the time, and knows it aga
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -21,10 +22,12 @@ from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.file_contents import FileContents, file_bytes
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.row_numbers import NumberedRows
-from acidsql.model.table import Column, Table
+from acidsql.model.table import Column, Table, columns_digest
 from acidsql.orc.belonging import is_stored_alike, require_columns, require_kind
 from acidsql.orc.evolution import matched
+from acidsql.orc.footer import FileTail
 from acidsql.orc.reader import open_orc, require_acid
+from acidsql.orc.statistics import read_statistics
 from acidsql.orc.types import file_columns
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS, in_threads
@@ -57,6 +60,12 @@ bytes.
 _FILE_OVERHEAD, _COLUMN_OVERHEAD = 2048, 512
 """About how many bytes of memory a kept file takes, and each of its columns, without the rows."""
 
+_TEXTS = (7, 8, 16, 17)
+"""The kinds of ORC's types string, binary, varchar and char: their statistics tell all bytes.
+
+They are those of `Type.Kind` in ORC's orc_proto.proto.
+"""
+
 _FILES_TOGETHER = 16 * STORAGE_THREADS
 """How many files are read before their rows are counted."""
 
@@ -65,12 +74,17 @@ _FILES_TOGETHER = 16 * STORAGE_THREADS
 class FileEvents:
     """The events of one file, stripe by stripe, and the columns of its ``row``.
 
-    Timestamps are EXACT. Of a file with more than `ROWS_MAX` rows there are no stripes.
+    Timestamps are EXACT. A file whose rows are too many or too long for the driver has no stripes.
     """
 
     columns: tuple[Column, ...]
     rows: int
     stripes: tuple[pa.RecordBatch, ...]
+    kind: str = field(init=False)
+    """Equal for files of the same columns, and fast to compare."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", columns_digest(self.columns))
 
     @property
     def event_bytes(self) -> int:
@@ -110,77 +124,103 @@ def read_small_files(
     others = sum(f.size for f in files) - sum(f.size for f in small)
     if len(small) < (max(FILES_MIN, others // _BYTES_PER_FILE) if others else 1):
         return None
-    read: list[tuple[SelectedFile, FileEvents]] = []
-    rows = size = 0
-    for at in range(0, len(small), _FILES_TOGETHER):
-        for file, content in _contents(small[at : at + _FILES_TOGETHER], reader.storage):
-            found = _events(content, file.path, table, contents)
-            if not _has_types_of(table, found.columns, by_position=reader.by_position):
-                continue
-            read.append((file, found))
-            rows += found.rows
-            size += found.event_bytes
-            if rows > ROWS_MAX or size > ROW_BYTES_MAX:
-                return None
-    if not rows:
+    read = _fitting(small, table, reader, contents)
+    if not any(found.rows for _, found in read):
         return None
     together = pa.Table.from_batches(list(_rows(read, reader)))
     return SmallFiles(frozenset(f.path for f, _ in read), together, reader)
 
 
-def _has_types_of(table: Table, columns: Sequence[Column], *, by_position: bool) -> bool:
+def _fitting(
+    files: Sequence[SelectedFile], table: Table, reader: NumberedRows, contents: FileContents
+) -> list[tuple[SelectedFile, FileEvents]]:
+    """The files with the table's types; none of them if they have too many rows for the driver."""
+    read: list[tuple[SelectedFile, FileEvents]] = []
+    rows = size = 0
+    read_as = (columns_digest(table.columns), table.is_unchanged)
+    is_alike: dict[str, bool] = {}
+    for file, content in _contents(files, reader.storage):
+        found = contents.of(content, read_as, partial(_read, content, file.path, table))
+        if found.kind not in is_alike:
+            is_alike[found.kind] = _has_types_of(found.columns, reader)
+        if is_alike[found.kind]:
+            read.append((file, found))
+            rows += found.rows
+            size += found.event_bytes
+            is_unread = found.rows > 0 and not found.stripes
+            if is_unread or rows > ROWS_MAX or size > ROW_BYTES_MAX:
+                return []
+    return read
+
+
+def _has_types_of(columns: Sequence[Column], reader: NumberedRows) -> bool:
     """Whether no value of a file with these columns has to be converted.
 
     ORC, by which Spark reads, converts between more types than we do.
     """
-    places = matched([c.name for c in columns], table.columns, by_position=by_position)
+    names = [c.name for c in columns]
+    places = matched(names, reader.columns, by_position=reader.by_position)
     return all(
         at is None or is_stored_alike(columns[at].type, column.type)
-        for column, at in zip(table.columns, places, strict=True)
+        for column, at in zip(reader.columns, places, strict=True)
     )
 
 
 def _contents(
     files: Sequence[SelectedFile], storage: Storage
-) -> Iterable[tuple[SelectedFile, bytes]]:
+) -> Iterator[tuple[SelectedFile, bytes]]:
     # Reading a small local file is Python's work, at which several threads hinder each other.
     threads = 1 if storage.local_path(files[0].path) else STORAGE_THREADS
-    return zip(
-        files, in_threads(lambda f: file_bytes(f.path, storage), files, threads), strict=True
-    )
+    for at in range(0, len(files), _FILES_TOGETHER):
+        some = files[at : at + _FILES_TOGETHER]
+        data = in_threads(lambda f: file_bytes(f.path, storage), some, threads)
+        yield from zip(some, data, strict=True)
 
 
-def _events(data: bytes, path: str, table: Table, contents: FileContents) -> FileEvents:
+def _read(data: bytes, path: str, table: Table) -> FileEvents:
     """The events of a file of these bytes.
 
     CorruptFileError if it is no file of inserts, or if it cannot belong to the table.
     """
-    read_as = (table.columns, table.is_unchanged)
-    return contents.of(data, read_as, lambda: _read(data, path, table))
-
-
-def _read(data: bytes, path: str, table: Table) -> FileEvents:
-    with open_orc(io.BytesIO(data), path, exact=True) as opened:
+    source = io.BytesIO(data)
+    with open_orc(source, path, exact=True) as opened:
         tail = opened.tail
         require_acid(opened)
         require_kind(tail, path, is_delete=False)
         if table.is_unchanged:
             require_columns(tail, path, table.columns)
-        stripes = tuple(opened.stripes()) if tail.rows <= ROWS_MAX else ()
+        fits = tail.rows <= ROWS_MAX and _unpacked_bytes(source, tail, path) <= ROW_BYTES_MAX
+        stripes = tuple(opened.stripes()) if fits else ()
         return FileEvents(file_columns(tail, path), tail.rows, stripes)
+
+
+def _unpacked_bytes(source: BinaryIO, tail: FileTail, path: str) -> int:
+    """At least how many bytes the file's values take in memory, by its statistics.
+
+    A text that is repeated a thousand times takes a few bytes of a file. 0 if the file has no
+    statistics.
+    """
+    if tail.row_index_stride == 0:
+        return 0
+    said = read_statistics(source, tail, path).file
+    return sum(
+        found.total or 0 if kind.kind in _TEXTS else found.values
+        for kind, found in zip(tail.types, said, strict=False)
+    )
 
 
 def _rows(
     read: Sequence[tuple[SelectedFile, FileEvents]], reader: NumberedRows
 ) -> Iterator[pa.RecordBatch]:
     """The rows; files of the same columns are converted together."""
-    groups: dict[tuple[Column, ...], list[tuple[SelectedFile, pa.RecordBatch]]] = {}
+    groups: dict[str, list[tuple[SelectedFile, pa.RecordBatch]]] = {}
+    columns = {found.kind: found.columns for _, found in read}
     for file, found in read:
-        groups.setdefault(found.columns, []).extend((file, stripe) for stripe in found.stripes)
-    for columns, stripes in groups.items():
+        groups.setdefault(found.kind, []).extend((file, stripe) for stripe in found.stripes)
+    for kind, stripes in groups.items():
         if stripes:
             together = pa.Table.from_batches([stripe for _, stripe in stripes]).combine_chunks()
             counts = [stripe.num_rows for _, stripe in stripes]
             partitions = np.repeat(np.array([f.partition for f, _ in stripes], np.int32), counts)
             [events] = together.to_batches()
-            yield reader.rows_of(events, partitions, columns, stripes[0][0].path)
+            yield reader.rows_of(events, partitions, columns[kind], stripes[0][0].path)

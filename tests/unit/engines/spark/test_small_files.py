@@ -22,6 +22,7 @@ from acidsql.model.names import TableName
 from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import CREATED_COLUMNS, Table, columns_digest
+from acidsql.orc.schema import arrow_type
 from acidsql.orc.writer import EventWriter
 from tests.unit.engines.spark.test_deleted_words import selected
 from tests.unit.orc.events import AB, P0, columns, delete_file, insert_file, seen
@@ -147,6 +148,23 @@ def test_long_rows_are_left_to_spark(
     monkeypatch.setattr(small_files, "ROW_BYTES_MAX", 200)
     assert read(files) is None
     assert rows(read(files[:1])) != []
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("string", "x" * 10_000), ("array<bigint>", [0] * 10_000)]
+)
+def test_rows_that_take_little_of_a_file_but_much_memory_are_not_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, value: Any
+) -> None:
+    monkeypatch.setattr(small_files, "ROW_BYTES_MAX", 1 << 20)
+    table = replace(TABLE, columns=columns(v=kind))
+    rows = pa.record_batch({"v": pa.array([value] * 200, arrow_type(table.columns[0].type))})
+    with EventWriter(str(tmp_path / "long"), table.columns) as writer:
+        writer.write_inserts(rows, WriteId(1), P0)
+    contents = FileContents()
+    file = selected(tmp_path / "long")
+    assert read([replace(file, size=1)], table, kept=contents) is None
+    assert contents._size < 10_000
 
 
 def test_plain_files_and_files_that_grow_are_left_to_others(files: list[SelectedFile]) -> None:
