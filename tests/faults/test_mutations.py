@@ -133,7 +133,7 @@ def outcome(session: Session, victims: list[Victim], seed: int) -> str:
     chosen = r.choice(victims)
     file = r.choice(chosen.files)
     whole = file.read_bytes()
-    session._engine._filters.clear()  # it keeps what is deleted, since files do not change
+    session._engine._kept.clear()  # it keeps what is deleted, since files do not change
     try:
         file.write_bytes(mutated(whole, r))
         problems = session.execute(f"CHECK TABLE {chosen.name}").fetchall()
@@ -143,7 +143,7 @@ def outcome(session: Session, victims: list[Victim], seed: int) -> str:
             return ERROR
     finally:
         file.write_bytes(whole)
-        session._engine._filters.clear()
+        session._engine._kept.clear()
     if len(found) == len(chosen.rows) and dict(found) == chosen.rows:
         return RIGHT
     if problems:
