@@ -25,6 +25,7 @@ from acidsql.orc.schema import (
     ROW_ID_COLUMNS,
 )
 from acidsql.orc.statistics import (
+    ColumnStatistics,
     FileStatistics,
     actual_statistics,
     contradiction,
@@ -87,25 +88,31 @@ class OrcInput:
         """
         if self.statistics is None:
             return
-        said = self.statistics.stripes
-        if not said and len(self.tail.stripes) == 1:
-            # A damaged postscript may hide the statistics of stripes. The file's statistics say the
-            # same of its only stripe.
-            said = (self.statistics.file,)
+        said = [self.statistics.stripes[number]] if number < len(self.statistics.stripes) else []
+        if len(self.tail.stripes) == 1:
+            # The file's statistics say the same of its only stripe. Damage may hide those of the
+            # stripe, or a part of them.
+            said.append(self.statistics.file)
         keys = [name for name in self.tail.column_names[:-1] if name in batch.schema.names]
         with naming(self.path):
             actual = dict(actual_statistics(batch.select(keys)))
-        for at, name in enumerate(self.tail.column_names[:-1], 1):
-            found = actual.get(name)
-            if found is None or number >= len(said) or at >= len(said[number]):
-                continue
-            with naming(self.path):
-                reason = contradiction(said[number][at], found)
-            if reason is not None:
-                raise CorruptFileError(
-                    f'file "{self.path}" contradicts its own statistics',
-                    detail=f"Stripe {number}, {name}: {reason}.",
-                )
+        for columns in said:
+            for name, column in zip(self.tail.column_names[:-1], columns[1:], strict=False):
+                if name in actual:
+                    self._compare(number, name, column, actual[name])
+
+    def _compare(
+        self, number: int, name: str, said: ColumnStatistics | None, found: ColumnStatistics | None
+    ) -> None:
+        if said is None or found is None:
+            return
+        with naming(self.path):
+            reason = contradiction(said, found)
+        if reason is not None:
+            raise CorruptFileError(
+                f'file "{self.path}" contradicts its own statistics',
+                detail=f"Stripe {number}, {name}: {reason}.",
+            )
 
     def read(self, names: Sequence[str] | None = None) -> pa.Table:
         """All stripes as one table."""

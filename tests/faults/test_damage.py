@@ -82,8 +82,13 @@ NO_STRIPE_STATISTICS = (1204.5 / 1217, 3)
 """In the uncompressed file of deletes: the postscript no longer says how long they are."""
 
 
+NO_SUM = (0.615234375, 6)
+"""In the file of deletes with zlib: the stripe's statistics lose the sum of row numbers."""
+
+
 @MANY
 @example(where=[NO_STRIPE_STATISTICS, (0.25, 0)])
+@example(where=[NO_SUM, (0.3125, 3)])
 @given(where=flips)
 def test_flipped_bits_never_make_other_row_ids(whole: Path, where: list[tuple[float, int]]) -> None:
     damaged = whole.with_name("damaged")
