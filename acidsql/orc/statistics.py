@@ -7,7 +7,7 @@ specification, Column Statistics). Columns are numbered in pre-order; 0 is the r
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from functools import reduce
@@ -63,6 +63,22 @@ class FileStatistics:
 
     file: tuple[ColumnStatistics, ...]
     stripes: tuple[tuple[ColumnStatistics, ...], ...]
+
+
+_WITH_LENGTHS = (7, 8, 16, 17)
+"""The types string, binary, varchar and char (Type.Kind in ORC's orc_proto.proto)."""
+
+
+def least_bytes(tail: FileTail, said: Sequence[ColumnStatistics]) -> int:
+    """At least how many bytes the values take in memory, by the statistics of a file.
+
+    A text that is repeated a thousand times takes a few bytes of the file. Of columns other than
+    texts, each value counts as one byte.
+    """
+    return sum(
+        found.total or 0 if kind.kind in _WITH_LENGTHS else found.values
+        for kind, found in zip(tail.types, said, strict=False)
+    )
 
 
 def read_statistics(

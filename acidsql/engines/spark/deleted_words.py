@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from acidsql.engines.rows import begins_stretch
 from acidsql.engines.selection import SelectedFile, source_of
-from acidsql.engines.spark.file_contents import FileContents, file_bytes
+from acidsql.engines.spark.file_contents import FileContents, file_bytes, for_each_file
 from acidsql.engines.spark.key_packing import WORD_BITS, WORD_COLUMNS, KeyPacking
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.orc.keys import Longs, RowIds, longs, valid_events
 from acidsql.orc.reader import DELETE_COLUMNS, open_deletes
 from acidsql.orc.schema import CURRENT_TRANSACTION
 from acidsql.ports.storage import Storage
-from acidsql.process.threads import STORAGE_THREADS, in_threads
+from acidsql.process.threads import STORAGE_THREADS
 
 WORDS_MAX = 1 << 22
 """How many words the driver keeps: 64 MiB with the keys that they are found by."""
@@ -159,9 +159,7 @@ def read_deleted_words(
     packed = None
     for at in range(0, len(files), _FILES_TOGETHER):
         some = files[at : at + _FILES_TOGETHER]
-        # Reading a small local file is Python's work, at which several threads hinder each other.
-        threads = 1 if storage.local_path(some[0].path) else STORAGE_THREADS
-        read = in_threads(lambda f: _file_words(f, write_ids, storage, contents), some, threads)
+        read = for_each_file(lambda f: _file_words(f, write_ids, storage, contents), some, storage)
         words = DeletedWords.together([words, *read])
         if len(words):
             packed = PackedWords.of(words)

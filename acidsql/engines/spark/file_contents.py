@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar, cast
 
+from acidsql.engines.selection import SelectedFile
 from acidsql.orc.damage import naming
 from acidsql.ports.storage import Storage
+from acidsql.process.threads import STORAGE_THREADS, in_threads
 
 BYTES_MAX = 64 << 20
 """The memory of all that is kept."""
@@ -25,6 +27,7 @@ class Sized(Protocol):
 
 
 _Sized = TypeVar("_Sized", bound=Sized)
+_Read = TypeVar("_Read")
 
 
 class FileContents:
@@ -67,3 +70,14 @@ def file_bytes(path: str, storage: Storage) -> bytes:
     """All bytes of a file. MissingFileError if it is not there, StorageError if it fails."""
     with storage.open_input(path) as stream, naming(path):
         return stream.read()
+
+
+def for_each_file(
+    function: Callable[[SelectedFile], _Read], files: Sequence[SelectedFile], storage: Storage
+) -> list[_Read]:
+    """The function's results, in the order of the files, of which there is one at least.
+
+    Reading a small local file is Python's work, at which several threads hinder each other.
+    """
+    threads = 1 if storage.local_path(files[0].path) else STORAGE_THREADS
+    return in_threads(function, files, threads)

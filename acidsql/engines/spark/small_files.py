@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.events import Events
-from acidsql.engines.spark.file_contents import FileContents, file_bytes
+from acidsql.engines.spark.file_contents import FileContents, file_bytes, for_each_file
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.model.table import Column, Table, columns_digest
@@ -27,10 +27,10 @@ from acidsql.orc.belonging import is_stored_alike, require_columns, require_kind
 from acidsql.orc.evolution import matched
 from acidsql.orc.footer import FileTail
 from acidsql.orc.reader import open_orc, require_acid
-from acidsql.orc.statistics import read_statistics
+from acidsql.orc.statistics import least_bytes, read_statistics
 from acidsql.orc.types import file_columns
 from acidsql.ports.storage import Storage
-from acidsql.process.threads import STORAGE_THREADS, in_threads
+from acidsql.process.threads import STORAGE_THREADS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,12 +59,6 @@ bytes.
 
 _FILE_OVERHEAD, _COLUMN_OVERHEAD = 2048, 512
 """About how many bytes of memory a kept file takes, and each of its columns, without the rows."""
-
-_TEXTS = (7, 8, 16, 17)
-"""The kinds of ORC's types string, binary, varchar and char: their statistics tell all bytes.
-
-They are those of `Type.Kind` in ORC's orc_proto.proto.
-"""
 
 _FILES_TOGETHER = 16 * STORAGE_THREADS
 """How many files are read before their rows are counted."""
@@ -169,11 +163,9 @@ def _has_types_of(columns: Sequence[Column], reader: NumberedRows) -> bool:
 def _contents(
     files: Sequence[SelectedFile], storage: Storage
 ) -> Iterator[tuple[SelectedFile, bytes]]:
-    # Reading a small local file is Python's work, at which several threads hinder each other.
-    threads = 1 if storage.local_path(files[0].path) else STORAGE_THREADS
     for at in range(0, len(files), _FILES_TOGETHER):
         some = files[at : at + _FILES_TOGETHER]
-        data = in_threads(lambda f: file_bytes(f.path, storage), some, threads)
+        data = for_each_file(lambda f: file_bytes(f.path, storage), some, storage)
         yield from zip(some, data, strict=True)
 
 
@@ -189,24 +181,16 @@ def _read(data: bytes, path: str, table: Table) -> FileEvents:
         require_kind(tail, path, is_delete=False)
         if table.is_unchanged:
             require_columns(tail, path, table.columns)
-        fits = tail.rows <= ROWS_MAX and _unpacked_bytes(source, tail, path) <= ROW_BYTES_MAX
+        fits = tail.rows <= ROWS_MAX and _known_bytes(source, tail, path) <= ROW_BYTES_MAX
         stripes = tuple(opened.stripes()) if fits else ()
         return FileEvents(file_columns(tail, path), tail.rows, stripes)
 
 
-def _unpacked_bytes(source: BinaryIO, tail: FileTail, path: str) -> int:
-    """At least how many bytes the file's values take in memory, by its statistics.
-
-    A text that is repeated a thousand times takes a few bytes of a file. 0 if the file has no
-    statistics.
-    """
+def _known_bytes(source: BinaryIO, tail: FileTail, path: str) -> int:
+    """What the file's statistics say of the memory its values take; 0 if it has no statistics."""
     if tail.row_index_stride == 0:
         return 0
-    said = read_statistics(source, tail, path).file
-    return sum(
-        found.total or 0 if kind.kind in _TEXTS else found.values
-        for kind, found in zip(tail.types, said, strict=False)
-    )
+    return least_bytes(tail, read_statistics(source, tail, path).file)
 
 
 def _rows(
