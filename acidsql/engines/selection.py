@@ -22,7 +22,7 @@ from acidsql.model.ids import BucketId, StatementId, WriteId
 from acidsql.model.row_id import BUCKET_ID_MAX, STATEMENT_ID_MAX, RowId, encode_bucket
 from acidsql.model.snapshot import Range, ValidTxnList
 from acidsql.model.table import TableKind
-from acidsql.orc.belonging import require_columns, require_kind
+from acidsql.orc.belonging import require_columns, require_kind, require_plain
 from acidsql.orc.footer import FileTail, read_tail
 from acidsql.orc.reader import valid_length
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
@@ -288,10 +288,7 @@ def _opened(file: SelectedFile, storage: Storage, *, tails: bool) -> SelectedFil
         require_kind(tail, file.path, is_delete=False)
     if tail.is_acid and file.first is not None:
         if file.first.write_id == _ORIGINAL:
-            raise StorageError(
-                f'file "{file.path}" is an ACID file outside of any base or delta',
-                hint="Is the table partitioned?",
-            )
+            require_plain(tail, file.path)
         return replace(file, first=None, tail=tail)
     return replace(file, tail=tail)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acidsql.errors import CorruptFileError
+from acidsql.errors import CorruptFileError, StorageError
 from acidsql.model.table import Column
 from acidsql.model.types import (
     VOID,
@@ -36,6 +36,15 @@ def require_kind(tail: FileTail, path: str, *, is_delete: bool) -> None:
             f'file "{path}" holds {here} where {there} belong',
             detail=f"Its {STATS} is {tail.metadata[STATS]}: inserts, updates, deletes.",
             hint="Was it exchanged with another file?",
+        )
+
+
+def require_plain(tail: FileTail, path: str) -> None:
+    """StorageError for a file of events where plain rows should be."""
+    if tail.is_acid:
+        raise StorageError(
+            f'file "{path}" is an ACID file outside of any base or delta',
+            hint="Is the table partitioned?",
         )
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 import acidsql
 from acidsql.engines.spark import small_files
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, StorageError
 from acidsql.session.session import Session
 
 ORC = "STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
@@ -32,6 +36,12 @@ TYPES = {
     "m": ("map<string, date>", "map('k', DATE '1582-10-15')"),
     "st": ("struct<x: int, y: char(3)>", "named_struct('x', 1, 'y', 'q')"),
 }
+TYPES_AT = {name: at for at, name in enumerate(TYPES, 1)}
+INSERT_ONLY = (
+    "STORED AS ORC TBLPROPERTIES ('transactional' = 'true',"
+    " 'transactional_properties' = 'insert_only')"
+)
+PLAIN = "STORED AS ORC"
 
 
 @pytest.fixture(autouse=True)
@@ -40,10 +50,10 @@ def reader_of_small_files() -> None:
 
 
 def scans_of_files(session: Session, query: str) -> int:
-    """How many scans of files Spark's plan of the query has."""
+    """How many scans of files Spark's plan of the query has; some are by pyarrow in tasks."""
     with session.execute(query) as result:
         plan: str = result.df._jdf.queryExecution().executedPlan().toString()
-        return plan.count("FileScan")
+        return plan.count("FileScan") + len(re.findall(r"MapIn\w*Arrow", plan))
 
 
 def both_ways(session: Session, query: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
@@ -72,6 +82,89 @@ def test_values_of_each_type(session: Session, monkeypatch: pytest.MonkeyPatch) 
     assert one[1] == 1
     assert [v is None for v in one[2:]] == [False] * len(TYPES)
     assert two[1:] == (2, *[None] * len(TYPES))
+
+
+@pytest.mark.parametrize("kind", [INSERT_ONLY, PLAIN], ids=["insert-only", "plain"])
+def test_values_of_each_type_without_row_ids(
+    session: Session, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    declared = ", ".join(f"{name} {kind}" for name, (kind, _) in TYPES.items())
+    session.execute(f"CREATE TABLE t (k int, {declared}) {kind}")
+    values = ", ".join(text for _, text in TYPES.values())
+    nulls = ", ".join("null" for _ in TYPES)
+    session.execute(f"INSERT INTO t SELECT 1, {values}")
+    session.execute(f"INSERT INTO t SELECT 2, {nulls}")
+    [one, two] = sorted(both_ways(session, "SELECT * FROM t", monkeypatch), key=lambda r: r[0])
+    assert [v is None for v in one[1:]] == [False] * len(TYPES)
+    assert two == (2, *[None] * len(TYPES))
+    assert (one[TYPES_AT["c"]], one[TYPES_AT["vc"]]) == ("ab   ", "abcde")
+
+
+@pytest.mark.parametrize("kind", [INSERT_ONLY, PLAIN], ids=["insert-only", "plain"])
+def test_partitions_without_row_ids(
+    session: Session, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    session.execute(f"CREATE TABLE p (k int, v string) PARTITIONED BY (d string) {kind}")
+    for k, d in enumerate(("a", "b/c", "a", None)):
+        session.insert("p", [{"k": k, "v": f"v{k}", "d": d}])
+    rows = both_ways(session, "SELECT k, v, d FROM p", monkeypatch)
+    assert sorted(rows) == [(0, "v0", "a"), (1, "v1", "b/c"), (2, "v2", "a"), (3, "v3", None)]
+    assert both_ways(session, "SELECT k FROM p WHERE d = 'b/c'", monkeypatch) == [(1,)]
+    monkeypatch.setattr(small_files, "FILES_MIN", 3)
+    session.execute("INSERT INTO p SELECT id, uuid(), if(id % 2 = 0, 'a', 'n') FROM range(9000)")
+    query = "SELECT d, count(*), sum(k) FROM p GROUP BY d ORDER BY d"
+    assert scans_of_files(session, query) == 1
+    expected = [(None, 1, 3), ("a", 4502, 20245502), ("b/c", 1, 1), ("n", 4500, 20250000)]
+    assert session.execute(query).fetchall() == expected
+
+
+def test_longer_texts_are_cut_and_files_of_others_read(
+    session: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that others brought may have longer texts, other columns, or none of their names."""
+    session.execute(f"CREATE TABLE t (k int, v varchar(2), c char(3)) {PLAIN}")
+    session.execute("INSERT INTO t VALUES (1, 'ab', 'c')")
+    orc.write_table(
+        pa.table({"C": ["longer"], "other": [1.5], "K": pa.array([2], pa.int32()), "v": ["abc"]}),
+        warehouse / "t" / "000007_0",
+    )
+    orc.write_table(
+        pa.table({"_col0": pa.array([3], pa.int32()), "_col1": ["xyz"]}),
+        warehouse / "t" / "000008_0",
+    )
+    rows = both_ways(session, "SELECT * FROM t", monkeypatch)
+    assert sorted(rows) == [(1, "ab", "c  "), (2, "ab", "lon"), (3, "xy", None)]
+
+
+def test_rows_from_before_a_table_became_acid(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.execute(f"CREATE TABLE t (k int, v string) CLUSTERED BY (k) INTO 2 BUCKETS {PLAIN}")
+    for k in range(0, 6, 2):
+        session.execute(f"INSERT INTO t VALUES ({k}, 'v{k}'), ({k + 1}, 'v{k + 1}')")
+    session.execute("ALTER TABLE t SET TBLPROPERTIES ('transactional' = 'true')")
+    session.execute("INSERT INTO t VALUES (6, 'v6')")
+    session.execute("DELETE FROM t WHERE k = 3")
+    session.execute("UPDATE t SET v = 'new' WHERE k IN (0, 6)")
+    query = "SELECT row__id, * FROM t"
+    found = sorted(session.execute(query).fetchall())
+    monkeypatch.setattr(small_files, "FILE_BYTES_MAX", 0)
+    assert found == sorted(session.execute(query).fetchall())
+    assert len({row[0] for row in found}) == 6
+    assert sorted(row[1:] for row in found) == [
+        (0, "new"), (1, "v1"), (2, "v2"), (4, "v4"), (5, "v5"), (6, "new"),
+    ]  # fmt: skip
+
+
+def test_a_file_of_events_among_plain_rows(session: Session, warehouse: Path) -> None:
+    session.execute(f"CREATE TABLE a (k int) {ORC}")
+    session.execute("INSERT INTO a VALUES (1)")
+    session.execute(f"CREATE TABLE t (k int) {PLAIN}")
+    session.execute("INSERT INTO t VALUES (1)")
+    [events] = (warehouse / "a").glob("delta_*/bucket_00000")
+    shutil.copy(events, warehouse / "t" / "000009_0")
+    with pytest.raises(StorageError, match=r"000009_0. is an ACID file"):
+        session.execute("SELECT * FROM t")
 
 
 def test_conditions_joins_and_subqueries(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,3 +283,9 @@ def test_files_that_a_query_or_a_caller_asks_for(session: Session, warehouse: Pa
     assert session.table("t").inputFiles() == [path]
     session.execute("UPDATE t SET file = input_file_name()")
     assert session.execute("SELECT file FROM t").fetchall() == [(path,)]
+    for kind in (INSERT_ONLY, PLAIN):
+        session.execute(f"CREATE TABLE o (k int) {kind}")
+        session.execute("INSERT INTO o VALUES (1)")
+        [path] = session.table("o").inputFiles()
+        assert session.execute("SELECT input_file_name() FROM o").fetchall() == [(path,)]
+        session.execute("DROP TABLE o")

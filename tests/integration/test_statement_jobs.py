@@ -51,7 +51,18 @@ def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acidsql.engines.spark.changed_rows.SMALL_BYTES", 0)
 
 
-@pytest.fixture(params=[96 << 20, 1], ids=["collected", "written by tasks"])
+BY_DRIVER, BY_TASKS = 96 << 20, 1
+WAYS = [pytest.param(BY_DRIVER, id="collected"), pytest.param(BY_TASKS, id="written by tasks")]
+each_way = pytest.mark.parametrize("driver_bytes", WAYS, indirect=True)
+by_tasks = pytest.mark.parametrize(
+    "driver_bytes",
+    [pytest.param(BY_DRIVER, marks=LONG, id="collected"), WAYS[1]],
+    indirect=True,
+)
+"""Both ways; in the short form that of tasks alone."""
+
+
+@pytest.fixture
 def driver_bytes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_BYTES_MAX", request.param)
     monkeypatch.setattr("acidsql.engines.spark.job.DRIVER_ROWS_MIN", 0)
@@ -121,7 +132,7 @@ def test_a_merge_of_values_is_one_job(table: Session, jobs: Callable[[str], int]
     ("on", "rows", "joined_by"),
     [
         ("t.k = s.k", 2, "CartesianProduct"),
-        ("t.k = s.k", 60, "BroadcastHashJoin"),
+        pytest.param("t.k = s.k", 60, "BroadcastHashJoin", marks=LONG),
         pytest.param("t.k = s.k AND t.v = s.v AND t.g = s.g", 900, "BroadcastHashJoin", marks=LONG),
         pytest.param("t.k = s.k AND t.v = s.v", 60, "BroadcastHashJoin", marks=LONG),
         pytest.param("t.g = s.g AND t.k + 0 = s.k", 60, "BroadcastHashJoin", marks=LONG),
@@ -187,6 +198,7 @@ def _frame(rows: list[dict[str, Any]]) -> Any:
 
 
 @pytest.mark.usefixtures("no_table_is_small")
+@by_tasks
 def test_many_rows_are_scanned_once(
     table: Session, spark: Any, tmp_path: Path, driver_bytes: int
 ) -> None:
@@ -210,6 +222,7 @@ def test_many_rows_are_scanned_once(
     assert found(table, "true") == []
 
 
+@each_way
 def test_a_large_source_is_computed_once(
     table: Session, spark: Any, tmp_path: Path, driver_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +256,7 @@ def test_a_large_source_is_computed_once(
     assert computed == dict.fromkeys(range(PARTITIONS), 1)
 
 
+@by_tasks
 @pytest.mark.parametrize(
     "clauses",
     [
@@ -270,6 +284,7 @@ def test_rows_that_a_large_source_cannot_match_are_not_moved(
     )
 
 
+@each_way
 def test_a_mistake_in_on_is_told_of_the_statement_whatever_the_size_of_the_source(
     table: Session, driver_bytes: int
 ) -> None:

@@ -112,18 +112,12 @@ class Job:
     def scan(self, table: TableName, request: ScanRequest) -> Scan:
         """A table under the snapshot."""
         snapshot = self.context.tables[table]
+        read = (self.spark, snapshot, self.context.txns, self.storage, self.kept)
+        request = replace(request, shows_files=self.shows_files)
         with clear_errors():
             if snapshot.table.kind is not TableKind.FULL_ACID:
-                return scan_rows(self.spark, snapshot, self.context.txns, self.storage, request)
-            return scan_table(
-                self.spark,
-                snapshot,
-                self.context.txns,
-                self.storage,
-                self.kept,
-                replace(request, shows_files=self.shows_files),
-                by_position=self.by_position,
-            )
+                return scan_rows(*read, request)
+            return scan_table(*read, request, by_position=self.by_position)
 
     def _resolve(self, source: AnySource) -> DataFrame:
         match source:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
+from acidsql.engines.changes import PARTITION
 from acidsql.engines.row_selection import select_row_files
-from acidsql.engines.selection import SelectedFile, Selection, opened_files
+from acidsql.engines.selection import SelectedFile, opened_files
 from acidsql.engines.spark.columns import has_back_quote, padded, remembering_char, seen_columns
 from acidsql.engines.spark.event_files import WHOLE
+from acidsql.engines.spark.events import Events
+from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.partitions import scanned_paths, with_partition
 from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.read import (
@@ -18,9 +23,9 @@ from acidsql.engines.spark.read import (
     ScanRequest,
     empty_scan,
     partition_values,
-    seen_value,
 )
 from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
 from acidsql.model.ids import WriteId
@@ -47,6 +52,7 @@ def scan_rows(
     snapshot: TableSnapshot,
     txns: ValidTxnList,
     storage: Storage,
+    kept: Kept,
     request: ScanRequest,
 ) -> Scan:
     """The rows that the snapshot sees; of a plain table, the rows of all files that are there."""
@@ -55,49 +61,72 @@ def scan_rows(
     selection = select_row_files(snapshot, partitions, txns, storage)
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
-    if table.format is FileFormat.ORC and _is_misread(spark, table, selection, storage):
-        rows, columns = _rows_by_pyarrow(spark, snapshot, selection, storage)
-    else:
-        rows, columns = _rows(spark, table, selection), _columns(spark, table)
-        if table.partition_columns:
-            rows = with_partition(spark, rows, scanned_paths(rows, selection.inserts))
-    columns += partition_values(table, partitions)
+    frames = _frames(spark, snapshot, selection.inserts, storage, kept, request)
+    rows = reduce(lambda one, other: one.unionAll(other), frames)
+    columns = [quote(c.name) for c in table.columns] + partition_values(table, partitions)
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
 
 
-def _is_misread(spark: SparkSession, table: Table, selection: Selection, storage: Storage) -> bool:
+def _frames(
+    spark: SparkSession,
+    snapshot: TableSnapshot,
+    files: Sequence[SelectedFile],
+    storage: Storage,
+    kept: Kept,
+    request: ScanRequest,
+) -> Iterator[DataFrame]:
+    """The rows of the files as frames of the table's columns, and of PARTITION where it has any."""
+    table = snapshot.table
+    reader = NumberedRows(table.columns, snapshot.write_ids, storage, by_position=False)
+    if table.format is FileFormat.ORC and not request.shows_files:
+        numbered = [replace(f, first=_FIRST) for f in files]
+        small = read_small_files(numbered, table, reader, kept.contents)
+        if small is not None:
+            yield _of_columns(small.scan(spark), table)
+            files = [f for f in files if f.path not in small.paths]
+    if not files:
+        return
+    if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
+        yield _of_columns(reader.scan(spark, _opened(files, storage)), table)
+        return
+    rows = _rows(spark, table, files)
+    if table.partition_columns:
+        rows = with_partition(spark, rows, scanned_paths(rows, files))
+    yield rows.selectExpr(*_partition(table), *_columns(spark, table))
+
+
+def _of_columns(rows: Events, table: Table) -> DataFrame:
+    """Rows that pyarrow has read as a frame of the table's columns."""
+    pairs = zip(rows.values, table.columns, strict=True)
+    values = (f"{_cut(value, c)} as {quote(c.name)}" for value, c in pairs)
+    return rows.frame.selectExpr(*_partition(table), *values)
+
+
+def _partition(table: Table) -> list[str]:
+    return [PARTITION] if table.partition_columns else []
+
+
+def _is_misread(
+    spark: SparkSession, table: Table, files: Sequence[SelectedFile], storage: Storage
+) -> bool:
     """Whether Spark's ORC reader would misread a value."""
     kinds = [c.type for c in table.columns]
     if shifts_times(spark, kinds) or has_back_quote(table.columns):
         return True
     if not has_days(kinds):
         return False
-    files = _opened(selection, storage)
-    return any(f.tail is not None and may_hold_skipped_days(f.tail, f.path) for f in files)
+    opened = _opened(files, storage)
+    return any(f.tail is not None and may_hold_skipped_days(f.tail, f.path) for f in opened)
 
 
-def _opened(selection: Selection, storage: Storage) -> tuple[SelectedFile, ...]:
+def _opened(files: Sequence[SelectedFile], storage: Storage) -> tuple[SelectedFile, ...]:
     """The files with their tails, as files that hold rows and no events."""
-    plain = [replace(f, first=_FIRST) for f in selection.inserts]
-    return opened_files(plain, storage, tails=True)
+    return opened_files([replace(f, first=_FIRST) for f in files], storage, tails=True)
 
 
-def _rows_by_pyarrow(
-    spark: SparkSession, snapshot: TableSnapshot, selection: Selection, storage: Storage
-) -> tuple[DataFrame, list[str]]:
-    """The rows of ORC files read with pyarrow, and the table's columns in them."""
-    table = snapshot.table
-    files = _opened(selection, storage)
-    events = NumberedRows(table.columns, snapshot.write_ids, storage, by_position=False).scan(
-        spark, files
-    )
-    pairs = zip(events.values, table.columns, strict=True)
-    return events.frame, [f"{seen_value(value, c)} as {quote(c.name)}" for value, c in pairs]
-
-
-def _rows(spark: SparkSession, table: Table, selection: Selection) -> DataFrame:
+def _rows(spark: SparkSession, table: Table, files: Sequence[SelectedFile]) -> DataFrame:
     """The rows as the files hold them, before types are settled."""
-    paths = [f.path for f in selection.inserts]
+    paths = [f.path for f in files]
     schema = ", ".join(
         f"{quote(c.name)} {storage_type(c.type)}" for c in table.columns if c.type != VOID
     )
@@ -128,15 +157,14 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
         ]
     # Hive writes Parquet's INT96 timestamps in UTC, whatever the JVM's zone is.
     seen = seen_columns(spark, [c.type for c in table.columns])
-    return [f"{seen(_cut(c), c.type)} as {quote(c.name)}" for c in table.columns]
+    return [f"{seen(_cut(quote(c.name), c), c.type)} as {quote(c.name)}" for c in table.columns]
 
 
-def _cut(column: Column) -> str:
-    """The column, cut to its type's length: files of others, or of LOAD DATA, may hold more."""
+def _cut(value: str, column: Column) -> str:
+    """The value, cut to its type's length: files of others, or of LOAD DATA, may hold more."""
     if column.type == VOID:
         return "cast(null as void)"
-    name = quote(column.name)
-    return f"left({name}, {column.type.length})" if isinstance(column.type, CharType) else name
+    return f"left({value}, {column.type.length})" if isinstance(column.type, CharType) else value
 
 
 def _parsed(index: int, column: Column) -> str:

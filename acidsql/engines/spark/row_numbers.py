@@ -110,15 +110,14 @@ class NumberedRows:
             columns = file_columns(opened.tail, file.path)
             row = piece.row
             for number in range(piece.start, piece.end):
-                events = opened.stripe(number)
-                partitions = np.full(events.num_rows, file.partition, np.int32)
+                stripe = opened.stripe(number)
+                partitions = np.full(stripe.num_rows, file.partition, np.int32)
                 if file.first is None:
-                    yield self.rows_of(events, partitions, columns, file.path)
+                    yield self.rows_of(stripe, partitions, columns, file.path)
                 else:
-                    ids = _row_ids(file.first, row, events.num_rows)
-                    rows = pa.StructArray.from_arrays(events.columns, fields=list(events.schema))
-                    yield self._batch([partitions, *ids], rows, columns, file.path)
-                row += events.num_rows
+                    ids = row_ids(file.first, row, stripe.num_rows)
+                    yield self.plain_rows(stripe, [partitions, *ids], columns, file.path)
+                row += stripe.num_rows
 
     def rows_of(
         self,
@@ -138,6 +137,16 @@ class NumberedRows:
         ids = [partitions[keep], *(kept.column(name) for name in ROW_ID_COLUMNS)]
         return self._batch(ids, kept.column(ROW), columns, path)
 
+    def plain_rows(
+        self, rows: pa.RecordBatch, ids: Sequence[Any], columns: Sequence[Column], path: str
+    ) -> pa.RecordBatch:
+        """As `rows_of`, for rows of files without events.
+
+        ``ids`` are the partition of each row and the parts of its row id, see `row_ids`.
+        """
+        whole = pa.StructArray.from_arrays(rows.columns, fields=list(rows.schema))
+        return self._batch(ids, whole, columns, path)
+
     def _batch(
         self, ids: Sequence[Any], rows: Array, columns: Sequence[Column], path: str
     ) -> pa.RecordBatch:
@@ -150,8 +159,11 @@ class NumberedRows:
         return pa.RecordBatch.from_arrays(arrays, names=[PARTITION, *ROW_ID_COLUMNS, *self._names])
 
 
-def _row_ids(first: RowId, row: int, count: int) -> list[Any]:
-    """The parts of the row ids of plain rows, of which the first has number ``row`` in its file."""
+def row_ids(first: RowId, row: int, count: int) -> list[NDArray[Any]]:
+    """The parts of the row ids of plain rows, of which the first has number ``row`` in its file.
+
+    ``first`` is the row id of the file's first row.
+    """
     numbers = np.arange(first.row_number + row, first.row_number + row + count)
     buckets = np.full(count, first.bucket_property, np.int32)
     return [np.full(count, first.write_id), buckets, numbers]

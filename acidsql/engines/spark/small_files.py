@@ -1,4 +1,4 @@
-"""Many small insert files of events, read by the driver.
+"""Many small files of events or of plain rows, read by the driver.
 
 Spark takes one to two milliseconds to open a file, because it copies Hadoop's configuration twice.
 So a table of 300 deltas of one row would take a count several times as long as one file with the
@@ -12,18 +12,19 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from acidsql.engines.selection import SelectedFile
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.file_contents import FileContents, file_bytes, for_each_file
 from acidsql.engines.spark.local_frame import local_frame
-from acidsql.engines.spark.row_numbers import NumberedRows
+from acidsql.engines.spark.row_numbers import NumberedRows, row_ids
 from acidsql.model.table import Column, Table, columns_digest
-from acidsql.orc.belonging import is_stored_alike, require_columns, require_kind
+from acidsql.orc.belonging import is_stored_alike, require_columns, require_kind, require_plain
 from acidsql.orc.evolution import matched
 from acidsql.orc.footer import FileTail
 from acidsql.orc.reader import open_orc, require_acid
@@ -65,8 +66,8 @@ _FILES_TOGETHER = 16 * STORAGE_THREADS
 
 
 @dataclass(frozen=True, slots=True)
-class FileEvents:
-    """The events of one file, stripe by stripe, and the columns of its ``row``.
+class FileRows:
+    """The events of one file, or its plain rows, stripe by stripe, and the columns of the rows.
 
     Timestamps are EXACT. A file whose rows are too many or too long for the driver has no stripes.
     """
@@ -81,14 +82,19 @@ class FileEvents:
         object.__setattr__(self, "kind", columns_digest(self.columns))
 
     @property
-    def event_bytes(self) -> int:
-        """The bytes of the events in memory."""
+    def stripe_rows(self) -> int:
+        """How many rows the stripes have, whatever the file's footer says."""
+        return sum(stripe.num_rows for stripe in self.stripes)
+
+    @property
+    def row_bytes(self) -> int:
+        """The bytes of the events or rows in memory."""
         return sum(stripe.nbytes for stripe in self.stripes)
 
     @property
     def size(self) -> int:
         """About how many bytes of memory it takes to keep this."""
-        return _FILE_OVERHEAD + _COLUMN_OVERHEAD * len(self.columns) + self.event_bytes
+        return _FILE_OVERHEAD + _COLUMN_OVERHEAD * len(self.columns) + self.row_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,7 @@ def read_small_files(
 
     StorageError for a file that cannot be read.
     """
-    small = [f for f in files if f.first is None and f.length is None and f.size <= FILE_BYTES_MAX]
+    small = [f for f in files if f.length is None and f.size <= FILE_BYTES_MAX]
     others = sum(f.size for f in files) - sum(f.size for f in small)
     if len(small) < (max(FILES_MIN, others // _BYTES_PER_FILE) if others else 1):
         return None
@@ -127,20 +133,23 @@ def read_small_files(
 
 def _fitting(
     files: Sequence[SelectedFile], table: Table, reader: NumberedRows, contents: FileContents
-) -> list[tuple[SelectedFile, FileEvents]]:
+) -> list[tuple[SelectedFile, FileRows]]:
     """The files with the table's types; none of them if they have too many rows for the driver."""
-    read: list[tuple[SelectedFile, FileEvents]] = []
+    read: list[tuple[SelectedFile, FileRows]] = []
     rows = size = 0
     read_as = (columns_digest(table.columns), table.is_unchanged)
     is_alike: dict[str, bool] = {}
     for file, content in _contents(files, reader.storage):
-        found = contents.of(content, read_as, partial(_read, content, file.path, table))
+        is_plain = file.first is not None
+        found = contents.of(
+            content, (is_plain, *read_as), partial(_read, content, file.path, table, is_plain)
+        )
         if found.kind not in is_alike:
             is_alike[found.kind] = _has_types_of(found.columns, reader)
         if is_alike[found.kind]:
             read.append((file, found))
             rows += found.rows
-            size += found.event_bytes
+            size += found.row_bytes
             is_unread = found.rows > 0 and not found.stripes
             if is_unread or rows > ROWS_MAX or size > ROW_BYTES_MAX:
                 return []
@@ -169,21 +178,25 @@ def _contents(
         yield from zip(some, data, strict=True)
 
 
-def _read(data: bytes, path: str, table: Table) -> FileEvents:
-    """The events of a file of these bytes.
+def _read(data: bytes, path: str, table: Table, is_plain: bool) -> FileRows:
+    """The events or the plain rows of a file of these bytes.
 
-    CorruptFileError if it is no file of inserts, or if it cannot belong to the table.
+    CorruptFileError if it has no events although it should, or if it cannot belong to the table.
+    StorageError if it has events although it should have plain rows.
     """
     source = io.BytesIO(data)
     with open_orc(source, path, exact=True) as opened:
         tail = opened.tail
-        require_acid(opened)
-        require_kind(tail, path, is_delete=False)
-        if table.is_unchanged:
-            require_columns(tail, path, table.columns)
+        if is_plain:
+            require_plain(tail, path)
+        else:
+            require_acid(opened)
+            require_kind(tail, path, is_delete=False)
+            if table.is_unchanged:
+                require_columns(tail, path, table.columns)
         fits = tail.rows <= ROWS_MAX and _known_bytes(source, tail, path) <= ROW_BYTES_MAX
         stripes = tuple(opened.stripes()) if fits else ()
-        return FileEvents(file_columns(tail, path), tail.rows, stripes)
+        return FileRows(file_columns(tail, path), tail.rows, stripes)
 
 
 def _known_bytes(source: BinaryIO, tail: FileTail, path: str) -> int:
@@ -194,17 +207,27 @@ def _known_bytes(source: BinaryIO, tail: FileTail, path: str) -> int:
 
 
 def _rows(
-    read: Sequence[tuple[SelectedFile, FileEvents]], reader: NumberedRows
+    read: Sequence[tuple[SelectedFile, FileRows]], reader: NumberedRows
 ) -> Iterator[pa.RecordBatch]:
     """The rows; files of the same columns are converted together."""
-    groups: dict[str, list[tuple[SelectedFile, pa.RecordBatch]]] = {}
-    columns = {found.kind: found.columns for _, found in read}
+    groups: dict[tuple[str, bool], list[tuple[SelectedFile, FileRows]]] = {}
     for file, found in read:
-        groups.setdefault(found.kind, []).extend((file, stripe) for stripe in found.stripes)
-    for kind, stripes in groups.items():
-        if stripes:
-            together = pa.Table.from_batches([stripe for _, stripe in stripes]).combine_chunks()
-            counts = [stripe.num_rows for _, stripe in stripes]
-            partitions = np.repeat(np.array([f.partition for f, _ in stripes], np.int32), counts)
-            [events] = together.to_batches()
-            yield reader.rows_of(events, partitions, columns[kind], stripes[0][0].path)
+        if found.stripes:
+            groups.setdefault((found.kind, file.first is None), []).append((file, found))
+    for (_, has_events), group in groups.items():
+        stripes = [stripe for _, found in group for stripe in found.stripes]
+        [together] = pa.Table.from_batches(stripes).combine_chunks().to_batches()
+        counts = [found.stripe_rows for _, found in group]
+        partitions = np.repeat(np.array([f.partition for f, _ in group], np.int32), counts)
+        file, found = group[0]
+        if has_events:
+            yield reader.rows_of(together, partitions, found.columns, file.path)
+        else:
+            ids = [partitions, *_row_ids(group)]
+            yield reader.plain_rows(together, ids, found.columns, file.path)
+
+
+def _row_ids(group: Sequence[tuple[SelectedFile, FileRows]]) -> list[NDArray[Any]]:
+    """The parts of the row ids of all plain rows of these files."""
+    ids = [row_ids(f.first, 0, found.stripe_rows) for f, found in group if f.first is not None]
+    return [np.concatenate(part) for part in zip(*ids, strict=True)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyarrow import orc
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.engines.selection import SelectedFile
@@ -16,12 +17,13 @@ from acidsql.engines.spark import file_contents, small_files
 from acidsql.engines.spark.file_contents import FileContents
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.small_files import SmallFiles, read_small_files
-from acidsql.errors import CorruptFileError, MissingFileError
+from acidsql.errors import CorruptFileError, MissingFileError, StorageError
 from acidsql.model.ids import BucketId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
 from acidsql.model.table import CREATED_COLUMNS, Table, columns_digest
+from acidsql.orc.reader import open_orc
 from acidsql.orc.schema import arrow_type
 from acidsql.orc.writer import EventWriter
 from tests.unit.engines.spark.test_deleted_words import selected
@@ -167,12 +169,46 @@ def test_rows_that_take_little_of_a_file_but_much_memory_are_not_unpacked(
     assert contents._size < 10_000
 
 
-def test_plain_files_and_files_that_grow_are_left_to_others(files: list[SelectedFile]) -> None:
-    plain = replace(files[0], first=RowId(WriteId(0), P0, 0))
+def test_files_that_grow_are_left_to_others(files: list[SelectedFile]) -> None:
     growing = replace(files[1], length=5)
-    found = read([plain, growing, files[2]])
-    assert found is None
-    assert read([plain, growing]) is None
+    assert read([growing]) is None
+    assert read([files[0], growing, files[2]]) is None
+
+
+def plain_file(path: Path, values: list[int], first: int, stripe_rows: int = 1000) -> SelectedFile:
+    """A file of rows without events. Its first row has number ``first``."""
+    with orc.ORCWriter(str(path), stripe_size=1) as writer:
+        for at in range(0, len(values), stripe_rows):
+            some = pa.array(values[at : at + stripe_rows], pa.int32())
+            writer.write(pa.table({"a": some, "b": some}))
+    return replace(selected(path, 1), first=RowId(WriteId(0), P0, first))
+
+
+def test_plain_rows_are_numbered_from_file_to_file(
+    files: list[SelectedFile], tmp_path: Path
+) -> None:
+    plain = [
+        plain_file(tmp_path / "000000_0", [5, 6], 0),
+        plain_file(tmp_path / "000000_0_copy_1", [7, 8], 2),
+    ]
+    expected = [(1, 0, P0, n, v, v) for n, v in enumerate((5, 6, 7, 8))]
+    assert rows(read(plain)) == expected
+    assert rows(read([files[0], *plain])) == sorted(rows(read(files[:1])) + expected)
+
+
+def test_plain_rows_of_several_stripes_are_numbered_through(tmp_path: Path) -> None:
+    file = plain_file(tmp_path / "000000_0", list(range(5000)), 10, stripe_rows=1024)
+    with open_orc(file.path) as opened:
+        assert len(opened.tail.stripes) > 1
+    assert rows(read([file])) == [(1, 0, P0, n + 10, n, n) for n in range(5000)]
+
+
+def test_a_file_is_read_anew_as_plain_rows(files: list[SelectedFile]) -> None:
+    """What was kept of it as events does not count."""
+    kept = FileContents()
+    read(files, kept=kept)
+    with pytest.raises(StorageError, match="is an ACID file outside of any base or delta"):
+        read([replace(files[0], first=RowId(WriteId(1), P0, 0))], kept=kept)
 
 
 def test_damaged_and_missing_files_are_errors(files: list[SelectedFile]) -> None:
