@@ -30,6 +30,9 @@ class AcidParser(SparkParser):
         TokenType.COLON: lambda self: self.named_parameter(),
     }
 
+    _types_begun = 0
+    """How many types, one inside the other, are being parsed."""
+
     def raise_error(self, message: str, token: Token | None = None) -> NoReturn:
         """Raise PlacedParseError at a token, where sqlglot would quote an excerpt."""
         token = token or self._curr or self._prev
@@ -44,9 +47,24 @@ class AcidParser(SparkParser):
         while self._match(sep):
             item = parse_method()
             if item is None:
+                if self._is_function_after_all():
+                    break
                 self.raise_error("an item is missing")
             items.append(item)
         return items
+
+    def _parse_types(self, *args: Any, **kwargs: Any) -> Any:
+        """A type; None if there is none, after which sqlglot tries something else."""
+        self._types_begun += 1
+        try:
+            return super()._parse_types(*args, **kwargs)
+        finally:
+            self._types_begun -= 1
+
+    def _is_function_after_all(self) -> bool:
+        """Whether what began like a type goes on like no type: ``array(NULL, 1)``."""
+        is_closed = self._curr is None or self._curr.token_type in (TokenType.R_PAREN, TokenType.GT)
+        return self._types_begun > 0 and not is_closed
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         """A join. sqlglot would pass over a table or condition that is missing at its end."""
