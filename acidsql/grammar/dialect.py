@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, ClassVar, NoReturn
 
@@ -21,6 +22,40 @@ class PlacedParseError(ParseError):
         self.of_arguments = message.startswith("The number of provided arguments")
 
 
+_Build = Callable[[list[Any]], exp.Expr]
+
+
+def _shuffle(arguments: list[Any]) -> exp.Expr:
+    """``shuffle(a, seed)``; sqlglot knows no seed."""
+    return exp.Anonymous(this="SHUFFLE", expressions=arguments)
+
+
+def _with_nulls(name: str) -> _Build:
+    """A builder that allows false, the default, as the second argument of ``any_value``."""
+    build: _Build = SparkParser.FUNCTIONS[name]
+
+    def built(arguments: list[Any]) -> exp.Expr:
+        match arguments:
+            case [value, exp.Boolean(this=False)]:
+                return exp.RespectNulls(this=build([value]))
+        return build(arguments)
+
+    return built
+
+
+def _with_distinct(name: str) -> _Build:
+    """A builder that allows DISTINCT in front of two arguments, as in ``corr(DISTINCT a, b)``."""
+    build: _Build = SparkParser.FUNCTIONS[name]
+
+    def built(arguments: list[Any]) -> exp.Expr:
+        match arguments:
+            case [exp.Distinct(expressions=[one, other])]:
+                return build([exp.Distinct(expressions=[one]), other])
+        return build(arguments)
+
+    return built
+
+
 class AcidParser(SparkParser):
     """Spark's parser. It notes the places of parameters, and refuses unknown statements."""
 
@@ -28,6 +63,17 @@ class AcidParser(SparkParser):
         **SparkParser.PLACEHOLDER_PARSERS,
         TokenType.PLACEHOLDER: lambda self: self.question_mark(),
         TokenType.COLON: lambda self: self.named_parameter(),
+    }
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {
+        **SparkParser.FUNCTIONS,
+        "SHUFFLE": _shuffle,
+        **{name: _with_nulls(name) for name in ("ANY_VALUE", "FIRST_VALUE", "LAST_VALUE")},
+        **{name: _with_distinct(name) for name in ("CORR", "COVAR_POP", "COVAR_SAMP")},
+    }
+    UNARY_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        **SparkParser.UNARY_PARSERS,
+        TokenType.GT: lambda self: self.shifted_unsigned(),
     }
 
     _types_begun = 0
@@ -80,6 +126,14 @@ class AcidParser(SparkParser):
         token = self._curr or self._prev
         return token.start if token else 0
 
+    def shifted_unsigned(self) -> exp.Expr:
+        """What stands behind ``>>>``, of which sqlglot takes ``>>`` for an operator."""
+        end = self._prev.end + 1
+        signs = self.sql[max(end - 4, 0) : end]
+        if not signs.endswith(">>>") or signs == ">>>>":
+            self.raise_error("a value is missing", self._prev)
+        return self.expression(exp.Paren(this=self._parse_unary()))
+
     def question_mark(self) -> exp.Expr:
         """A node for a ``?``, with its place."""
         node = exp.Placeholder()
@@ -117,6 +171,7 @@ SPECIAL_WORDS = frozenset(
     | {word.upper() for word in AcidParser.NO_PAREN_FUNCTION_PARSERS}
 )
 """Words that may mean more than a name, in upper case."""
+_SPACED_HEX = re.compile(r"\b[xX]\s+['\"]")
 _OF_ARGUMENTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What sqlglot raises over a function with too few arguments, or with strange ones."""
 _RELATION_PARTS = {"expressions", "from_", "joins"}
@@ -176,9 +231,29 @@ def _parsed(parse: Callable[[AcidParser], list[exp.Expr | None]]) -> exp.Expr:
 
 def _tokenize(code: str) -> list[Token]:
     try:
-        return _DIALECT.tokenize(code)
+        tokens = _DIALECT.tokenize(code)
     except TokenError:
         raise PlacedParseError("this is not understood", 0) from None
+    return _join_hex_strings(tokens) if _SPACED_HEX.search(code) else tokens
+
+
+def _join_hex_strings(tokens: list[Token]) -> list[Token]:
+    """Turn ``X '1F'`` into ``X'1F'``, which is the same to Spark."""
+    out: list[Token] = []
+    for token in tokens:
+        sign = out[-1] if out else token
+        is_joined = (
+            token.token_type is TokenType.STRING
+            and sign.token_type is TokenType.VAR
+            and sign.text in ("x", "X")
+            and not (len(out) > 1 and out[-2].token_type is TokenType.DOT)
+        )
+        if is_joined:
+            kind, text = TokenType.HEX_STRING, token.text
+            out[-1] = Token(kind, text, sign.line, sign.col, start=sign.start, end=token.end)
+        else:
+            out.append(token)
+    return out
 
 
 def _only(trees: list[exp.Expr | None]) -> exp.Expr:
