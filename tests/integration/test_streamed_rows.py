@@ -160,3 +160,13 @@ def test_an_error_in_a_later_partition(session):
     with pytest.raises(acidsql.AcidSqlError, match="before all of its rows were read"):
         result.fetchone()
     assert session.execute("SHOW LOCKS").fetchall() == []
+
+
+def test_a_map_that_cannot_be_a_dict(session: Any) -> None:
+    query = "SELECT map('a', map(array(1, 2), 3)) AS m"
+    for fetch in ("fetchall", "fetchone"):
+        with pytest.raises(acidsql.ExecutionError, match="cannot be a dict") as caught:
+            getattr(session.execute(query), fetch)()
+        assert "map_entries" in str(caught.value.hint)
+    assert session.execute(query).arrow().to_pydict() == {"m": [[("a", [([1, 2], 3)])]]}
+    assert session.execute("SELECT map(named_struct('x', 1), 2)").fetchall() == [({(1,): 2},)]
