@@ -136,6 +136,33 @@ def test_longer_texts_are_cut_and_files_of_others_read(
     assert sorted(rows) == [(1, "ab", "c  "), (2, "ab", "lon"), (3, "xy", None)]
 
 
+@pytest.mark.parametrize("small", [True, False], ids=["driver", "spark"])
+@pytest.mark.parametrize("kind", [PLAIN, ORC], ids=["plain", "full-ACID"])
+def test_longer_texts_are_cut_inside_other_types(
+    session: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch, kind: str, small: bool
+) -> None:
+    if not small:
+        monkeypatch.setattr(small_files, "FILE_BYTES_MAX", 0)
+    session.execute(
+        "CREATE TABLE t (a array<varchar(2)>, s struct<x: varchar(1), y: char(3)>,"
+        f" m map<varchar(1), array<varchar(2)>>) {kind}"
+    )
+    nested = pa.map_(pa.string(), pa.list_(pa.string()))
+    orc.write_table(
+        pa.table(
+            {
+                "a": [["abc", None, "d"]],
+                "s": [{"x": "xy", "y": "long"}],
+                "m": pa.array([[("key", ["abc"])]], nested),
+            }
+        ),
+        warehouse / "new.orc",
+    )
+    session.execute(f"LOAD DATA INPATH '{warehouse}/new.orc' INTO TABLE t")
+    [(a, s, m)] = session.execute("SELECT * FROM t").fetchall()
+    assert (a, tuple(s), m) == (["ab", None, "d"], ("x", "lon"), {"k": ["ab"]})
+
+
 def test_rows_from_before_a_table_became_acid(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
