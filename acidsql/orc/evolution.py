@@ -108,11 +108,26 @@ def _bits(kind: ColumnType) -> int:
 
 
 def is_truncated(source: ColumnType, target: ColumnType) -> bool:
-    """Whether values may be too long for the char or varchar they become, and are cut off then.
+    """Whether texts may be too long for the char or varchar they become, and are cut off then.
+
+    Texts inside of other types count.
 
     >>> is_truncated(CharType("varchar", 5), CharType("varchar", 9))
     False
+    >>> is_truncated(ArrayType(PrimitiveType("string")), ArrayType(CharType("varchar", 9)))
+    True
     """
+    match source, target:
+        case ArrayType(inner), ArrayType(wanted):
+            return is_truncated(inner, wanted)
+        case MapType(key, value), MapType(wanted_key, wanted_value):
+            return is_truncated(key, wanted_key) or is_truncated(value, wanted_value)
+        case StructType(fields), StructType(wanted_fields):
+            places = [field_of(source, name) for name, _ in wanted_fields]
+            return any(
+                at is not None and is_truncated(fields[at][1], wanted)
+                for at, (_, wanted) in zip(places, wanted_fields, strict=True)
+            )
     if not isinstance(target, CharType):
         return False
     return not (isinstance(source, CharType) and source.length <= target.length)

@@ -136,6 +136,85 @@ def test_longer_texts_are_cut_and_files_of_others_read(
     assert sorted(rows) == [(1, "ab", "c  "), (2, "ab", "lon"), (3, "xy", None)]
 
 
+def both_failures(session: Session, query: str, monkeypatch: pytest.MonkeyPatch) -> AcidSqlError:
+    """The error of a query, which is the same if Spark reads the files."""
+    with pytest.raises(AcidSqlError) as found:
+        session.execute(query).fetchall()
+    monkeypatch.setattr(small_files, "FILE_BYTES_MAX", 0)
+    with pytest.raises(AcidSqlError) as by_spark:
+        session.execute(query).fetchall()
+    assert (found.value.message, found.value.detail) == (
+        by_spark.value.message, by_spark.value.detail,
+    )  # fmt: skip
+    return found.value
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [
+        ({"k": [1], "K": [2]}, 'Found duplicate field(s) "k"'),
+        ({"_col0": [1], "_col1": ["x"], "_col2": [2]}, "has fewer 1 fields than the actual ORC"),
+    ],
+)
+def test_columns_that_spark_does_not_match(
+    session: Session,
+    warehouse: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: dict[str, list[Any]],
+    reason: str,
+) -> None:
+    session.execute(f"CREATE TABLE t (k bigint, v string) {PLAIN}")
+    session.execute("INSERT INTO t VALUES (1, 'a')")
+    orc.write_table(pa.table(columns), warehouse / "t" / "000007_0")
+    error = both_failures(session, "SELECT * FROM t", monkeypatch)
+    assert error.detail is not None
+    assert reason in error.detail
+
+
+def test_values_that_only_spark_can_read(session: Session, warehouse: Path) -> None:
+    """Texts in another encoding, and times that nobody reads, in a column that nobody asks for."""
+    session.execute(f"CREATE TABLE t (k int, c char(2), t timestamp) {PLAIN}")
+    session.execute("INSERT INTO t VALUES (1, 'a', null)")
+    offsets, texts = pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"\xffab")
+    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, texts])
+    k = pa.array([2], pa.int32())
+    orc.write_table(pa.table({"k": k, "c": text}), warehouse / "t" / "000007_0")
+    query = "SELECT k, c FROM t ORDER BY k"
+    assert session.execute(query).fetchall() == [(1, "a "), (2, "\ufffda")]
+    time = pa.array([-4_500_000], pa.timestamp("us"))
+    orc.write_table(pa.table({"k": k, "t": time}), warehouse / "t" / "000007_0")
+    assert session.execute(query).fetchall() == [(1, "a "), (2, None)]
+    with pytest.raises(AcidSqlError, match="nanos > 999999999 or < 0"):
+        session.execute("SELECT t FROM t").fetchall()
+
+
+@pytest.mark.parametrize("small", [True, False], ids=["driver", "spark"])
+@pytest.mark.parametrize("kind", [PLAIN, ORC], ids=["plain", "full-ACID"])
+def test_longer_texts_are_cut_inside_other_types(
+    session: Session, warehouse: Path, monkeypatch: pytest.MonkeyPatch, kind: str, small: bool
+) -> None:
+    if not small:
+        monkeypatch.setattr(small_files, "FILE_BYTES_MAX", 0)
+    session.execute(
+        "CREATE TABLE t (a array<varchar(2)>, s struct<x: varchar(1), y: char(3)>,"
+        f" m map<varchar(1), array<varchar(2)>>) {kind}"
+    )
+    nested = pa.map_(pa.string(), pa.list_(pa.string()))
+    orc.write_table(
+        pa.table(
+            {
+                "a": [["abc", None, "d"]],
+                "s": [{"x": "xy", "y": "long"}],
+                "m": pa.array([[("key", ["abc"])]], nested),
+            }
+        ),
+        warehouse / "new.orc",
+    )
+    session.execute(f"LOAD DATA INPATH '{warehouse}/new.orc' INTO TABLE t")
+    [(a, s, m)] = session.execute("SELECT * FROM t").fetchall()
+    assert (a, tuple(s), m) == (["ab", None, "d"], ("x", "lon"), {"k": ["ab"]})
+
+
 def test_rows_from_before_a_table_became_acid(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:

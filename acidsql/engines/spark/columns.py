@@ -34,12 +34,13 @@ Leaf = Callable[[str, ColumnType], str | None]
 
 
 def seen_columns(
-    spark: SparkSession, kinds: Sequence[ColumnType]
+    spark: SparkSession, kinds: Sequence[ColumnType], *, cut: bool = False
 ) -> Callable[[str, ColumnType], str]:
     """A function that turns the expression of a column as read into the one that a query sees.
 
     ``kinds`` are the types of all columns to be turned. Timestamps become wall-clock time; char(n)
-    gets its padding, which ORC's reader may take off.
+    gets its padding, which ORC's reader may take off. With ``cut``, texts longer than their type
+    are cut.
     """
     has_timestamps = any(_TIMESTAMP in walk_types(kind) for kind in kinds)
     is_utc = not has_timestamps or session_is_utc(spark)
@@ -50,6 +51,8 @@ def seen_columns(
                 if is_utc:
                     return f"cast({expression} as timestamp_ntz)"
                 return wall_clock(expression)
+            case CharType("varchar") if cut:
+                return _cut(expression, kind)
             case _:
                 return _padded(expression, kind)
 
@@ -81,6 +84,19 @@ def _padded(expression: str, kind: ColumnType) -> str | None:
     if isinstance(kind, CharType) and kind.name == "char":
         return f"rpad({expression}, {kind.length}, ' ')"
     return None
+
+
+def cut_texts(expression: str, kind: ColumnType) -> str:
+    """The expression with each char(n) and varchar(n) in it cut to its length.
+
+    >>> cut_texts("a", ArrayType(CharType("varchar", 3)))
+    'transform(a, x -> left(x, 3))'
+    """
+    return rebuilt(expression, kind, _cut)
+
+
+def _cut(expression: str, kind: ColumnType) -> str | None:
+    return f"left({expression}, {kind.length})" if isinstance(kind, CharType) else None
 
 
 def remembering_char(frame: DataFrame, columns: Sequence[Column]) -> DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from acidsql.engines.changes import PARTITION
+from acidsql.engines.spark.columns import cut_texts
 from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
 from acidsql.engines.spark.groups import FileColumn, FileGroup
@@ -105,7 +106,7 @@ class EventScan:
         value = self.convert(f"{prefix}{quote(found.name)}", column.type)
         if found.type != column.type:  # fields of structs are called otherwise there
             value = f"cast({value} as {spark_type(column.type)})"
-        return value if found.cut is None else f"substring({value}, 1, {found.cut})"
+        return cut_texts(value, column.type) if found.cut else value
 
     def _query_conditions(self, values: Sequence[str]) -> Iterator[str]:
         """The query's own conditions, as far as they are known.

@@ -29,13 +29,13 @@ from acidsql.orc.types import file_columns
 class FileColumn:
     """A table's column as files have it: its name there and the type to read it as.
 
-    ``cut`` is the length to which texts are cut. Where values are ``converted``, the file's
-    statistics do not describe what a query sees.
+    ``cut`` says that texts may be longer than the table's type. Where values are ``converted``, the
+    file's statistics do not describe what a query sees.
     """
 
     name: str
     type: ColumnType
-    cut: int | None = None
+    cut: bool = False
     converted: bool = False
 
 
@@ -113,7 +113,7 @@ def _schema(table: Table, file: SelectedFile, *, by_position: bool) -> Schema | 
 
 
 def _file_column(column: Column, source: Column) -> FileColumn:
-    cut = getattr(column.type, "length", None) if is_truncated(source.type, column.type) else None
+    cut = is_truncated(source.type, column.type)
     spelled = _spelled(column.type, source.type)
     converted = spelled != source.type and not _are_integers(spelled, source.type)
     return FileColumn(source.name, spelled, cut, converted)

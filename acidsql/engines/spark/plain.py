@@ -23,6 +23,7 @@ from acidsql.engines.spark.read import (
     ScanRequest,
     empty_scan,
     partition_values,
+    seen_value,
 )
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.small_files import read_small_files
@@ -156,12 +157,14 @@ def _columns(spark: SparkSession, table: Table) -> list[str]:
             for index, column in enumerate(table.columns)
         ]
     # Hive writes Parquet's INT96 timestamps in UTC, whatever the JVM's zone is.
-    seen = seen_columns(spark, [c.type for c in table.columns])
-    return [f"{seen(_cut(quote(c.name), c), c.type)} as {quote(c.name)}" for c in table.columns]
+    # Files of others, or of LOAD DATA, may hold longer texts.
+    seen = seen_columns(spark, [c.type for c in table.columns], cut=True)
+    pairs = ((seen(quote(c.name), c.type), c) for c in table.columns)
+    return [f"{seen_value(value, c)} as {quote(c.name)}" for value, c in pairs]
 
 
 def _cut(value: str, column: Column) -> str:
-    """The value, cut to its type's length: files of others, or of LOAD DATA, may hold more."""
+    """The value that pyarrow has read, cut to its type's length: the file may hold longer ones."""
     if column.type == VOID:
         return "cast(null as void)"
     return f"left({value}, {column.type.length})" if isinstance(column.type, CharType) else value

@@ -23,6 +23,7 @@ from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.file_contents import FileContents, file_bytes, for_each_file
 from acidsql.engines.spark.local_frame import local_frame
 from acidsql.engines.spark.row_numbers import NumberedRows, row_ids
+from acidsql.errors import CorruptFileError, StorageError
 from acidsql.model.table import Column, Table, columns_digest
 from acidsql.orc.belonging import is_stored_alike, require_columns, require_kind, require_plain
 from acidsql.orc.evolution import matched
@@ -127,23 +128,37 @@ def read_small_files(
     read = _fitting(small, table, reader, contents)
     if not any(found.rows for _, found in read):
         return None
-    together = pa.Table.from_batches(list(_rows(read, reader)))
+    try:
+        together = pa.Table.from_batches(list(_rows(read, reader)))
+    except CorruptFileError:
+        raise
+    except StorageError:
+        return None  # a text is no UTF-8 and must be cut, which Spark can do
     return SmallFiles(frozenset(f.path for f, _ in read), together, reader)
 
 
 def _fitting(
     files: Sequence[SelectedFile], table: Table, reader: NumberedRows, contents: FileContents
 ) -> list[tuple[SelectedFile, FileRows]]:
-    """The files with the table's types; none of them if they have too many rows for the driver."""
+    """The files with the table's types; none of them if they have too many rows for the driver.
+
+    Files of plain rows that pyarrow cannot read are left out: Spark reads more forms of others'
+    files than we do, and no columns that a query does not use.
+    """
     read: list[tuple[SelectedFile, FileRows]] = []
     rows = size = 0
     read_as = (columns_digest(table.columns), table.is_unchanged)
     is_alike: dict[str, bool] = {}
     for file, content in _contents(files, reader.storage):
         is_plain = file.first is not None
-        found = contents.of(
-            content, (is_plain, *read_as), partial(_read, content, file.path, table, is_plain)
-        )
+        try:
+            found = contents.of(
+                content, (is_plain, *read_as), partial(_read, content, file.path, table, is_plain)
+            )
+        except CorruptFileError:
+            if not is_plain:
+                raise
+            continue
         if found.kind not in is_alike:
             is_alike[found.kind] = _has_types_of(found.columns, reader)
         if is_alike[found.kind]:
@@ -157,16 +172,30 @@ def _fitting(
 
 
 def _has_types_of(columns: Sequence[Column], reader: NumberedRows) -> bool:
-    """Whether no value of a file with these columns has to be converted.
+    """Whether Spark finds the same columns in a file, and no value of it has to be converted.
 
     ORC, by which Spark reads, converts between more types than we do.
     """
     names = [c.name for c in columns]
+    if not _is_matched_alike(names, len(reader.columns)):
+        return False
     places = matched(names, reader.columns, by_position=reader.by_position)
     return all(
         at is None or is_stored_alike(columns[at].type, column.type)
         for column, at in zip(reader.columns, places, strict=True)
     )
+
+
+def _is_matched_alike(names: Sequence[str], columns: int) -> bool:
+    """Whether Spark matches a file's columns to those of a table as we do.
+
+    It refuses two names that differ in upper case alone, and a file without names that has more
+    columns than the table.
+    """
+    if len({name.lower() for name in names}) < len(names):
+        return False
+    is_nameless = all(name.startswith("_col") for name in names)
+    return not is_nameless or len(names) <= columns
 
 
 def _contents(

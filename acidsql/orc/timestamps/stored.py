@@ -21,7 +21,7 @@ from acidsql.orc.timestamps.calendar import proleptic_days
 BASE_S = 1_420_070_400
 """2015-01-01 in seconds since 1970: ORC counts seconds from there."""
 
-_MILLISECOND = 10**6
+_MILLISECOND, _SECOND = 10**6, 10**9
 _DAY_S = 86_400
 _NO_ZONE = frozenset({"", "UTC", "GMT", "Etc/UTC", "Etc/GMT", "Z"})
 
@@ -31,7 +31,8 @@ def restored(stored: Array, nanos: Unsigned, zone: str, *, julian: bool) -> Arra
 
     ``nanos`` has one number for each second that is not null. ``zone`` is the time zone of the
     writer: the result is the wall-clock time there. ``julian`` says that the file counts days in
-    the hybrid calendar. ValueError if there are more or fewer nanoseconds than seconds.
+    the hybrid calendar. ValueError if there are more or fewer nanoseconds than seconds, or if they
+    are no fraction of a second.
     """
     nulls = np.asarray(stored.is_null())
     if len(nulls) - int(np.count_nonzero(nulls)) != len(nanos):
@@ -97,10 +98,17 @@ def encode_nanos(nanos: Longs) -> Unsigned:
 
 
 def decode_nanos(encoded: Unsigned) -> Longs:
-    """The nanoseconds that `encode_nanos` has encoded."""
+    """The nanoseconds that `encode_nanos` has encoded.
+
+    ValueError for more than a second has. pyarrow writes such numbers for negative ones, with a
+    fraction of a second before 1970, and no reader of Hive or Spark takes them.
+    """
     zeros = (encoded & np.uint64(7)).astype(np.int64)
     scale = np.where(zeros == 0, 1, 10 ** (zeros + 1))
-    return (encoded >> np.uint64(3)).astype(np.int64) * scale
+    digits = (encoded >> np.uint64(3)).astype(np.int64)
+    if (digits > (_SECOND - 1) // scale).any():
+        raise ValueError("a timestamp has negative nanoseconds, or more than a second has")
+    return digits * scale
 
 
 def is_fine(encoded: Unsigned) -> bool:

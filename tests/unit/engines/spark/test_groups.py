@@ -110,7 +110,7 @@ def test_rows_without_ids_are_for_another_reader_where_ids_are_wanted() -> None:
     [
         ("bigint", INT, FileColumn("c", parse_type("bigint"), converted=False)),
         ("double", INT, FileColumn("c", parse_type("double"), converted=True)),
-        ("varchar(3)", STRING, FileColumn("c", parse_type("varchar(3)"), cut=3, converted=True)),
+        ("varchar(3)", STRING, FileColumn("c", parse_type("varchar(3)"), cut=True, converted=True)),
         ("varchar(3)", OrcType(16, length=3), FileColumn("c", parse_type("varchar(3)"))),
         ("char(3)", OrcType(17, length=2), FileColumn("c", parse_type("char(3)"), converted=True)),
     ],

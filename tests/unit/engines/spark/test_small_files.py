@@ -110,6 +110,15 @@ def test_files_of_other_types_are_left_to_spark(files: list[SelectedFile], tmp_p
     assert found.paths == {new.path}
 
 
+def test_columns_that_spark_matches_otherwise_are_left_to_spark(tmp_path: Path) -> None:
+    nameless = plain_file(tmp_path / "nameless", [5], 0, names=("_col0", "_col1"))
+    assert rows(read([nameless])) == [(1, 0, P0, 0, 5, 5)]
+    assert read([nameless], replace(TABLE, columns=columns(a="int"))) is None
+    void = replace(TABLE, columns=columns(a="int", n="void", b="int"))
+    assert read([nameless], void) is None
+    assert read([plain_file(tmp_path / "double", [5], 0, names=("a", "A"))]) is None
+
+
 def test_a_file_does_not_pass_for_one_of_a_table_that_never_had_its_columns(
     files: list[SelectedFile],
 ) -> None:
@@ -175,12 +184,18 @@ def test_files_that_grow_are_left_to_others(files: list[SelectedFile]) -> None:
     assert read([files[0], growing, files[2]]) is None
 
 
-def plain_file(path: Path, values: list[int], first: int, stripe_rows: int = 1000) -> SelectedFile:
+def plain_file(
+    path: Path,
+    values: list[int],
+    first: int,
+    stripe_rows: int = 1000,
+    names: tuple[str, str] = ("a", "b"),
+) -> SelectedFile:
     """A file of rows without events. Its first row has number ``first``."""
     with orc.ORCWriter(str(path), stripe_size=1) as writer:
         for at in range(0, len(values), stripe_rows):
             some = pa.array(values[at : at + stripe_rows], pa.int32())
-            writer.write(pa.table({"a": some, "b": some}))
+            writer.write(pa.table(dict.fromkeys(names, some)))
     return replace(selected(path, 1), first=RowId(WriteId(0), P0, first))
 
 
@@ -222,6 +237,15 @@ def test_damaged_and_missing_files_are_errors(files: list[SelectedFile]) -> None
     Path(files[1].path).unlink()
     with pytest.raises(MissingFileError):
         read(files)
+
+
+def test_plain_files_that_pyarrow_cannot_read_are_left_to_spark(tmp_path: Path) -> None:
+    whole, damaged = (plain_file(tmp_path / name, [5], 0) for name in ("whole", "damaged"))
+    (tmp_path / "damaged").write_bytes((tmp_path / "damaged").read_bytes()[:-1])
+    assert read([damaged]) is None
+    found = read([whole, damaged])
+    assert found is not None
+    assert found.paths == {whole.path}
 
 
 def test_what_is_kept_is_bounded(

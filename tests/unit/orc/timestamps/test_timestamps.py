@@ -156,6 +156,27 @@ def test_broken_nanoseconds(tmp_path: Path) -> None:
         list(opened.stripes())
 
 
+def test_negative_nanoseconds_are_refused(tmp_path: Path) -> None:
+    """pyarrow writes them. Taken as they stand, they give a moment of another century."""
+    path = str(tmp_path / "f")
+    ticks = pa.array([0, -4_500_000], pa.int64()).cast(pa.timestamp("us"))
+    pa_orc.write_table(pa.table({"t": ticks}), path)
+    with (
+        open_orc(path, exact=True) as opened,
+        pytest.raises(CorruptFileError, match="cannot be read as ORC") as failure,
+    ):
+        list(opened.stripes())
+    assert failure.value.detail == (
+        "A timestamp has negative nanoseconds, or more than a second has."
+    )
+
+
+@pytest.mark.parametrize("encoded", [10**9 << 3, 10**8 << 3 | 1, 10 << 3 | 7, 1 << 63 | 7])
+def test_more_nanoseconds_than_a_second_has_are_refused(encoded: int) -> None:
+    with pytest.raises(ValueError, match="more than a second has"):
+        decode_nanos(np.array([encoded], np.uint64))
+
+
 @given(st.lists(st.integers(0, 10**9 - 1)))
 def test_nanos_come_back(nanos: list[int]) -> None:
     assert decode_nanos(encode_nanos(np.array(nanos, np.int64))).tolist() == nanos
