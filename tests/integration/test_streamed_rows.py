@@ -162,11 +162,26 @@ def test_an_error_in_a_later_partition(session):
     assert session.execute("SHOW LOCKS").fetchall() == []
 
 
-def test_a_map_that_cannot_be_a_dict(session: Any) -> None:
-    query = "SELECT map('a', map(array(1, 2), 3)) AS m"
-    for fetch in ("fetchall", "fetchone"):
-        with pytest.raises(acidsql.ExecutionError, match="cannot be a dict") as caught:
-            getattr(session.execute(query), fetch)()
-        assert "map_entries" in str(caught.value.hint)
-    assert session.execute(query).arrow().to_pydict() == {"m": [[("a", [([1, 2], 3)])]]}
+@pytest.mark.filterwarnings("ignore:toPandas attempted Arrow optimization:UserWarning")
+@pytest.mark.parametrize(
+    ("value", "message", "fetches"),
+    [
+        ("map('a', map(array(1, 2), 3))", "cannot be a dict", ("fetchall", "fetchone", "pandas")),
+        ("make_date(10000, 1, 1)", "outside of what Python has", ("fetchall", "pandas")),
+        ("make_date(0, 1, 1)", "outside of what Python has", ("fetchall", "pandas")),
+        ("make_timestamp_ntz(10000, 1, 1, 0, 0, 0)", "outside of what", ("fetchone", "pandas")),
+        ("CAST(X'ff' AS string)", "is not UTF-8", ("pandas",)),
+    ],
+)
+def test_a_value_that_python_does_not_have(
+    session: Any, value: str, message: str, fetches: tuple[str, ...]
+) -> None:
+    for fetch in fetches:
+        with pytest.raises(acidsql.ExecutionError, match=message) as caught:
+            getattr(session.execute(f"SELECT {value} AS v"), fetch)()
+        assert "arrow()" in str(caught.value.hint)
+    assert session.execute(f"SELECT {value} AS v").arrow().num_rows == 1
+
+
+def test_a_map_of_structs_is_a_dict_of_rows(session: Any) -> None:
     assert session.execute("SELECT map(named_struct('x', 1), 2)").fetchall() == [({(1,): 2},)]

@@ -11,6 +11,7 @@ from acidsql.engines.spark.arrow import relaxed, to_arrow
 from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.own_jobs import own_jobs
+from acidsql.engines.spark.python_values import python_values
 from acidsql.engines.spark.row_stream import RowStream, collected
 from acidsql.engines.spark.settings import for_statement, keep_for_frames
 from acidsql.model.progress import UNWATCHED, Progress
@@ -60,7 +61,7 @@ class SparkFrame:
             return to_arrow(self.frame)
 
     def pandas(self) -> pd.DataFrame:
-        with self._jobs(), clear_errors():
+        with self._jobs(), clear_errors(), python_values():
             return relaxed(self.frame).toPandas()
 
     @contextmanager

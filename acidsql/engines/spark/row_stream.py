@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.gateway import by_gateway
 from acidsql.engines.spark.own_jobs import own_jobs
+from acidsql.engines.spark.python_values import python_values
 from acidsql.engines.spark.settings import for_statement
 from acidsql.errors import ExecutionError
 from acidsql.model.progress import UNWATCHED, Progress
@@ -129,8 +130,10 @@ def _read(served: Any, sizes: list[int]) -> Iterator[Rows]:
     The connection ends after the last batch, and after an error. So in the end the JVM is asked
     whether it has served all of them.
     """
-    from pyspark.util import local_connect_and_auth  # noqa: PLC0415 - where Spark is used anyway
+    from pyspark.serializers import CPickleSerializer  # noqa: PLC0415 - where Spark is used anyway
+    from pyspark.util import local_connect_and_auth  # noqa: PLC0415
 
+    unpickle: Callable[[bytes], Any] = CPickleSerializer().loads
     file, socket = local_connect_and_auth(served[0], served[1])
     try:
         # No time-out: the reader may take its time, and so may the JVM.
@@ -138,29 +141,16 @@ def _read(served: Any, sizes: list[int]) -> Iterator[Rows]:
         while length := file.read(_LENGTH.size):
             [size] = _LENGTH.unpack(length)
             sizes.append(size)
-            yield _unpickled(_exactly(size, file))
+            data = _exactly(size, file)
+            with python_values():
+                rows = [tuple(row) for row in unpickle(data)]
+            yield rows
     except OSError as error:
         raise ExecutionError("Spark broke off while it sent rows", detail=f"{error}.") from error
     finally:
         file.close()
         socket.close()
     served[2].getResult()
-
-
-def _unpickled(data: bytes) -> Rows:
-    from pyspark.serializers import CPickleSerializer  # noqa: PLC0415
-
-    unpickle: Callable[[bytes], Any] = CPickleSerializer().loads
-    try:
-        return [tuple(row) for row in unpickle(data)]
-    except TypeError as error:
-        if "unhashable" not in str(error):
-            raise
-        raise ExecutionError(
-            "a map whose keys are arrays or maps cannot be a dict of Python",
-            detail=f"{error}.",
-            hint="Take the rows with arrow(), or select map_entries(…) of the map.",
-        ) from error
 
 
 def _exactly(size: int, file: Any) -> bytes:
