@@ -172,6 +172,7 @@ SPECIAL_WORDS = frozenset(
 )
 """Words that may mean more than a name, in upper case."""
 _SPACED_HEX = re.compile(r"\b[xX]\s+['\"]")
+"""What a text with ``X '1F'`` has, if not in a comment or a string."""
 _OF_ARGUMENTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 """What sqlglot raises over a function with too few arguments, or with strange ones."""
 _RELATION_PARTS = {"expressions", "from_", "joins"}

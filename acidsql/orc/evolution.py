@@ -79,20 +79,30 @@ def is_convertible(source: ColumnType, target: ColumnType) -> bool:
     """Whether ORC's readers turn values of the one type into the other."""
     if target in (source, VOID):
         return True
-    match source, target:
-        case ArrayType(inner), ArrayType(wanted):
-            return is_convertible(inner, wanted)
-        case MapType(key, value), MapType(wanted_key, wanted_value):
-            return is_convertible(key, wanted_key) and is_convertible(value, wanted_value)
-        case StructType(fields), StructType(wanted_fields):
-            places = [field_of(source, name) for name, _ in wanted_fields]
-            return all(
-                at is None or is_convertible(fields[at][1], wanted)
-                for at, (_, wanted) in zip(places, wanted_fields, strict=True)
-            )
+    inside = _inside(source, target)
+    if inside is not None:
+        return all(is_convertible(inner, wanted) for inner, wanted in inside)
     if _is_text(target):
         return _is_text(source) or _is_number(source) or source == _DATE
     return _is_number(target) and (_is_number(source) or _is_text(source))
+
+
+def _inside(
+    source: ColumnType, target: ColumnType
+) -> Sequence[tuple[ColumnType, ColumnType]] | None:
+    """The types inside of two arrays, two maps or two structs, in pairs; None for other types.
+
+    A field that the source lacks has no pair.
+    """
+    match source, target:
+        case ArrayType(inner), ArrayType(wanted):
+            return [(inner, wanted)]
+        case MapType(key, value), MapType(wanted_key, wanted_value):
+            return [(key, wanted_key), (value, wanted_value)]
+        case StructType(fields), StructType(wanted_fields):
+            places = [(field_of(source, name), wanted) for name, wanted in wanted_fields]
+            return [(fields[at][1], wanted) for at, wanted in places if at is not None]
+    return None
 
 
 def _is_number(kind: ColumnType) -> bool:
@@ -117,17 +127,9 @@ def is_truncated(source: ColumnType, target: ColumnType) -> bool:
     >>> is_truncated(ArrayType(PrimitiveType("string")), ArrayType(CharType("varchar", 9)))
     True
     """
-    match source, target:
-        case ArrayType(inner), ArrayType(wanted):
-            return is_truncated(inner, wanted)
-        case MapType(key, value), MapType(wanted_key, wanted_value):
-            return is_truncated(key, wanted_key) or is_truncated(value, wanted_value)
-        case StructType(fields), StructType(wanted_fields):
-            places = [field_of(source, name) for name, _ in wanted_fields]
-            return any(
-                at is not None and is_truncated(fields[at][1], wanted)
-                for at, (_, wanted) in zip(places, wanted_fields, strict=True)
-            )
+    inside = _inside(source, target)
+    if inside is not None:
+        return any(is_truncated(inner, wanted) for inner, wanted in inside)
     if not isinstance(target, CharType):
         return False
     return not (isinstance(source, CharType) and source.length <= target.length)

@@ -207,7 +207,6 @@ def test_two_tables_that_change_their_names(session: Session) -> None:
     assert asked(session) == (1, 1, 5, 5)
 
 
-@pytest.mark.thorough
 def test_overwrite_truncate_and_load(session: Session, tmp_path: Path) -> None:
     session.execute("CREATE EXTERNAL TABLE given (k int, s string) STORED AS ORC")
     session.execute("INSERT INTO given VALUES (30, 'x'), (31, 'y')")
@@ -237,7 +236,6 @@ def test_a_plain_table_becomes_acid(session: Session) -> None:
     assert asked(session) == (2, 2, 1, 2)
 
 
-@pytest.mark.thorough
 def test_streamed_rows(session: Session) -> None:
     session.execute(ANALYZE)
     builder = StreamingConnection.builder().table("t").transaction_batch_size(3)
@@ -252,7 +250,6 @@ def test_streamed_rows(session: Session) -> None:
             assert answers(session)
 
 
-@pytest.mark.thorough
 def test_partitions_that_come_and_go(session: Session, tmp_path: Path) -> None:
     session.execute("DROP TABLE t")
     session.execute(f"CREATE TABLE t (k int, s string) PARTITIONED BY (p int) {ACID}")
@@ -277,7 +274,6 @@ def test_partitions_that_come_and_go(session: Session, tmp_path: Path) -> None:
     assert asked(session) == (3, 3, 1, 2)
 
 
-@pytest.mark.thorough
 def test_columns_that_change(session: Session) -> None:
     for sql, wanted in (
         ("ALTER TABLE t CHANGE COLUMN k k bigint", (3, 2, 1, 2)),

@@ -109,7 +109,8 @@ def collected(frame: DataFrame) -> Rows:
     """All rows, by one job."""
     plan = getattr(frame, "_jdf", None)
     if plan is None:
-        return [tuple(row) for row in frame.collect()]
+        with python_values():
+            return [tuple(row) for row in frame.collect()]
     return [row for batch in _read(plan.collectToPython(), []) for row in batch]
 
 
@@ -161,5 +162,9 @@ def _exactly(size: int, file: Any) -> bytes:
 
 
 def _sliced(rows: Iterator[Any]) -> Iterator[Rows]:
-    while batch := [tuple(row) for row in islice(rows, BATCH_ROWS)]:
+    while True:
+        with python_values():
+            batch = [tuple(row) for row in islice(rows, BATCH_ROWS)]
+        if not batch:
+            return
         yield batch
