@@ -12,6 +12,8 @@ from sqlglot.errors import ErrorLevel, ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
+from acidsql.errors import DependencyError
+
 
 class PlacedParseError(ParseError):
     """A parse error that knows its place in the text."""
@@ -216,8 +218,23 @@ def parse_relation_tree(code: str) -> exp.Expr:
     return tree
 
 
+def new_parser(parser_type: type[AcidParser] = AcidParser) -> AcidParser:
+    """A parser for one text. DependencyError if sqlglot's classes are compiled ones.
+
+    Python uses the compiled classes wherever the package ``sqlglotc`` is installed. They allow no
+    subclasses in Python, and say so with a TypeError when the first object is made.
+    """
+    try:
+        return parser_type(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
+    except TypeError as error:
+        raise DependencyError(
+            f"acidsql cannot extend the parser of sqlglot that is installed: {error}",
+            hint="The package sqlglotc compiles that parser. Remove it: pip uninstall sqlglotc.",
+        ) from None
+
+
 def _parsed(parse: Callable[[AcidParser], list[exp.Expr | None]]) -> exp.Expr:
-    parser = AcidParser(dialect=_DIALECT, error_level=ErrorLevel.IMMEDIATE)
+    parser = new_parser()
     try:
         return _only(parse(parser))
     except PlacedParseError:

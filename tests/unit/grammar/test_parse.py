@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acidsql.errors import SqlSyntaxError, UnsupportedStatementError
+from acidsql.errors import DependencyError, SqlSyntaxError, UnsupportedStatementError
 from acidsql.grammar.cursor import string_value
+from acidsql.grammar.dialect import new_parser
 from acidsql.grammar.parse import parse
 from acidsql.statements import Insert, Merge, Update
 from acidsql.statements.fragment import Fragment, TableRef
@@ -191,3 +192,16 @@ def test_rows_of_values_have_trees() -> None:
 )
 def test_string_values_are_sparks(literal: str, value: str) -> None:
     assert string_value(literal) == value
+
+
+class CompiledParser:
+    """What the package sqlglotc makes of a parser: a subclass in Python has no objects."""
+
+    def __init__(self, **_: object) -> None:
+        raise TypeError("interpreted classes cannot inherit from compiled")
+
+
+def test_a_parser_that_cannot_be_extended_is_named() -> None:
+    with pytest.raises(DependencyError, match="interpreted classes") as raised:
+        new_parser(CompiledParser)  # type: ignore[arg-type]
+    assert "pip uninstall sqlglotc" in str(raised.value)
