@@ -71,7 +71,7 @@ class PythonEngine(SparkEngine):
     def _run(self, plan: TableWrite, context: WriteContext, target: Target) -> list[OutputFile]:
         snapshot = context.read.tables[plan.table]
         match plan:
-            case UpdatePlan() | DeletePlan():
+            case UpdatePlan() | DeletePlan(empties=False):
                 legs = [ChangeLeg(context.statement_id, is_update=isinstance(plan, UpdatePlan))]
             case MergePlan():
                 legs = [

@@ -1,17 +1,19 @@
-"""Partitions that an overwrite leaves empty."""
+"""Partitions that an overwrite or a DELETE leaves empty."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from acidsql.engines.output import Output, OutputFile, Target, partition_text
 from acidsql.engines.placed_write import PlacedWrite
+from acidsql.engines.selection import Selection
 from acidsql.errors import PartitionNotFoundError
 from acidsql.model.names import PartitionName
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.plan import fixed_partition
 from acidsql.plans.truncate import TruncatePlan
-from acidsql.ports.engine import TableSnapshot
+from acidsql.ports.engine import PartitionLocation, TableSnapshot
 
 
 def empty_bases(write: PlacedWrite, files: Sequence[OutputFile]) -> list[OutputFile]:
@@ -44,6 +46,33 @@ def truncate(plan: TruncatePlan, snapshot: TableSnapshot, target: Target) -> lis
         spec = ", ".join(f"{name} = {value}" for name, value in plan.static_partition)
         raise PartitionNotFoundError(f"table {plan.table} has no partition {spec}", code=10006)
     return write_empty(places, target)
+
+
+def counted_rows(selection: Selection) -> list[int] | None:
+    """The rows of each directory by the footers of its files; None if these do not tell.
+
+    They do not where rows are deleted, or where a file has rows that the snapshot does not see.
+    """
+    if selection.deletes or any(f.row_filter or f.tail is None for f in selection.inserts):
+        return None
+    rows = [0] * len(selection.partitions)
+    for file in selection.inserts:
+        assert file.tail is not None
+        rows[file.partition] += file.tail.rows
+    return rows
+
+
+def empty_partitions(
+    partitions: Sequence[PartitionLocation], rows: Sequence[int], target: Target
+) -> list[OutputFile]:
+    """An empty base in each directory that has rows; ``rows`` says how many.
+
+    Each file tells as its number of rows how many of them it hides.
+    """
+    texts = [partition_text(place.name) for place in partitions]
+    hidden = {text: count for text, count in zip(texts, rows, strict=True) if count}
+    files = write_empty(list(hidden), target)
+    return [replace(file, rows=hidden[file.partition]) for file in files]
 
 
 def write_empty(partitions: Sequence[str], target: Target) -> list[OutputFile]:

@@ -10,6 +10,7 @@ from itertools import count
 from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.execution.commit import write, write_result
 from acidsql.execution.dynamic_partitions import refuse_dynamic
+from acidsql.execution.emptying import emptying
 from acidsql.execution.older_store import refuse_older_store
 from acidsql.execution.overtaking import overtaken, overtaker
 from acidsql.execution.places import refuse_source
@@ -208,6 +209,8 @@ def _attempt(
     context = WriteContext(read, write_ids, block.take_statement_ids(plan))
     if not txn.granted_on_open:
         _require_ahead(plan, context, txn.txn_id, scope)
+    if not block.explicit:
+        plan = emptying(plan, context, scope.store)
     jobs = _write(plan, context, block, scope, engine)
     for part in table_writes(plan):
         block.wrote(part, write_ids[part.table])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, TypeVar
@@ -19,6 +21,8 @@ class Named(Protocol):
     def name(self) -> PartitionName | None: ...
 
 
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _Place = TypeVar("_Place", bound=Named)
 
 
@@ -28,6 +32,42 @@ def prune_partitions(
     """The directories that may hold such rows. One whose value cannot be compared is kept."""
     may_hold = partition_test(table, predicates)
     return [p for p in partitions if may_hold(p.name)]
+
+
+def whole_partitions(
+    table: Table, partitions: Iterable[_Place], predicates: Sequence[Predicate]
+) -> list[_Place] | None:
+    """The directories in which the predicates are true of all rows; in the others, of none.
+
+    All predicates are about partition columns. None if that is uncertain for a value whose text is
+    not the one and only way to write it.
+    """
+    kept = prune_partitions(table, partitions, predicates)
+    compared = {p.column for p in predicates}
+    for index, column in enumerate(table.partition_columns):
+        if column.name in compared:
+            texts = (place.name.values[index] for place in kept if place.name is not None)
+            if not all(text is not None and _is_canonical(text, column.type) for text in texts):
+                return None
+    return kept
+
+
+def _is_canonical(text: str, kind: ColumnType) -> bool:
+    match kind:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            limit = 1 << (INTEGER_BITS[name] - 1)
+            return _INTEGER.fullmatch(text) is not None and -limit <= int(text) < limit
+        case PrimitiveType("date"):
+            return _DATE.fullmatch(text) is not None and _is_date(text)
+    return kind == PrimitiveType("string")
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def partition_test(

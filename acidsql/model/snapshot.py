@@ -150,6 +150,20 @@ class ValidWriteIdList:
         """
         return high > self.high_watermark or any(low <= w <= high for w in self.open)
 
+    def sees_all_below(self, write_id: WriteId, now: ValidWriteIdList) -> bool:
+        """Whether each lower write id is seen, or is aborted as a later list ``now`` knows.
+
+        Then nobody will ever see rows of lower write ids that this snapshot does not see.
+
+        >>> seen = ValidWriteIdList.parse("db.t:5:4:4:2")
+        >>> [seen.sees_all_below(WriteId(7), ValidWriteIdList.parse(f"db.t:{now}"))
+        ...  for now in ("7:7:7:2,4,6", "7:4:4,7:2,6", "7:7:7:2,4")]
+        [True, False, False]
+        """
+        exceptions = (w for w in self.exceptions if w < write_id)
+        beyond = range(self.high_watermark + 1, write_id)
+        return all(w in now.aborted for w in chain(exceptions, beyond))
+
     def for_compactor(self) -> ValidWriteIdList:
         """The compactor's list: it ends below the least open write id; aborted ids stay aborted."""
         mark = WriteId(min(self.high_watermark, self.min_open - 1))

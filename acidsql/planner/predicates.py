@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -66,6 +66,24 @@ def conjunct_predicates(
     """The predicates among the conjuncts of a condition. ``bare`` allows unqualified columns."""
     for conjunct in conjuncts(condition):
         yield from _predicates(conjunct, table, qualifiers, arguments, bare=bare)
+
+
+def says_only(
+    condition: exp.Expr,
+    table: Table,
+    qualifiers: set[str],
+    arguments: Arguments,
+    columns: Collection[str],
+) -> bool:
+    """Whether a condition is a conjunction of predicates on these columns, and nothing else.
+
+    Then it is true of exactly those rows of which all its `conjunct_predicates` are true.
+    """
+    for conjunct in conjuncts(condition):
+        found = [*_predicates(conjunct, table, qualifiers, arguments, bare=True)]
+        if not found or any(p.column not in columns for p in found):
+            return False
+    return True
 
 
 def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:

@@ -14,6 +14,10 @@ from acidsql.plans.sql_text import SqlText
 class DeletePlan(Node):
     """Write one delete delta with the row ids of the rows that satisfy ``where``; None: all rows.
 
+    ``whole_partitions`` says that ``where`` is what ``predicates`` say, and that these are about
+    partition columns only: it is true of all rows of a partition, or of none. ``empties`` says that
+    a base without rows is written into such partitions, and no delete delta.
+
     ``alias`` is the name under which ``where`` knows the target. ``row_id`` says that it mentions
     ``row__id``. ``relations`` are joined with the target; each may have joins itself. ``common``
     are the expressions of a WITH, which all texts may read.
@@ -27,3 +31,5 @@ class DeletePlan(Node):
     row_id: bool = False
     relations: tuple[SqlText, ...] = ()
     common: tuple[SharedSource, ...] = ()
+    whole_partitions: bool = False
+    empties: bool = False

@@ -184,12 +184,15 @@ def _update_lines(plan: UpdatePlan) -> list[str]:
 
 
 def _delete_lines(plan: DeletePlan) -> list[str]:
-    return [
+    lines = [
         *_shared_lines(plan.common),
         *(f"joined with {_one_line(relation)}" for relation in plan.relations),
         _read_line(plan.where, plan.predicates),
         "delete delta 0000: the row ids read",
     ]
+    if plan.whole_partitions:
+        lines.append("instead of both, a base of no rows, if no other transaction writes there")
+    return lines
 
 
 def _read_line(where: SqlText | None, predicates: Sequence[object]) -> str:

@@ -134,7 +134,9 @@ def replaces(plan: TableWrite) -> bool:
             return plan.overwrite
         case TruncatePlan():
             return True
-        case UpdatePlan() | DeletePlan() | MergePlan():
+        case DeletePlan():
+            return plan.empties
+        case UpdatePlan() | MergePlan():
             return False
 
 

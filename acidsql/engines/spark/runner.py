@@ -23,13 +23,19 @@ from acidsql.engines.output import (
     discard_moved,
     remove_attempts,
 )
-from acidsql.engines.overwrite import empty_bases, truncate
+from acidsql.engines.overwrite import (
+    counted_rows,
+    empty_bases,
+    empty_partitions,
+    truncate,
+)
 from acidsql.engines.placed_write import (
     PlacedWrite,
     placed_writes,
     publish_all,
     refuse_overlaps,
 )
+from acidsql.engines.selection import select_files
 from acidsql.engines.spark.compact import where_it_pays
 from acidsql.engines.spark.errors import only_ours
 from acidsql.engines.spark.frame import SparkFrame
@@ -45,12 +51,13 @@ from acidsql.engines.spark.session import SparkHolder
 from acidsql.engines.spark.settings import for_statement
 from acidsql.engines.spark.shared_source import shared_sources
 from acidsql.engines.spark.summary import summary_frame
-from acidsql.engines.spark.update import run_delete, run_update
+from acidsql.engines.spark.update import rows_of_partitions, run_delete, run_update
 from acidsql.errors import AcidSqlError
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import quote_identifier
 from acidsql.model.own_path import OwnPath
 from acidsql.model.progress import UNWATCHED, Progress
+from acidsql.model.prune import prune_partitions
 from acidsql.model.snapshot import ValidTxnList
 from acidsql.model.statistics import Value
 from acidsql.model.table import TableKind
@@ -226,6 +233,8 @@ class SparkEngine:
         match plan:
             case InsertPlan():
                 return self._insert(plan, context, target)
+            case DeletePlan(empties=True):
+                return self._empty(plan, context, target)
             case UpdatePlan() | DeletePlan() | MergePlan():
                 return self._change(plan, context, target)
             case LoadPlan():
@@ -234,6 +243,17 @@ class SparkEngine:
                 return truncate(plan, snapshot, target)
             case _:
                 assert_never(plan)
+
+    def _empty(self, plan: DeletePlan, context: WriteContext, target: Target) -> list[OutputFile]:
+        """Empty bases. Spark counts the rows that they hide only where footers do not tell."""
+        snapshot = context.read.tables[plan.table]
+        places = prune_partitions(snapshot.table, snapshot.partitions, plan.predicates)
+        selection = select_files(snapshot, places, context.read.txns, self._storage, tails=True)
+        rows = counted_rows(selection)
+        if rows is None:
+            with self._job(plan, context.read, "writing") as job:
+                rows = rows_of_partitions(plan, job)
+        return empty_partitions(places, rows, target)
 
     def _change(self, plan: ChangePlan, context: WriteContext, target: Target) -> list[OutputFile]:
         with self._job(plan, context.read, "writing") as job, shared_sources(job, plan.common):

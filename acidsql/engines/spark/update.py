@@ -9,8 +9,10 @@ from acidsql.engines.changes import LEG, PARTITION, ChangeLeg, kept_timestamps
 from acidsql.engines.matches import Matches
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.rows import CHANGED_ROW_ID
+from acidsql.engines.spark.arrow import to_arrow
 from acidsql.engines.spark.changed_rows import Changes, names_rows
 from acidsql.engines.spark.checks import checked
+from acidsql.engines.spark.errors import clear_errors
 from acidsql.engines.spark.evaluation import evaluated
 from acidsql.engines.spark.fields import with_named_fields
 from acidsql.engines.spark.insert import moved_rows, write_inserted_rows
@@ -79,6 +81,17 @@ def run_delete(
 ) -> list[OutputFile]:
     """A delete delta, not yet published."""
     return _run(plan, job, target, ChangeLeg(statement_id, is_update=False))
+
+
+def rows_of_partitions(plan: DeletePlan, job: Job) -> list[int]:
+    """How many rows a DELETE of whole partitions finds in each of them."""
+    scan = job.scan(plan.table, ScanRequest(key=True, predicates=plan.predicates))
+    with clear_errors():
+        counts = to_arrow(scan.frame.groupBy(PARTITION).count()).to_pylist()
+    rows = [0] * len(scan.selection.partitions)
+    for count in counts:
+        rows[count[PARTITION]] = count["count"]
+    return rows
 
 
 def _run(

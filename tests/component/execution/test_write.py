@@ -322,3 +322,86 @@ def test_who_loses_is_run_again_as_often_as_said(stage: Stage) -> None:
     stage.ann.execute(update, retries=1)
     assert stage.ann.execute("SELECT * FROM t").fetchall() == [(1, 14)]
     assert len(stage.waits_s) == 2
+
+
+def directories(stage: Stage, place: str = "p/d=5") -> list[str]:
+    return sorted(path.name for path in (stage.directory / place).iterdir() if path.is_dir())
+
+
+def rows(session: Session, table: str = "p") -> list[tuple[Any, ...]]:
+    return sorted(session.execute(f"SELECT * FROM {table}").fetchall())
+
+
+FIRST = "delta_0000001_0000001_0000"
+
+
+def test_a_delete_of_a_whole_partition_writes_a_base(stage: Stage) -> None:
+    stage.ann.execute("INSERT INTO p VALUES (1, 10, 5), (1, 30, 6)")
+    assert stage.ann.execute("DELETE FROM p WHERE d = 5").rows_deleted == 2
+    assert directories(stage) == ["base_0000003", FIRST, "delta_0000002_0000002_0000"]
+    assert directories(stage, "p/d=6") == ["delta_0000002_0000002_0000"]
+    assert rows(stage.bob) == [(1, 30, "6")]
+    stage.bob.execute("INSERT INTO p VALUES (4, 40, 5)")
+    assert rows(stage.ann) == [(1, 30, "6"), (4, 40, "5")]
+    assert stage.ann.execute("DELETE FROM p WHERE d = 7").rows_deleted == 0
+
+
+def test_a_delete_of_all_rows_of_a_table_writes_a_base(stage: Stage) -> None:
+    assert stage.ann.execute("DELETE FROM t").rows_deleted == 1
+    assert directories(stage, "t") == ["base_0000002", FIRST]
+    assert stage.ann.execute("DELETE FROM t").rows_deleted == 0
+    assert directories(stage, "t") == ["base_0000002", FIRST]
+
+
+def test_no_base_hides_rows_of_a_lower_write_id_that_is_open(stage: Stage) -> None:
+    stage.bob.execute("BEGIN")
+    stage.bob.execute("INSERT INTO p VALUES (2, 20, 5)")
+    assert stage.ann.execute("DELETE FROM p WHERE d = 5").rows_deleted == 1
+    assert "base_0000003" not in directories(stage)
+    stage.bob.execute("COMMIT")
+    assert rows(stage.ann) == [(2, 20, "5")]
+
+
+def test_a_base_may_hide_rows_of_an_aborted_write_id(stage: Stage) -> None:
+    stage.bob.execute("BEGIN")
+    stage.bob.execute("INSERT INTO p VALUES (2, 20, 5)")
+    stage.bob.execute("ROLLBACK")
+    assert stage.ann.execute("DELETE FROM p WHERE d = 5").rows_deleted == 1
+    assert "base_0000003" in directories(stage)
+    assert rows(stage.ann) == []
+
+
+def test_rows_of_a_higher_write_id_stay(stage: Stage) -> None:
+    begun = stage.bob.execute("BEGIN")
+    stage.ann.execute("DELETE FROM p WHERE d = 5")
+    stage.bob.execute("INSERT INTO p VALUES (2, 20, 5)")
+    assert rows(stage.bob) == [(1, 10, "5"), (2, 20, "5")]
+    assert stage.bob.execute("COMMIT").txn_id == begun.txn_id
+    assert rows(stage.ann) == [(2, 20, "5")]
+
+
+def test_a_delete_in_a_block_hides_no_other_rows_of_the_block(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.ann.execute("DELETE FROM p WHERE d = 5")
+    stage.ann.execute("INSERT INTO p VALUES (2, 20, 5)")
+    stage.ann.execute("COMMIT")
+    assert directories(stage)[0].startswith("delete_delta_")
+    assert rows(stage.bob) == [(2, 20, "5")]
+
+
+def test_a_delete_of_a_whole_partition_that_fails_leaves_nothing(stage: Stage) -> None:
+    stage.ann.execute("ALTER TABLE p ADD PARTITION (d = 6)")
+    shutil.rmtree(stage.directory / "p/d=6")
+    with pytest.raises(StorageError):
+        stage.ann.execute("DELETE FROM p")
+    assert directories(stage) == [FIRST]
+    assert rows(stage.ann, "p WHERE d = 5") == [(1, 10, "5")]
+
+
+def test_the_winner_of_two_deletes_of_a_partition_is_one(stage: Stage) -> None:
+    stage.ann.execute("BEGIN")
+    stage.bob.execute("DELETE FROM p WHERE d = 5")
+    with pytest.raises(WriteConflictError):
+        stage.ann.execute("UPDATE p SET v = 0 WHERE k = 1")
+    stage.ann.execute("ROLLBACK")
+    assert rows(stage.ann) == []
