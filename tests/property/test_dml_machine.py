@@ -85,6 +85,9 @@ conditions = st.one_of(
         ]
     ),
 )
+WHOLE = "t.p >= 'x' AND t.p < 'y'"
+WHOLE_PARTITIONS = ["'x' = t.p", "(t.p IN ('x', 'a', '')) AND t.p > 'b'", "t.p BETWEEN '1' AND '9'"]
+"""What is true of all rows of a partition, or of none."""
 partition_conditions = st.sampled_from(["t.p = 'x'", "t.p IS NULL", "t.p > 'x'", "t.p <> '100%'"])
 expressions = st.sampled_from(
     [
@@ -297,6 +300,16 @@ class DmlMachine(RuleBasedStateMachine):
     def delete(self, data: st.DataObject) -> None:
         with_, condition, count = self.rows_to_change(data)
         result = self.run(f"{with_}DELETE FROM t WHERE {condition}")
+        assert result.rows_deleted == count
+
+    @rule(data=st.data())
+    def delete_whole(self, data: st.DataObject) -> None:
+        """All rows of some partitions, or of the table."""
+        where = ""
+        if self.partitioned:
+            where = f" WHERE {data.draw(st.sampled_from([WHOLE, *WHOLE_PARTITIONS]))}"
+        count = self.duck.execute(f"SELECT count(*) FROM t{where}").fetchall()[0][0]
+        result = self.run(f"DELETE FROM t{where}")
         assert result.rows_deleted == count
 
     def rows_to_change(self, data: st.DataObject) -> tuple[str, str, int]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from acidsql.model.predicate import Operator, Predicate
-from acidsql.model.prune import prune_partitions
+from acidsql.model.prune import prune_partitions, whole_partitions
 from tests.unit.engines.tables import snapshot, table
 
 
@@ -75,3 +75,36 @@ def test_a_table_without_partitions_is_one_directory() -> None:
     places = snapshot(of, 1).partitions
     asked = [Predicate(column="k", operator="=", values=("1",))]
     assert prune_partitions(of, places, asked) == list(places)
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "wanted", "expected"),
+    [
+        ("int", ["7", "-7", "0", NULL], "7", ["7"]),
+        ("int", ["007", "8"], "7", None),
+        ("int", ["x", "8"], "8", None),
+        ("int", ["-0"], "0", None),
+        ("int", ["٧"], "7", None),
+        ("tinyint", ["300"], "300", None),
+        ("date", ["2020-01-31", "2020-02-01", NULL], "2020-02-01", ["2020-02-01"]),
+        ("date", ["2020-13-01"], "2020-13-01", None),
+        ("string", ["a", "A", NULL], "a", ["a"]),
+        ("decimal(5,2)", ["1.5"], "1.5", None),
+        ("varchar(3)", ["abcd"], "abcd", None),
+        ("int", ["8", NULL], "7", []),
+    ],
+)
+def test_whole_partitions_are_those_in_which_it_is_certain(
+    kind: str, values: list[str], wanted: str, expected: list[str] | None
+) -> None:
+    of = table(Path("/t"), "k int", f"p {kind}")
+    partitions = snapshot(of, 1, partitions=[f"p={v}" for v in values]).partitions
+    kept = whole_partitions(of, partitions, [Predicate("p", "=", (wanted,))])
+    names = None if kept is None else [str(p.name).removeprefix("p=") for p in kept]
+    assert names == expected
+
+
+def test_without_predicates_all_partitions_are_whole() -> None:
+    of = table(Path("/t"), "k int", "p boolean")
+    partitions = snapshot(of, 1, partitions=["p=true", f"p={NULL}"]).partitions
+    assert whole_partitions(of, partitions, []) == list(partitions)
