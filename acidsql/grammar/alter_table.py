@@ -16,7 +16,7 @@ from acidsql.grammar.partition import (
     parse_drop_partitions,
     parse_rename_partition,
 )
-from acidsql.grammar.properties import properties_change
+from acidsql.grammar.properties import properties, properties_change
 from acidsql.statements import AlterTable, Compact
 from acidsql.statements.alter_table import (
     AddColumns,
@@ -41,6 +41,8 @@ _REFUSED = {
     "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
     "PARTITION COLUMN": "Directories are named after its values; create a new table and INSERT INTO"
     " it.",
+    "UPDATE STATISTICS": "ANALYZE TABLE t COMPUTE STATISTICS counts the rows.",
+    "TOUCH": "It would call hooks of a Hive Metastore, and there are none. Leave it out.",
     "EXECUTE": "Write ALTER TABLE t COMPACT 'major', or VACUUM t.",
     "WRITE": "ALTER TABLE t COMPACT 'rebalance' ORDER BY … sorts the rows that are there.",
     "RECOVER PARTITIONS": "Write MSCK REPAIR TABLE t.",
@@ -60,14 +62,20 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
         return _of_partition(cursor, target, start)
     if sees_constraint_change(cursor):
         return parse_constraint_change(cursor, target)
-    match cursor.peek().word:
-        case "COMPACT" | "CONCATENATE":
-            return parse_compact(cursor, target, (), place)
-        case "CHANGE":
-            return _change(cursor, target)
-        case "RENAME":
-            return _rename(cursor, target)
+    if cursor.sees_any("COMPACT", "CONCATENATE"):
+        return parse_compact(cursor, target, (), place)
+    return _of_table(cursor, target) or _refuse(cursor, start)
+
+
+def _of_table(cursor: Cursor, target: TableRef) -> AlterTable | None:
+    """Parse a change of the table's definition or partitions; None if it is none of them."""
     match cursor.peek().word, cursor.peek(1).word:
+        case "CHANGE", _:
+            return _change(cursor, target)
+        case "RENAME", _:
+            return _rename(cursor, target)
+        case "CONVERT", _:
+            return _convert(cursor, target)
         case "ADD", "PARTITION" | "IF":
             return parse_add_partitions(cursor, target)
         case "DROP", "PARTITION" | "IF":
@@ -76,8 +84,7 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
             return _columns(cursor, target)
         case "SET" | "UNSET", "TBLPROPERTIES":
             return properties_change(cursor, target, SetProperties, UnsetProperties)
-        case _:
-            return _refuse(cursor, start)
+    return None
 
 
 def _refuse_iceberg(cursor: Cursor, start: int) -> None:
@@ -112,6 +119,13 @@ def _refuse(cursor: Cursor, start: int, where: str = "") -> NoReturn:
         start,
         hint=_REFUSED.get(form) or near_hint(form, _FORMS) or _KNOWN,
     )
+
+
+def _convert(cursor: Cursor, target: TableRef) -> SetProperties:
+    """Parse ``CONVERT TO ACID [TBLPROPERTIES (…)]``, Hive 4's words for transactional = true."""
+    cursor.expect("CONVERT", "TO", "ACID")
+    given = properties(cursor.parenthesised()) if cursor.accept("TBLPROPERTIES") else ()
+    return SetProperties(target, (("transactional", "true"), *given))
 
 
 def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns | DropColumns:

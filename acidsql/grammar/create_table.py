@@ -14,6 +14,13 @@ from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.grammar.properties import properties
 from acidsql.grammar.query import parse_query
+from acidsql.grammar.storage_format import (
+    Serde,
+    parse_delimited,
+    parse_format,
+    parse_serde,
+    require_serde,
+)
 from acidsql.model.table import FileFormat
 from acidsql.model.types import parse_type
 from acidsql.statements.constraint import ConstraintDefinition
@@ -64,6 +71,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
         columns, clauses["constraints"] = _columns(cursor.parenthesised())
     while not cursor.done and not cursor.sees("AS"):
         _clause(cursor, clauses, has_columns=bool(columns))
+    _take_row_format(cursor, clauses)
     given: tuple[tuple[str, str], ...] = clauses.get("properties", ())
     clauses["properties"] = _with_transactional(cursor, given) if transactional else given
     clauses["external"], clauses["managed"] = external, kind == "MANAGED"
@@ -276,8 +284,8 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
         clauses.setdefault("bucket_columns", columns)
         clauses.setdefault("bucket_count", count)
     elif cursor.accept("ROW", "FORMAT"):
-        clauses.setdefault("delimited", True)
-        clauses.setdefault("field_delimiter", parse_delimited(cursor))
+        parse = parse_serde if cursor.sees("SERDE") else parse_delimited
+        clauses.setdefault("row_format", parse(cursor))
     elif cursor.accept("STORED"):
         clauses.setdefault("stored_as", parse_format(cursor))
     elif cursor.accept("LOCATION"):
@@ -288,6 +296,19 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
         cursor.unexpected("expected a clause of CREATE TABLE")
     if len(clauses) == before:
         cursor.source.syntax_error(f"{word} is given twice", start)
+
+
+def _take_row_format(cursor: Cursor, clauses: dict[str, Any]) -> None:
+    """Put what ROW FORMAT says, if it is there, into the arguments of CreateTable."""
+    if "row_format" not in clauses:
+        return
+    row_format: Serde | str | None = clauses.pop("row_format")
+    if not isinstance(row_format, Serde):
+        clauses["delimited"], clauses["field_delimiter"] = True, row_format
+        return
+    require_serde(cursor, row_format, clauses.get("stored_as"))
+    if row_format.format is FileFormat.TEXT:
+        clauses["delimited"], clauses["field_delimiter"] = True, row_format.delimiter
 
 
 def _refuse_clause(cursor: Cursor) -> None:
@@ -306,58 +327,3 @@ def _buckets(cursor: Cursor) -> tuple[tuple[Identifier, ...], int]:
         cursor.source.syntax_error("a table has at least one bucket", offset)
     cursor.expect("BUCKETS")
     return columns, count
-
-
-def parse_format(cursor: Cursor) -> str:
-    """Parse ``AS format`` behind STORED."""
-    if cursor.sees("BY"):
-        cursor.source.refuse(
-            "STORED BY is not supported", cursor.offset, hint="Write STORED AS ORC."
-        )
-    cursor.expect("AS")
-    offset = cursor.offset
-    word = cursor.name("a file format").name.upper()
-    if word not in {f.value for f in FileFormat}:
-        cursor.source.refuse(
-            f"STORED AS {word} is not supported",
-            offset,
-            hint="Write STORED AS ORC, PARQUET or TEXTFILE; full-ACID tables are ORC.",
-        )
-    return word
-
-
-def parse_delimited(cursor: Cursor) -> str | None:
-    """Parse the rest of ROW FORMAT DELIMITED [FIELDS TERMINATED BY s] [LINES TERMINATED BY s]."""
-    if not cursor.accept("DELIMITED"):
-        cursor.source.refuse(
-            "ROW FORMAT SERDE is not supported",
-            cursor.offset,
-            hint="Write STORED AS ORC, PARQUET or TEXTFILE.",
-        )
-    found: dict[str, str] = {}
-    while cursor.sees_any("FIELDS", "LINES"):
-        offset, word = cursor.offset, cursor.step().word
-        cursor.expect("TERMINATED", "BY")
-        text_at = cursor.offset
-        text = cursor.string("a character in quotes")
-        text = chr(int(text)) if text.isdigit() and int(text) < 128 else text
-        if word in found:
-            cursor.source.syntax_error(f"{word} TERMINATED BY is given twice", offset)
-        if word == "LINES" and text != "\n":
-            cursor.source.refuse(
-                "LINES TERMINATED BY takes only '\\n'", text_at, hint="Leave it out."
-            )
-        if word == "FIELDS" and (len(text) != 1 or ord(text) > 127 or text in "\r\n\0"):
-            cursor.source.refuse(
-                "FIELDS TERMINATED BY takes one ASCII character",
-                text_at,
-                hint="Write ',' or '\\t'.",
-            )
-        found[word] = text
-    if cursor.sees_any("ESCAPED", "COLLECTION", "MAP", "NULL"):
-        cursor.source.refuse(
-            f"ROW FORMAT DELIMITED … {cursor.peek().word} is not supported",
-            cursor.offset,
-            hint="FIELDS TERMINATED BY is supported.",
-        )
-    return found.get("FIELDS")

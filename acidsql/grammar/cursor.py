@@ -75,6 +75,11 @@ class Cursor:
         self.at += len(words)
         return True
 
+    def skip_hint(self) -> None:
+        """Step over a hint behind the first word of a write. It says how, which Spark decides."""
+        if not self.done and self.peek().kind is Kind.HINT:
+            self.at += 1
+
     def expect(self, *words: str) -> None:
         """Step over these words or symbols, or raise SqlSyntaxError."""
         for word in words:

@@ -12,7 +12,9 @@ from acidsql.statements.merge import Merge, MergeDelete
 def parse_delete(cursor: Cursor) -> Delete | Merge:
     """Parse a DELETE from the cursor. With one source in USING it is a MERGE with one clause."""
     line, column = cursor.source.place(cursor.offset)
-    cursor.expect("DELETE", "FROM")
+    cursor.expect("DELETE")
+    cursor.skip_hint()
+    cursor.expect("FROM")
     target = cursor.table(alias=True)
     if not cursor.accept("USING"):
         refuse_clauses(cursor, "DELETE")

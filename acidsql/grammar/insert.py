@@ -58,6 +58,7 @@ def parse_insert_head(cursor: Cursor) -> InsertHead:
     WITH SCHEMA EVOLUTION may stand behind INSERT.
     """
     cursor.expect("INSERT")
+    cursor.skip_hint()
     evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     overwrite = cursor.accept("OVERWRITE")
     if overwrite:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from acidsql.grammar.create_table import parse_delimited, parse_format
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import query, starts_query, stitched_query
+from acidsql.grammar.storage_format import parse_delimited, parse_format
 from acidsql.model.table import FileFormat
 from acidsql.statements.insert_directory import InsertDirectory
 

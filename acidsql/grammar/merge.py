@@ -18,6 +18,7 @@ def parse_merge(cursor: Cursor) -> Merge:
     """Parse a MERGE from the cursor."""
     start = cursor.offset
     cursor.expect("MERGE")
+    cursor.skip_hint()
     evolves = cursor.accept("WITH", "SCHEMA", "EVOLUTION")
     cursor.expect("INTO")
     target = cursor.table(alias=True)

@@ -76,12 +76,20 @@ def _word(
     return word
 
 
+def _shown_column(cursor: Cursor) -> Identifier:
+    """Parse a name. Hive's own tests write it in quotes, too."""
+    if cursor.peek().kind is not Kind.STRING:
+        return cursor.name("a column of SHOW COMPACTIONS")
+    line, column = cursor.source.place(cursor.offset)
+    return Identifier(cursor.string(), line, column)
+
+
 def _order(cursor: Cursor) -> tuple[ShownOrder, ...]:
     if not cursor.accept("ORDER", "BY"):
         return ()
     items: list[ShownOrder] = []
     while not items or cursor.accept(","):
-        column = cursor.name("a column of SHOW COMPACTIONS")
+        column = _shown_column(cursor)
         descending = cursor.accept("DESC")
         if not descending:
             cursor.accept("ASC")

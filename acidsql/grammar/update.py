@@ -29,6 +29,7 @@ def parse_update(cursor: Cursor) -> Update | Merge:
     """Parse an UPDATE from the cursor. With one source in FROM it is a MERGE with one clause."""
     line, column = cursor.source.place(cursor.offset)
     cursor.expect("UPDATE")
+    cursor.skip_hint()
     target = cursor.table(alias=True)
     refuse_clauses(cursor, "UPDATE")
     cursor.expect("SET")
