@@ -23,10 +23,10 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.layout.dir_names import UNFINISHED_FILE
-from acidsql.model.ids import WriteId
+from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.own_path import OwnPath
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind, kind_of
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames
 from acidsql.planner.query import plan_query
@@ -60,9 +60,11 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     statement = _completed(statement, scope)
     seen = SeenNames(scope.names)
     plan = plan_query(statement.query, seen, scope.arguments)
+    is_plain = kind_of(parameters_of(statement.table)) is TableKind.PLAIN
     with scope.transaction() as txn:
-        write_id = txn.write_id(name)
-        txn.lock(creation_locks_as(name, plan))
+        # A plain table has no write ids. If it becomes an ACID table, those of its rows are others.
+        write_id = NO_WRITE_ID if is_plain else txn.write_id(name)
+        txn.lock(creation_locks_as(name, plan, is_plain=is_plain))
         if is_taken(scope.store, name):
             if statement.table.if_not_exists:
                 return exists_already(name)
@@ -90,17 +92,20 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         rows_updated=0,
         rows_deleted=0,
         txn_id=txn.txn_id,
-        write_ids={str(name): write_id},
+        write_ids={} if is_plain else {str(name): write_id},
     )
 
 
-def creation_locks_as(name: TableName, plan: QueryPlan) -> list[LockComponent]:
+def creation_locks_as(
+    name: TableName, plan: QueryPlan, *, is_plain: bool = False
+) -> list[LockComponent]:
     """The locks of CREATE TABLE AS.
 
-    The lock on the new table's name records an INSERT, as in Hive (AcidUtils.makeLockComponents).
+    The lock on the new table's name records an INSERT, as in Hive (AcidUtils.makeLockComponents),
+    unless the table ``is_plain``.
     """
     made = [
-        replace(c, operation=WriteOperation.INSERT) if c.table is not None else c
+        c if is_plain or c.table is None else replace(c, operation=WriteOperation.INSERT)
         for c in creation_locks(name)
     ]
     locks = [*made, *lock_components(query_accesses(plan))]
@@ -178,7 +183,7 @@ def _write(
         wrote = Uncommitted()
         wrote.add(table.name, write_id, job, known=())
         partitions = wrote.partitions.get(table.name, {})
-        if table.partition_columns:
+        if table.partition_columns and write_id != NO_WRITE_ID:
             names = sorted(map(str, partitions))
             scope.store.add_dynamic_partitions(
                 txn.txn_id, write_id, table.name, names, WriteOperation.INSERT

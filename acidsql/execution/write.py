@@ -12,7 +12,7 @@ from acidsql.execution.commit import write, write_result
 from acidsql.execution.dynamic_partitions import refuse_dynamic
 from acidsql.execution.emptying import emptying
 from acidsql.execution.older_store import refuse_older_store
-from acidsql.execution.overtaking import overtaken, overtaker
+from acidsql.execution.overtaking import Overtaker, overtaken, overtaker
 from acidsql.execution.places import refuse_source
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -206,6 +206,8 @@ def _attempt(
         scope.names.database,
     )
     _require_locked(planned, read)
+    if not block.explicit:
+        _require_newest(plan, read, write_ids, txn.txn_id, scope)
     context = WriteContext(read, write_ids, block.take_statement_ids(plan))
     if not txn.granted_on_open:
         _require_ahead(plan, context, txn.txn_id, scope)
@@ -265,6 +267,28 @@ def _require_locked(planned: _Planned, read: ReadContext) -> None:
     places = prune_partitions(target, known, plan.predicates)
     if any(place.name != changed for place in places):
         raise OutdatedError("a partition came that is not locked", altered(), lost=False)
+
+
+def _require_newest(
+    plan: WritePlan,
+    read: ReadContext,
+    write_ids: Mapping[TableName, WriteId],
+    txn_id: TxnId,
+    scope: Scope,
+) -> None:
+    """OutdatedError if a statement may delete rows whose write id is higher than its own.
+
+    The snapshot is taken after the write id is given out, and an INSERT may have been committed in
+    between. No delete event may be older than its row, and no base hides a row of a later write id.
+    """
+    for part in table_writes(plan):
+        if isinstance(part, ChangePlan):
+            own = write_ids[part.table]
+            later = read.tables[part.table].write_ids.first_seen_above(own)
+            if later is not None:
+                error = overtaken(part.table, txn_id, Overtaker(later), scope.store)
+                reason = "a later write id was committed before the snapshot"
+                raise OutdatedError(reason, error, lost=True)
 
 
 def _require_ahead(plan: WritePlan, context: WriteContext, txn_id: TxnId, scope: Scope) -> None:

@@ -58,16 +58,23 @@ def _is_canonical(text: str, kind: ColumnType) -> bool:
             limit = 1 << (INTEGER_BITS[name] - 1)
             return _INTEGER.fullmatch(text) is not None and -limit <= int(text) < limit
         case PrimitiveType("date"):
-            return _DATE.fullmatch(text) is not None and _is_date(text)
+            return _is_date(text)
     return kind == PrimitiveType("string")
 
 
 def _is_date(text: str) -> bool:
     try:
-        datetime.date.fromisoformat(text)
+        _date(text)
     except ValueError:
         return False
     return True
+
+
+def _date(text: str) -> datetime.date:
+    """A date, which ISO writes in one way. ValueError for other ways, as in 2020-1-1."""
+    if _DATE.fullmatch(text) is None:
+        raise ValueError(text)
+    return datetime.date.fromisoformat(text)
 
 
 def partition_test(
@@ -126,6 +133,8 @@ def _parser(kind: ColumnType) -> Callable[[str], Any] | None:
             return int
         case DecimalType():
             return Decimal
-        case PrimitiveType("string" | "date") | CharType():
+        case PrimitiveType("date"):
+            return _date
+        case PrimitiveType("string") | CharType():
             return str
     return None

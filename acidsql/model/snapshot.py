@@ -150,6 +150,16 @@ class ValidWriteIdList:
         """
         return high > self.high_watermark or any(low <= w <= high for w in self.open)
 
+    def first_seen_above(self, write_id: WriteId) -> WriteId | None:
+        """The least higher write id that is seen, or None.
+
+        >>> seen = ValidWriteIdList.parse("db.t:7:5:5:6")
+        >>> [seen.first_seen_above(WriteId(w)) for w in (3, 4, 7)]
+        [4, 7, None]
+        """
+        above = map(WriteId, range(write_id + 1, self.high_watermark + 1))
+        return next(filter(self.is_valid, above), None)
+
     def sees_all_below(self, write_id: WriteId, now: ValidWriteIdList) -> bool:
         """Whether each lower write id is seen, or is aborted as a later list ``now`` knows.
 

@@ -191,7 +191,9 @@ def _delete_lines(plan: DeletePlan) -> list[str]:
         "delete delta 0000: the row ids read",
     ]
     if plan.whole_partitions:
-        lines.append("instead of both, a base of no rows, if no other transaction writes there")
+        lines.append(
+            "instead of both, a base of no rows, if no other transaction writes to the table"
+        )
     return lines
 
 

@@ -19,9 +19,10 @@ from acidsql.errors import (
     TxnAbortedError,
     WriteConflictError,
 )
-from acidsql.model.ids import LockId
+from acidsql.model.ids import LockId, TxnId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.own_path import OwnPath
+from acidsql.model.snapshot import ValidTxnList
 from acidsql.ports.catalog import Partition
 from acidsql.session.session import Session
 from acidsql.settings import Settings
@@ -405,3 +406,26 @@ def test_the_winner_of_two_deletes_of_a_partition_is_one(stage: Stage) -> None:
         stage.ann.execute("UPDATE p SET v = 0 WHERE k = 1")
     stage.ann.execute("ROLLBACK")
     assert rows(stage.ann) == []
+
+
+@pytest.mark.parametrize("condition", ["d = 5", "d = 5 AND k = 1"])
+def test_a_statement_deletes_no_row_of_a_higher_write_id(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, condition: str
+) -> None:
+    """Bob's INSERT comes between Ann's write id and her snapshot, which sees it."""
+    stage.bob.execute("BEGIN")
+    snapshots = iter([True])
+    take_snapshot = stage.store.valid_txns
+
+    def valid_txns(txn_id: TxnId | None = None) -> ValidTxnList:
+        if txn_id is not None and next(snapshots, False):
+            stage.bob.execute("INSERT INTO p VALUES (1, 20, 5)")
+            stage.bob.execute("COMMIT")
+        return take_snapshot(txn_id)
+
+    monkeypatch.setattr(stage.store, "valid_txns", valid_txns)
+    deleted = stage.ann.execute(f"DELETE FROM p WHERE {condition}")
+    assert deleted.rows_deleted == 2
+    assert deleted.write_ids == {"default.p": 4}
+    assert rows(stage.ann) == []
+    assert stage.ann.execute("CHECK TABLE p").fetchall() == []

@@ -47,6 +47,9 @@ def test_numbers_compare_as_numbers(
 def test_texts_and_dates_compare_as_texts() -> None:
     assert left("string", ["a", "B", "ä", NULL], ("p", ">", ("a",))) == ["ä"]
     assert left("date", ["2020-01-31", "2020-02-01"], ("p", "<", ("2020-02-01",))) == ["2020-01-31"]
+    # Spark reads these texts as dates, too.
+    odd = ["2020-2-1", "2020-02-1"]
+    assert left("date", ["2020-01-31", *odd], ("p", "=", ("2020-02-01",))) == odd
 
 
 def test_escaped_values_are_compared_unescaped() -> None:
