@@ -236,6 +236,8 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
             line=statement.target.line,
             column=statement.target.column,
         )
+    form = FileFormat(statement.stored_as)
+    is_text = form is FileFormat.TEXT
     table = Table(
         name=name,
         columns=tuple(columns),
@@ -246,16 +248,11 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         comment=statement.comment,
         owner=owner,
         created_s=int(time.time()),
-        format=FileFormat(statement.stored_as),
-        field_delimiter=statement.field_delimiter or FIELD_DELIMITER,
+        format=form,
+        # Hive takes ROW FORMAT DELIMITED for other formats, too, where it means nothing.
+        field_delimiter=(is_text and statement.field_delimiter) or FIELD_DELIMITER,
     )
     refuse_bad_kind(table, _place(statement.target))
-    if statement.delimited and table.format is not FileFormat.TEXT:
-        raise AnalysisError(
-            f"ROW FORMAT DELIMITED cannot be used with STORED AS {table.format.value}",
-            line=statement.target.line,
-            column=statement.target.column,
-        )
     return table
 
 

@@ -14,7 +14,7 @@ from acidsql.definitions.create_table import (
     parameters_of,
     table_of,
 )
-from acidsql.definitions.query_types import definition_of, stored_types
+from acidsql.definitions.query_types import column_names, definition_of, stored_types
 from acidsql.definitions.table_defaults import with_defaults
 from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.execution.commit import Uncommitted
@@ -85,7 +85,8 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
                 detail=f"{table.location} is not empty.",
                 code=10304,
             )
-        job = _write(table, plan, frame, context, write_id, scope, engine, txn)
+        columns = tuple(column_names(statement.query.source, frame.columns))
+        job = _write(table, plan, columns, context, write_id, scope, engine, txn)
     return Result(
         "create",
         rows_inserted=job.rows_inserted,
@@ -127,10 +128,10 @@ def _has_location(statement: CreateTableAs) -> bool:
 def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope) -> Table:
     """The table with the names and types of the query's columns."""
     place = statement.query.source
-    kinds = stored_types(frame, statement.query)
+    kinds, names = stored_types(frame, statement.query), column_names(place, frame.columns)
     columns = [
-        definition_of(number, text, kind, Identifier(text.lower(), place.line, place.column))
-        for number, (text, kind) in enumerate(zip(frame.columns, kinds, strict=True), 1)
+        definition_of(number, text, kind, Identifier(text, place.line, place.column), is_named=True)
+        for number, (text, kind) in enumerate(zip(names, kinds, strict=True), 1)
     ]
     by_name = {c.name.name: c for c in columns}
     partition_columns = []
@@ -155,7 +156,7 @@ def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope
 def _write(
     table: Table,
     plan: QueryPlan,
-    frame: Frame,
+    columns: tuple[str, ...],
     context: ReadContext,
     write_id: WriteId,
     scope: Scope,
@@ -163,9 +164,7 @@ def _write(
     txn: OpenTxn,
 ) -> JobResult:
     """Write the rows into their delta, then add table and rows to the store in one commit."""
-    insert = InsertPlan(
-        table=table.name, columns=tuple(c.lower() for c in frame.columns), rows=plan.rows
-    )
+    insert = InsertPlan(table=table.name, columns=columns, rows=plan.rows)
     places = () if table.partition_columns else (PartitionLocation(None, table.location),)
     write_ids = txn.snapshot([table.name])[table.name]
     empty = TableSnapshot(table, places, write_ids, txn.require_open)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acidsql.definitions.create_table import creation_locks, exists_already, new_table_name
-from acidsql.definitions.query_types import is_given, stored_types
+from acidsql.definitions.query_types import column_names, stored_types
 from acidsql.definitions.view import refuse_table_properties
 from acidsql.errors import AnalysisError, SqlError, TableNotFoundError, UnsupportedStatementError
 from acidsql.execution.result import Result
@@ -24,7 +24,6 @@ from acidsql.model.types import ColumnType, parse_type
 from acidsql.model.view import View
 from acidsql.planner.accesses import query_accesses
 from acidsql.planner.names import SeenNames, find_view_target
-from acidsql.planner.query import names_columns
 from acidsql.planner.view import expanded_text, plan_view
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
@@ -51,13 +50,8 @@ class _Draft:
     listed: tuple[ViewColumn, ...]
 
     def names_of_query(self, columns: Sequence[str]) -> list[str]:
-        """The names of the query's columns: those of the user, or Hive's for others, as ``_c1``.
-
-        ``columns`` are Spark's names.
-        """
-        told = names_columns(self.seen.query_of(self.view).source, len(columns))
-        pairs = zip(columns, told, strict=True)
-        return [c.lower() if is_given(c, t) else f"_c{n}" for n, (c, t) in enumerate(pairs)]
+        """`column_names` of the query of the view."""
+        return column_names(self.seen.query_of(self.view).source, columns)
 
     @property
     def locks(self) -> list[LockComponent]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from acidsql.errors import UnsupportedStatementError
 from acidsql.model.types import VOID, ArrayType, ColumnType, MapType, StructType, parse_type
-from acidsql.planner.query import is_union
+from acidsql.planner.query import is_union, names_columns
 from acidsql.ports.engine import Frame
 from acidsql.statements.create_table import ColumnDefinition
-from acidsql.statements.fragment import Identifier
+from acidsql.statements.fragment import Fragment, Identifier
 from acidsql.statements.query import Query
 
 _CHAR = re.compile(r"(var)?char\(")
@@ -27,6 +27,15 @@ def stored_types(frame: Frame, *queries: Query) -> list[str]:
     """
     united = any(map(is_union, queries))
     return ["string" if united and _CHAR.match(kind) else kind for kind in frame.types]
+
+
+def column_names(source: Fragment, columns: Sequence[str]) -> list[str]:
+    """The names of a query's columns in lower case: the user's, or Hive's for others, as ``_c1``.
+
+    ``columns`` are the names that the engine gives them.
+    """
+    told = zip(columns, names_columns(source, len(columns)), strict=True)
+    return [c.lower() if is_given(c, t) else f"_c{n}" for n, (c, t) in enumerate(told)]
 
 
 def is_given(name: str, told: bool | None) -> bool:

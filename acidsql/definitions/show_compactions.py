@@ -26,6 +26,8 @@ _COLUMNS = (
     "numberofbuckets", "orderby", "tblproperties", "waitsfor",
 )  # fmt: skip
 """Hive's twenty columns, and four that Hive does not show."""
+_ALIASES = {"database": "dbname", "table": "tabname", "partition": "partname"}
+"""Hive's headings of columns, where they are not the names."""
 _NUMBERS = frozenset(
     {"compactionid", "enqueuetime", "starttime", "duration", "txnid", "nexttxnid", "committime"}
     | {"hightestwriteid", "numberofbuckets"}
@@ -102,7 +104,7 @@ def _blocker(oldest: Txn, entry: Compaction, now_ms: int) -> str:
 
 
 def _sorted(rows: list[tuple[str, ...]], item: ShownOrder) -> list[tuple[str, ...]]:
-    name = item.column.name.lower()
+    name = _ALIASES.get(item.column.name.lower(), item.column.name.lower())
     if name not in _COLUMNS:
         raise AnalysisError(
             f'SHOW COMPACTIONS has no column "{item.column.name}"',

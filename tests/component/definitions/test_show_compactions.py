@@ -77,6 +77,7 @@ def shown(session: acidsql.Session, filters: str, *columns: str) -> list[Any]:
         ("p POOL 'fast' TYPE 'major' STATUS 'initiated'", [3]),
         ("ORDER BY compactionid", [1, 2, 3, 4, 5]),
         ("ORDER BY TabName, partname DESC, compactionid DESC", [3, 4, 2, 5, 1]),
+        ("ORDER BY 'TABLE', `Partition` DESC, compactionid DESC", [3, 4, 2, 5, 1]),
         ("ORDER BY state, compactionid LIMIT 2", [5, 3]),
         ("ORDER BY numberofbuckets DESC LIMIT 1", [4]),
         ("DATABASE sales LIMIT 1", [5]),
