@@ -117,6 +117,13 @@ class TreeWalk:
                 self._star_outside_list(node)
             case exp.Select() | exp.In() | exp.Group():
                 self.lacks_something |= not any(node.args.get(key) for key in _PARTS[type(node)])
+            case exp.TableSample() if node.args.get("bucket_numerator"):
+                self._refuse(
+                    node.parent or node,
+                    "TABLESAMPLE (BUCKET …) is not supported",
+                    "Hive takes the rows by a hash, and Spark by chance. Write TABLESAMPLE (n"
+                    " PERCENT) for chance, or a condition such as WHERE k % 2 = 0.",
+                )
             case exp.Join() if node.args.get("method") == "NATURAL":
                 self.row_id_leaks.append((self._start(node), "NATURAL JOIN"))
             case exp.Pivot():
