@@ -24,6 +24,7 @@ from acidsql.definitions.rename_table import rename_table
 from acidsql.definitions.view import alter_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
+from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.statements import (
     AddColumns,
     AddConstraint,
@@ -31,6 +32,7 @@ from acidsql.statements import (
     AlterTable,
     AlterView,
     ChangeColumn,
+    ChangeNothing,
     CreateDatabase,
     CreateTable,
     CreateTableLike,
@@ -91,6 +93,9 @@ def _alter(statement: AlterTable, scope: Scope) -> Result:
             return alter_constraints(statement, scope)
         case RenameTable():
             return rename_table(statement, scope)
+        case ChangeNothing():
+            find_target(statement.target, scope.names, ViewRefusal.ALTER)
+            return Result("alter", message=statement.note)
         case SetProperties():
             return set_properties(statement, scope)
         case UnsetProperties():

@@ -28,6 +28,7 @@ from acidsql.statements import (
     AlterTable,
     AlterView,
     ChangeColumn,
+    ChangeNothing,
     CreateDatabase,
     CreateTable,
     CreateTableAs,
@@ -103,6 +104,8 @@ def _alteration_locks(
     statement: AlterTable | RepairTable, table: Table, scope: Scope
 ) -> list[LockComponent]:
     match statement:
+        case ChangeNothing():
+            return []
         case RenameTable():
             return renaming_locks(table.name, table_name(statement.renamed, scope.names))
         case SetProperties() | UnsetProperties():

@@ -21,6 +21,7 @@ from acidsql.statements import AlterTable, Compact
 from acidsql.statements.alter_table import (
     AddColumns,
     ChangeColumn,
+    ChangeNothing,
     DropColumns,
     RenameTable,
     ReplaceColumns,
@@ -41,8 +42,6 @@ _REFUSED = {
     "CLUSTERED BY": "Old files keep their buckets; create a new table and INSERT INTO it.",
     "PARTITION COLUMN": "Directories are named after its values; create a new table and INSERT INTO"
     " it.",
-    "UPDATE STATISTICS": "ANALYZE TABLE t COMPUTE STATISTICS counts the rows.",
-    "TOUCH": "It would call hooks of a Hive Metastore, and there are none. Leave it out.",
     "EXECUTE": "Write ALTER TABLE t COMPACT 'major', or VACUUM t.",
     "WRITE": "ALTER TABLE t COMPACT 'rebalance' ORDER BY … sorts the rows that are there.",
     "RECOVER PARTITIONS": "Write MSCK REPAIR TABLE t.",
@@ -76,6 +75,10 @@ def _of_table(cursor: Cursor, target: TableRef) -> AlterTable | None:
             return _rename(cursor, target)
         case "CONVERT", _:
             return _convert(cursor, target)
+        case "TOUCH", _:
+            return _touch(cursor, target)
+        case "UPDATE", "STATISTICS":
+            return _update_statistics(cursor, target)
         case "ADD", "PARTITION" | "IF":
             return parse_add_partitions(cursor, target)
         case "DROP", "PARTITION" | "IF":
@@ -96,13 +99,17 @@ def _refuse_iceberg(cursor: Cursor, start: int) -> None:
         )
 
 
-def _of_partition(cursor: Cursor, target: TableRef, start: int) -> RenamePartition | Compact:
+def _of_partition(
+    cursor: Cursor, target: TableRef, start: int
+) -> RenamePartition | Compact | ChangeNothing:
     place = cursor.offset
     if cursor.sees("PARTITION", "COLUMN"):
         _refuse(cursor, start)
     partition = parse_partition(cursor)
     if cursor.sees_any("COMPACT", "CONCATENATE"):
         return parse_compact(cursor, target, partition, place)
+    if cursor.sees("UPDATE", "STATISTICS"):
+        return _update_statistics(cursor, target)
     if not cursor.sees("RENAME"):
         _refuse(cursor, start, " PARTITION (…)")
     if any(item.value is None for item in partition):
@@ -118,6 +125,27 @@ def _refuse(cursor: Cursor, start: int, where: str = "") -> NoReturn:
         f"ALTER TABLE …{where} {form} is not supported",
         start,
         hint=_REFUSED.get(form) or near_hint(form, _FORMS) or _KNOWN,
+    )
+
+
+def _touch(cursor: Cursor, target: TableRef) -> ChangeNothing:
+    """Parse ``TOUCH [PARTITION (…)]``."""
+    cursor.expect("TOUCH")
+    while cursor.sees("PARTITION"):
+        parse_partition(cursor)
+    return ChangeNothing(target, "OK: there are no hooks that TOUCH could call")
+
+
+def _update_statistics(cursor: Cursor, target: TableRef) -> ChangeNothing:
+    """Parse ``UPDATE STATISTICS [FOR COLUMN c] SET (key = value, …)``."""
+    cursor.expect("UPDATE", "STATISTICS")
+    if cursor.accept("FOR"):
+        cursor.accept("COLUMN")
+        cursor.name("a column")
+    cursor.expect("SET")
+    properties(cursor.parenthesised())
+    return ChangeNothing(
+        target, "OK, but the numbers are not kept: ANALYZE TABLE … COMPUTE STATISTICS counts"
     )
 
 

@@ -89,6 +89,17 @@ class RenameTable:
 
 
 @dataclass(frozen=True, slots=True)
+class ChangeNothing:
+    """ALTER TABLE ``target`` TOUCH or UPDATE STATISTICS, which change no result.
+
+    ``note`` says why nothing is done. A partition that is named is not looked for.
+    """
+
+    target: TableRef
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetProperties:
     """ALTER TABLE ``target`` SET TBLPROPERTIES (…)."""
 

@@ -6,6 +6,7 @@ from acidsql.statements.alter_table import (
     AddColumns,
     AddConstraint,
     ChangeColumn,
+    ChangeNothing,
     DropColumnConstraint,
     DropColumns,
     DropConstraint,
@@ -33,6 +34,7 @@ AlterTable = (
     | DropConstraint
     | DropColumnConstraint
     | RenameTable
+    | ChangeNothing
     | SetProperties
     | UnsetProperties
     | AddPartitions

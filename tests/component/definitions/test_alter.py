@@ -7,7 +7,12 @@ import pyarrow.orc as pa_orc
 import pytest
 
 import acidsql
-from acidsql.errors import AnalysisError, StorageError, UnsupportedStatementError
+from acidsql.errors import (
+    AnalysisError,
+    StorageError,
+    TableNotFoundError,
+    UnsupportedStatementError,
+)
 from acidsql.model.names import TableName
 from acidsql.txn.entities import LockComponent, LockType
 
@@ -340,3 +345,19 @@ def test_a_file_that_could_not_be_read_is_not_loaded(plain, tmp_path):
     pa_orc.write_table(pa.table({"at": zoned}), tmp_path / "f")
     with pytest.raises(StorageError, match="cannot be read from file"):
         plain.execute(f"LOAD DATA LOCAL INPATH '{tmp_path}/f' INTO TABLE a")
+
+
+@pytest.mark.parametrize(
+    ("sql", "note"),
+    [
+        ("ALTER TABLE t TOUCH PARTITION (p = 1)", "no hooks"),
+        ("ALTER TABLE t UPDATE STATISTICS SET ('numRows' = '9')", "numbers are not kept"),
+    ],
+)
+def test_what_changes_nothing_says_so(parts, sql, note):
+    before = parts.execute("SHOW CREATE TABLE t").fetchall()
+    assert note in parts.execute(sql).message
+    assert parts.execute("SHOW CREATE TABLE t").fetchall() == before
+    assert parts.execute(f"EXPLAIN LOCKS {sql}").fetchall() == []
+    with pytest.raises(TableNotFoundError):
+        parts.execute(sql.replace("TABLE t", "TABLE none"))
