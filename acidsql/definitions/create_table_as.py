@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 from acidsql.definitions.create_table import (
@@ -60,7 +61,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     statement = _completed(statement, scope)
     seen = SeenNames(scope.names)
     plan = plan_query(statement.query, seen, scope.arguments)
-    is_plain = kind_of(parameters_of(statement.table)) is TableKind.PLAIN
+    is_plain = makes_plain(statement, scope)
     with scope.transaction() as txn:
         # A plain table has no write ids. If it becomes an ACID table, those of its rows are others.
         write_id = NO_WRITE_ID if is_plain else txn.write_id(name)
@@ -78,14 +79,14 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
             scope.store, txn, sources, scope.arguments, plan=plan, database=scope.names.database
         )
         frame = engine.query(plan, context)
-        table = _table(statement, name, frame, scope)
+        columns = column_names(statement.query.source, frame.columns)
+        table = _table(statement, name, frame, columns, scope)
         if not adopt_location(table, scope, txn, chosen=_has_location(statement)).is_empty:
             raise AnalysisError(
                 "CREATE-TABLE-AS-SELECT cannot create table with location to a non-empty directory",
                 detail=f"{table.location} is not empty.",
                 code=10304,
             )
-        columns = tuple(column_names(statement.query.source, frame.columns))
         job = _write(table, plan, columns, context, write_id, scope, engine, txn)
     return Result(
         "create",
@@ -97,9 +98,13 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
     )
 
 
-def creation_locks_as(
-    name: TableName, plan: QueryPlan, *, is_plain: bool = False
-) -> list[LockComponent]:
+def makes_plain(statement: CreateTableAs, scope: Scope) -> bool:
+    """Whether the table will be a plain one, by its clauses and the session's defaults."""
+    parameters = parameters_of(with_defaults(statement.table, scope.settings))
+    return kind_of(parameters) is TableKind.PLAIN
+
+
+def creation_locks_as(name: TableName, plan: QueryPlan, *, is_plain: bool) -> list[LockComponent]:
     """The locks of CREATE TABLE AS.
 
     The lock on the new table's name records an INSERT, as in Hive (AcidUtils.makeLockComponents),
@@ -125,10 +130,12 @@ def _has_location(statement: CreateTableAs) -> bool:
     return statement.table.location is not None
 
 
-def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope) -> Table:
+def _table(
+    statement: CreateTableAs, name: TableName, frame: Frame, names: Sequence[str], scope: Scope
+) -> Table:
     """The table with the names and types of the query's columns."""
     place = statement.query.source
-    kinds, names = stored_types(frame, statement.query), column_names(place, frame.columns)
+    kinds = stored_types(frame, statement.query)
     columns = [
         definition_of(number, text, kind, Identifier(text, place.line, place.column), is_named=True)
         for number, (text, kind) in enumerate(zip(names, kinds, strict=True), 1)
@@ -156,7 +163,7 @@ def _table(statement: CreateTableAs, name: TableName, frame: Frame, scope: Scope
 def _write(
     table: Table,
     plan: QueryPlan,
-    columns: tuple[str, ...],
+    columns: Sequence[str],
     context: ReadContext,
     write_id: WriteId,
     scope: Scope,
@@ -164,7 +171,7 @@ def _write(
     txn: OpenTxn,
 ) -> JobResult:
     """Write the rows into their delta, then add table and rows to the store in one commit."""
-    insert = InsertPlan(table=table.name, columns=columns, rows=plan.rows)
+    insert = InsertPlan(table=table.name, columns=tuple(columns), rows=plan.rows)
     places = () if table.partition_columns else (PartitionLocation(None, table.location),)
     write_ids = txn.snapshot([table.name])[table.name]
     empty = TableSnapshot(table, places, write_ids, txn.require_open)

@@ -9,7 +9,7 @@ from acidsql.definitions.create_table import (
     drop_locks,
     finds_nothing_to_drop,
 )
-from acidsql.definitions.create_table_as import creation_locks_as
+from acidsql.definitions.create_table_as import creation_locks_as, makes_plain
 from acidsql.definitions.create_view import view_locks
 from acidsql.definitions.database import database_drop_locks
 from acidsql.definitions.partition import alter_locks, matched_partitions, partition_drop_locks
@@ -97,7 +97,7 @@ def _creation_locks_as(statement: CreateTableAs, scope: Scope) -> list[LockCompo
     if statement.table.if_not_exists and is_taken(scope.store, name):
         return []
     plan = plan_query(statement.query, SeenNames(scope.names), scope.arguments)
-    return creation_locks_as(name, plan)
+    return creation_locks_as(name, plan, is_plain=makes_plain(statement, scope))
 
 
 def _alteration_locks(

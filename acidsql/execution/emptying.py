@@ -15,7 +15,8 @@ def emptying(plan: WritePlan, context: WriteContext, txns: TxnManager) -> WriteP
     A base hides every row of a lower write id, not only those that its transaction sees. So no
     other transaction may hold a lower write id that it has not used yet, or have committed one that
     the snapshot does not see. The statement has its locks, but an INSERT beside it needs none that
-    exclude it. A base hides no row of a higher write id, so the snapshot may see none.
+    exclude it. A base hides no row of a higher write id: that the snapshot sees none is checked for
+    every change of rows (`execution.write`).
 
     Only for a statement that is a transaction of its own. In a block, the base would also hide what
     other statements of the block insert.
@@ -24,8 +25,6 @@ def emptying(plan: WritePlan, context: WriteContext, txns: TxnManager) -> WriteP
         return plan
     snapshot, own = context.read.tables[plan.table], context.write_ids[plan.table]
     if whole_partitions(snapshot.table, snapshot.partitions, plan.predicates) is None:
-        return plan
-    if snapshot.write_ids.first_seen_above(own) is not None:
         return plan
     now = txns.valid_write_ids([plan.table], txns.valid_txns())[plan.table]
     if not snapshot.write_ids.sees_all_below(own, now):

@@ -10,15 +10,8 @@ from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import FIELD_DELIMITER, FileFormat
 
 _FORMATS = "Write STORED AS ORC, PARQUET or TEXTFILE."
-_TEXT_PROPERTIES = {
-    "line.delim": ("\n",),
-    "serialization.null.format": ("\\N",),
-    "escape.delim": (),
-    "mapkey.delim": (),
-    "colelction.delim": (),
-    "collection.delim": (),
-}
-"""Properties of LazySimpleSerDe that change what the text means, with the values that are ours."""
+_TEXT_PROPERTIES = {"line.delim": "\n", "serialization.null.format": "\\N"}
+"""What LazySimpleSerDe may be told beside the delimiter: that text is as it is here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +67,7 @@ def parse_delimited(cursor: Cursor) -> str | None:
                 "LINES TERMINATED BY takes only '\\n'", text_at, hint="Leave it out."
             )
         if word == "FIELDS":
-            text = _delimiter(cursor, text, text_at)
+            text = _delimiter(cursor, text, text_at, "FIELDS TERMINATED BY")
         found[word] = text
     if cursor.sees_any("ESCAPED", "COLLECTION", "MAP", "NULL"):
         cursor.source.refuse(
@@ -98,10 +91,10 @@ def parse_serde(cursor: Cursor) -> Serde:
         at = cursor.offset
         given = dict(properties(cursor.parenthesised()))
         delimiter = given.pop("field.delim", given.get("serialization.format", delimiter))
-        delimiter = _delimiter(cursor, delimiter, at)
+        delimiter = _delimiter(cursor, delimiter, at, "'field.delim'")
+        given.pop("serialization.format", None)
         for key, value in given.items():
-            is_ours = value in _TEXT_PROPERTIES.get(key, (value,))
-            if not is_ours or (key not in _TEXT_PROPERTIES and key != "serialization.format"):
+            if _TEXT_PROPERTIES.get(key) != value:
                 cursor.source.refuse(
                     f"SERDEPROPERTIES ('{key}' = …) is not supported", at, hint="Leave it out."
                 )
@@ -138,11 +131,11 @@ def require_serde(cursor: Cursor, serde: Serde, stored_as: str | None) -> None:
         )
 
 
-def _delimiter(cursor: Cursor, text: str, offset: int) -> str:
-    """One character, or its number."""
+def _delimiter(cursor: Cursor, text: str, offset: int, what: str) -> str:
+    """The character that a text is, or whose number it is. ``what`` names the clause."""
     character = chr(int(text)) if text.isdigit() and int(text) < 128 else text
     if len(character) != 1 or ord(character) > 127 or character in "\r\n\0":
         cursor.source.refuse(
-            "FIELDS TERMINATED BY takes one ASCII character", offset, hint="Write ',' or '\\t'."
+            f"{what} takes one ASCII character", offset, hint="Write ',' or '\\t'."
         )
     return character
