@@ -7,6 +7,7 @@ import os
 import shutil
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,19 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test with the marker ``one_in(n)``, all but each n-th one are thorough."""
+    numbers: Counter[str] = Counter()
+    for item in items:
+        marker = item.get_closest_marker("one_in")
+        if marker and not item.get_closest_marker("thorough"):
+            test = item.nodeid.partition("[")[0]
+            if numbers[test] % marker.args[0]:
+                item.add_marker("thorough")
+            numbers[test] += 1
 
 
 @pytest.fixture(scope="session")

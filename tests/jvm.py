@@ -18,11 +18,12 @@ of a test.
 
 SHORT_LIVED = (
     *("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"),
-    "-XX:MaxJavaStackTraceDepth=32",
+    *("-XX:MetaspaceSize=256m", "-Xmn400m", "-XX:MaxJavaStackTraceDepth=32"),
 )
 """In minutes, Java's second compiler costs more than it wins.
 
 The first compiler alone is given little room for its code, which Spark and Hive soon fill. Java
+collects garbage when the room for classes grows, and more often if new objects have little room. It
 notes the whole stack, some hundred calls, with each class that a search does not find.
 """
 

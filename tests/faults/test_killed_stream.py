@@ -111,12 +111,19 @@ def stream(tmp_path: Path, java: Java) -> Stream:
     return Stream(tmp_path, java)
 
 
-def test_killed_before_and_after_a_commit(stream: Stream) -> None:
+@pytest.mark.thorough
+def test_killed_before_a_commit(stream: Stream) -> None:
     stream.add_file()
     steps = stream.run("rename", 4)  # those of the first mark, of its move, which are two, of rows
     assert (steps[-1], WRITTEN in steps) == ("rename", False)
     assert len(list((stream.warehouse / "t").glob("delta_*/bucket_*"))) == 1
     assert stream.rows() == []
+    stream.run()
+    assert stream.rows() == stream.expected()
+
+
+def test_killed_after_a_commit(stream: Stream) -> None:
+    stream.add_file()
     steps = stream.run(WRITTEN, 1)  # Spark has not noted it yet
     assert (steps[0], steps[-2:]) == (GIVEN, ["commit_txn", WRITTEN])
     assert stream.rows() == stream.expected()

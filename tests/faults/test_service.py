@@ -165,6 +165,7 @@ def test_an_idle_service_stops_at_once(services: Services, session: Session, num
     assert services.events(service)[-1] == "service stopped"
 
 
+@pytest.mark.thorough
 def test_a_second_signal_cuts_a_compaction_that_another_service_takes_up(
     services: Services, session: Session
 ):

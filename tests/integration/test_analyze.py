@@ -72,6 +72,7 @@ def test_an_answer_reads_no_file(session: Session, tmp_path: Path) -> None:
         session.execute(f"{ASKED} WHERE true").fetchall()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "items",
     [
@@ -116,6 +117,7 @@ def test_a_block_is_answered_by_its_own_snapshot(session: Session, other: Sessio
     assert asked(session) == (4, 3, 1, 7)
 
 
+@pytest.mark.thorough
 def test_a_block_reads_its_own_rows(session: Session, other: Session) -> None:
     session.execute(ANALYZE)
     session.execute("BEGIN")
@@ -142,6 +144,7 @@ def test_a_block_without_rows_of_its_own_in_this_table(session: Session) -> None
     session.execute("ROLLBACK")
 
 
+@pytest.mark.thorough
 def test_a_failed_statement_of_a_block(session: Session) -> None:
     session.execute(ANALYZE)
     session.execute("BEGIN")
@@ -187,6 +190,7 @@ def test_aborted_writes_and_their_cleaning(session: Session, other: Session) -> 
     assert asked(session) == (4, 3, 1, 8)
 
 
+@pytest.mark.thorough
 def test_a_table_replaced_under_the_same_name(session: Session, other: Session) -> None:
     session.execute(ANALYZE)
     other.execute("DROP TABLE t")
@@ -197,6 +201,7 @@ def test_a_table_replaced_under_the_same_name(session: Session, other: Session) 
     assert not answers(session)
 
 
+@pytest.mark.thorough
 def test_two_tables_that_change_their_names(session: Session) -> None:
     session.execute(f"CREATE TABLE u (k int, s string) {ACID}")
     session.execute("INSERT INTO u VALUES (5, 'z')")
@@ -207,6 +212,7 @@ def test_two_tables_that_change_their_names(session: Session) -> None:
     assert asked(session) == (1, 1, 5, 5)
 
 
+@pytest.mark.thorough
 def test_overwrite_truncate_and_load(session: Session, tmp_path: Path) -> None:
     session.execute("CREATE EXTERNAL TABLE given (k int, s string) STORED AS ORC")
     session.execute("INSERT INTO given VALUES (30, 'x'), (31, 'y')")
@@ -236,6 +242,7 @@ def test_a_plain_table_becomes_acid(session: Session) -> None:
     assert asked(session) == (2, 2, 1, 2)
 
 
+@pytest.mark.thorough
 def test_streamed_rows(session: Session) -> None:
     session.execute(ANALYZE)
     builder = StreamingConnection.builder().table("t").transaction_batch_size(3)
@@ -274,6 +281,7 @@ def test_partitions_that_come_and_go(session: Session, tmp_path: Path) -> None:
     assert asked(session) == (3, 3, 1, 2)
 
 
+@pytest.mark.thorough
 def test_columns_that_change(session: Session) -> None:
     for sql, wanted in (
         ("ALTER TABLE t CHANGE COLUMN k k bigint", (3, 2, 1, 2)),
@@ -388,6 +396,7 @@ def test_a_writer_does_not_wait_for_an_analysis(session: Session, other: Session
     assert asked(session) == asked(other) == (4, 3, 1, 7)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

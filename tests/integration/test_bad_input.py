@@ -144,6 +144,7 @@ def test_a_value_that_does_not_fit(kept, text, values):
     refused(*kept, f"INSERT INTO t {keyword}{rows_text}", acidsql.InvalidValueError)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "sql",
     [
@@ -258,6 +259,7 @@ def test_a_delete_file_cut_to_nothing(session, table):
         session.execute("SELECT * FROM t").fetchall()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("directory", "damage"),
     [

@@ -96,6 +96,7 @@ def test_a_row_that_fails_leaves_no_part(
     assert [path for path in (warehouse / "t").rglob("*_attempt_*") if path.is_file()] == []
 
 
+@pytest.mark.thorough
 def test_random_rows_are_computed_once(table: Session) -> None:
     """A row's bucket and its values come from one evaluation."""
     table.execute("INSERT INTO t (k, `v.w`) SELECT int(1e9 * rand()), id FROM range(1000)")

@@ -74,6 +74,7 @@ def test_the_moment_is_taken_anew_for_each_statement(session: Session) -> None:
     assert moments[0] < moments[1]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("driver_bytes")
 def test_the_current_database_is_the_sessions(session: Session, spark: Any) -> None:
     """In queries, writes, CREATE TABLE AS and registered frames; the name may need escapes."""

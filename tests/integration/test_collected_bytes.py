@@ -74,6 +74,7 @@ def test_a_task_hands_out_its_share_of_each_size(spark: Any, rows_min: int) -> N
     assert sum(len(row.s.encode()) for row in handed) < 8 * SHARE < sum(sizes)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "value",
     [
@@ -107,6 +108,7 @@ def test_a_column_of_the_query_is_brought_whatever_its_name(spark: Any) -> None:
     assert sorted(few.column("__acidsql_beyond").to_pylist()) == [0, 1]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("query", "ends"),
     [

@@ -102,6 +102,7 @@ def test_every_type(table: Session, warehouse: Path) -> None:
     assert table.execute(query).fetchall() == [(9_792,)]
 
 
+@pytest.mark.thorough
 def test_the_files_are_of_the_form_of_all_others(table: Session, warehouse: Path) -> None:
     """So a compaction may copy their stripes."""
     table.execute(f"INSERT INTO t {SELECT} FROM range({ROWS})")
@@ -152,6 +153,7 @@ def test_a_row_that_fails_leaves_nothing(table: Session, warehouse: Path) -> Non
     assert list((warehouse / "t").iterdir()) == []
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("column", ["t timestamp", "k bigint NOT NULL", "a array<int>"])
 def test_other_tables_are_written_as_before(session: Session, column: str) -> None:
     name, kind = column.split(" ", 1)
@@ -172,6 +174,7 @@ def test_other_tables_are_written_as_before(session: Session, column: str) -> No
             session.execute("INSERT INTO t SELECT if(id = 50, NULL, id), id FROM range(100)")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "text",
     [
@@ -226,6 +229,7 @@ def test_files_that_spark_writes_elsewhere_are_missed(
     assert values(table) == []
 
 
+@pytest.mark.thorough
 def test_settings_of_spark_do_not_matter(table: Session) -> None:
     for key, value in {
         "spark.sql.orc.compression.codec": "zlib",

@@ -52,7 +52,7 @@ def rows(session: Session) -> dict[int, tuple[float, float]]:
     return {k: (v, w) for k, v, w in found}
 
 
-@modes("collected", "mixed")
+@modes("mixed")
 def test_each_matched_row_meets_one_clause(session: Session) -> None:
     result = session.execute(
         "MERGE INTO t USING (SELECT k FROM t) s ON t.k = s.k"
@@ -85,13 +85,13 @@ def test_a_change_for_many_rows_by_one_source_row(session: Session) -> None:
 @pytest.mark.parametrize(
     ("session", "registered"),
     [
-        pytest.param(MODES["mixed"], False, id="mixed, query"),
         pytest.param(MODES["distributed"], True, id="distributed, frame"),
         *(
             pytest.param(MODES[mode], frame, id=f"{mode}, {kind}", marks=pytest.mark.thorough)
             for mode, kind, frame in (
                 ("collected", "query", False),
                 ("collected", "frame", True),
+                ("mixed", "query", False),
                 ("mixed", "frame", True),
                 ("distributed", "query", False),
             )
@@ -166,7 +166,7 @@ def test_all_that_read_a_common_table_expression_see_the_same_rows(
     assert all(v == w < 0.5 for v, w in changed)
 
 
-@modes("distributed")
+@modes()  # the short form is tests/logic/merge_clauses.slt
 def test_clauses_may_hold_subqueries_of_every_kind(session: Session) -> None:
     session.execute(f"CREATE TABLE f (k int, x double) {ACID}")
     session.execute("INSERT INTO f VALUES (1, 10), (2, 20), (4, 40)")
@@ -181,7 +181,7 @@ def test_clauses_may_hold_subqueries_of_every_kind(session: Session) -> None:
     assert [left.get(k) for k in range(5)] == [(0, 0), (10, 70), (20, 70), None, (40, 70)]
 
 
-@modes("collected", "distributed")
+@modes("distributed")
 def test_update_and_delete_count_what_they_changed(session: Session) -> None:
     updated = session.execute("UPDATE t SET v = 1 + rand(), w = 1 WHERE rand() < 0.5").rows_updated
     left = rows(session)

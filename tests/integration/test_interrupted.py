@@ -267,15 +267,12 @@ threading.Thread(target=watch).start()
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("statement", "told"),
     [
         (f"%%acidsql\n{SORTED}", ["interrupted"]),
-        pytest.param(
-            f"session = acidsql.connect(warehouse)\nsession.execute('{SORTED}').fetchall()",
-            None,
-            marks=pytest.mark.thorough,
-        ),
+        (f"session = acidsql.connect(warehouse)\nsession.execute('{SORTED}').fetchall()", None),
     ],
     ids=["magic", "session"],
 )

@@ -46,6 +46,7 @@ def test_a_source_date_beyond_python_is_only_a_date(session):
     assert rows(session) == [(1, 1), (2, 5)]
 
 
+@pytest.mark.thorough
 def test_a_row_to_insert_knows_the_source_alone(session):
     result = session.execute(
         "MERGE INTO t USING (SELECT 9 AS id, 3 AS m) s ON t.id = s.id AND n = m"
@@ -113,6 +114,7 @@ def test_a_random_condition_is_asked_once(session):
     assert ids == distinct == 1000 + result.rows_inserted
 
 
+@pytest.mark.thorough
 def test_rows_without_a_match_by_any_condition(session):
     """A source that no equality joins, and one whose columns share a name."""
     result = session.execute(

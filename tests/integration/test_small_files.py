@@ -88,6 +88,7 @@ def test_values_of_each_type(session: Session, monkeypatch: pytest.MonkeyPatch) 
     assert two[1:] == (2, *[None] * len(TYPES))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [INSERT_ONLY, PLAIN], ids=["insert-only", "plain"])
 def test_values_of_each_type_without_row_ids(
     session: Session, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -99,6 +100,7 @@ def test_values_of_each_type_without_row_ids(
     assert (one[TYPES_AT["c"]], one[TYPES_AT["vc"]]) == ("ab   ", "abcde")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", [INSERT_ONLY, PLAIN], ids=["insert-only", "plain"])
 def test_partitions_without_row_ids(
     session: Session, monkeypatch: pytest.MonkeyPatch, kind: str

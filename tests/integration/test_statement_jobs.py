@@ -52,14 +52,15 @@ def no_table_is_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 BY_DRIVER, BY_TASKS = 96 << 20, 1
-WAYS = [pytest.param(BY_DRIVER, id="collected"), pytest.param(BY_TASKS, id="written by tasks")]
-each_way = pytest.mark.parametrize("driver_bytes", WAYS, indirect=True)
-by_tasks = pytest.mark.parametrize(
-    "driver_bytes",
-    [pytest.param(BY_DRIVER, marks=LONG, id="collected"), WAYS[1]],
-    indirect=True,
-)
-"""Both ways; in the short form that of tasks alone."""
+
+
+def way(short: str) -> Any:
+    """That way; at length the other one, too."""
+    params = [
+        pytest.param(limit, id=way, marks=[] if way == short else LONG)
+        for way, limit in (("collected", BY_DRIVER), ("written by tasks", BY_TASKS))
+    ]
+    return pytest.mark.parametrize("driver_bytes", params, indirect=True)
 
 
 @pytest.fixture
@@ -127,6 +128,7 @@ def test_a_merge_of_values_is_one_job(table: Session, jobs: Callable[[str], int]
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("no_table_is_small")
 @pytest.mark.parametrize(
     ("on", "rows", "joined_by"),
@@ -174,6 +176,7 @@ def test_a_merge_of_a_few_rows_is_two_jobs(
     assert found(table, "k in (2999, 3000)") == [(2999, "c"), (3000, "c")]
 
 
+@pytest.mark.thorough
 def test_keys_are_found_whatever_their_type_and_number(table: Session) -> None:
     """Up to 64 keys are compared with each row, more are looked up."""
     for count in (1, 64, 65, 1000):
@@ -198,7 +201,7 @@ def _frame(rows: list[dict[str, Any]]) -> Any:
 
 
 @pytest.mark.usefixtures("no_table_is_small")
-@by_tasks
+@way("written by tasks")
 def test_many_rows_are_scanned_once(
     table: Session, spark: Any, tmp_path: Path, driver_bytes: int
 ) -> None:
@@ -222,7 +225,7 @@ def test_many_rows_are_scanned_once(
     assert found(table, "true") == []
 
 
-@each_way
+@way("written by tasks")
 def test_a_large_source_is_computed_once(
     table: Session, spark: Any, tmp_path: Path, driver_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -256,7 +259,7 @@ def test_a_large_source_is_computed_once(
     assert computed == dict.fromkeys(range(PARTITIONS), 1)
 
 
-@by_tasks
+@way("written by tasks")
 @pytest.mark.parametrize(
     "clauses",
     [
@@ -284,7 +287,7 @@ def test_rows_that_a_large_source_cannot_match_are_not_moved(
     )
 
 
-@each_way
+@way("collected")
 def test_a_mistake_in_on_is_told_of_the_statement_whatever_the_size_of_the_source(
     table: Session, driver_bytes: int
 ) -> None:
@@ -299,6 +302,7 @@ def test_a_mistake_in_on_is_told_of_the_statement_whatever_the_size_of_the_sourc
         assert "all_rows" not in str(caught.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("key", "is_narrowed"), [("k", True), pytest.param("v", False, marks=LONG)]
 )

@@ -142,6 +142,7 @@ def test_batches_come_again_and_are_left_out(table: Any) -> None:
     assert rows(table) == [(1, "a"), (2, "b")]
 
 
+@pytest.mark.thorough
 def test_queries_and_tables_have_marks_of_their_own(table: Any) -> None:
     table.execute("CREATE TABLE u (k int, v string) TBLPROPERTIES ('transactional' = 'true')")
     for name, query in (("t", "q"), ("t", "it's /=%"), ("u", "q")):
@@ -177,6 +178,7 @@ def test_a_name_that_two_streams_use(table: Any, as_stream: Callable[[str], None
         one(frame(table, (4, "d")), 2)
 
 
+@pytest.mark.thorough
 def test_two_streams_that_begin_at_once(
     table: Any, as_stream: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +283,7 @@ def test_a_commit_without_an_answer(table: Any, monkeypatch: pytest.MonkeyPatch)
     assert rows(table) == [(1, "a"), (2, "b")]
 
 
+@pytest.mark.thorough
 def test_upsert(table: Any) -> None:
     table.execute("INSERT INTO t VALUES (1, 'old'), (2, 'old')")
     write = streaming.sink(table, "t", query="q", mode="upsert", keys=["K"])
@@ -297,6 +300,7 @@ def test_upsert(table: Any) -> None:
     assert rows(table) == [(1, "new"), (2, "old"), (3, "newer")]
 
 
+@pytest.mark.thorough
 def test_upsert_of_the_latest(table: Any) -> None:
     write = streaming.sink(table, "t", query="q", mode="upsert", keys=["k"], order_by="v")
     write(frame(table, (1, "b"), (1, "a"), (2, None), (2, "c")), 0)

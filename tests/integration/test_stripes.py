@@ -62,6 +62,7 @@ def test_deletes_at_the_edges_of_stripes(session: Session, table: Path) -> None:
     assert_rows(session, expected)
 
 
+@pytest.mark.thorough
 def test_a_delete_file_of_many_stripes(session: Session, table: Path) -> None:
     expected = {n: n * 7919 % 104729 for n in range(ROWS)}
     session.execute("UPDATE t SET v = -1 WHERE id % 3 != 0")

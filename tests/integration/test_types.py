@@ -43,7 +43,10 @@ def stored(location: Path) -> list[str | None]:
     return found
 
 
-@pytest.fixture(params=["", "CLUSTERED BY (k) INTO 1 BUCKETS"], ids=["stays", "moves"])
+@pytest.fixture(
+    params=["", pytest.param("CLUSTERED BY (k) INTO 1 BUCKETS", marks=pytest.mark.thorough)],
+    ids=["stays", "moves"],
+)
 def table(request: pytest.FixtureRequest, spark: Any, tmp_path: Path) -> Any:
     """k, ts, a: row 1 has nanoseconds, row 2 inside its array, row 3 nowhere.
 
@@ -124,7 +127,8 @@ def test_a_compaction_keeps_nanoseconds(table: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "codec", ["none", "zlib", pytest.param("zstd", marks=pytest.mark.thorough)]
+    "codec",
+    ["none", *(pytest.param(c, marks=pytest.mark.thorough) for c in ("zlib", "zstd"))],
 )
 def test_row_groups_of_exchanged_nanoseconds(spark: Any, tmp_path: Path, codec: str) -> None:
     """Spark finds its place in a file whose stream of nanoseconds was put in afterwards."""

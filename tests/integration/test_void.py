@@ -50,6 +50,7 @@ def test_dml_and_compaction_keep_the_column(session: Session, table: str) -> Non
     assert texts == [("none",)]
 
 
+@pytest.mark.thorough
 def test_rows_that_move_keep_the_column(session: Session, warehouse: Path) -> None:
     name, buckets = TableName("default", "b"), Bucketing(("k",), 2)
     parameters = {"transactional": "true"}

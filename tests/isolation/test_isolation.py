@@ -57,6 +57,7 @@ def cases() -> Iterator[Any]:
                 yield pytest.param(spec, permutation, backend, id=name, marks=marks)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("spec", "permutation", "backend"), list(cases()))
 def test_permutation(
     spec: Spec,

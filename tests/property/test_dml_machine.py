@@ -482,7 +482,6 @@ SHORT = [
     ("unbucketed", "mixed"),
     ("bucketed", "distributed"),
     ("partitioned", "driver"),
-    ("partitioned", "distributed"),
 ]
 ALL = [(kind, path) for kind in KINDS for path in PATHS]
 

@@ -32,7 +32,7 @@ FEW = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 CODECS = ["none", "zlib", "snappy", "lz4", "zstd"]
-SHORT = ["none", "zlib"]
+SHORT = ["zlib"]
 
 
 @dataclass(frozen=True)

@@ -147,6 +147,7 @@ MORE_SHAPES = [
 LONG = pytest.mark.thorough
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "shape", [*SHAPES, *(pytest.param(shape, marks=LONG) for shape in MORE_SHAPES)]
 )
@@ -154,6 +155,7 @@ def test_a_query_over_scans_of_one_table_answers_as_duckdb(pair: Pair, shape: st
     pair.compare(shape.format(outer="t", inner="t"))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("outer", "inner"),
     [
@@ -182,6 +184,7 @@ OTHER_CHANGES = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("statement", "table"),
     [
@@ -254,7 +257,7 @@ QUIET = [HealthCheck.function_scoped_fixture]
 
 
 @given(query=queries())
-@settings(max_examples=4, suppress_health_check=QUIET)
+@settings(max_examples=2, suppress_health_check=QUIET)
 def test_any_such_query_answers_as_duckdb(pair: Pair, query: str) -> None:
     pair.compare(query)
 

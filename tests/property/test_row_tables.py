@@ -124,6 +124,7 @@ class RowsMachine(RuleBasedStateMachine):
         assert Counter(found) == Counter(self.rows)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "examples",

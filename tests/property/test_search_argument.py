@@ -125,6 +125,7 @@ CONDITIONS: list[Any] = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(("condition", "args"), CONDITIONS, ids=str)
 def test_pruning_changes_no_answer(
     session: Session, twin: Any, condition: str, args: list[Any] | None
@@ -160,6 +161,7 @@ def test_a_query_without_bounds_reads_all_rows(session: Session) -> None:
         assert scanned_rows(frame) >= ROWS
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     "condition",
     [

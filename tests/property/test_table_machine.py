@@ -706,6 +706,7 @@ PATHS: dict[str, dict[tuple[Any, str], int]] = {
 }
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("path", PATHS)
 def test_rows_are_those_of_the_model(
     path: str, spark: Any, monkeypatch: pytest.MonkeyPatch

@@ -20,7 +20,7 @@ from tests.soak.play import Play
 from tests.soak.world import SECONDS, World
 
 SEED = int(os.environ.get("ACIDSQL_SOAK_SEED", "0")) or random.randrange(1, 1 << 30)
-ROUNDS, OPS, TROUBLES = (0, 20, 30) if SECONDS else (2, 8, 8)
+ROUNDS, OPS, TROUBLES = (0, 20, 30) if SECONDS else (2, 5, 5)
 YARDSTICK = 10 if SECONDS else 1
 """The round that later ones are compared with."""
 EXPECTED = {
