@@ -122,6 +122,7 @@ def test_killed_before_a_commit(stream: Stream) -> None:
     assert stream.rows() == stream.expected()
 
 
+@pytest.mark.thorough
 def test_killed_after_a_commit(stream: Stream) -> None:
     stream.add_file()
     steps = stream.run(WRITTEN, 1)  # Spark has not noted it yet

@@ -46,8 +46,10 @@ else:
 session.close()
 """
 OWN = """
-import os, signal
+import os, signal, sys
+import acidsql
 from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 def kill():
     gateway = SparkContext._gateway
@@ -66,14 +68,15 @@ def assert_gone(result):
 os.environ["SPARK_BUFFER_SIZE"] = "4096"  # so that little is read ahead
 conf = {"spark.master": "local[1]", "spark.driver.memory": "1g"}
 with acidsql.connect(sys.argv[1], config=conf) as session:
+    assert session.execute("SELECT 6 * 7").fetchall() == [(42,)]
+assert SparkSession.getActiveSession() is None, "it is stopped with its session"
+with acidsql.connect(sys.argv[1], config=conf) as session:
     session.execute(
         "CREATE TABLE o (id int) STORED AS ORC TBLPROPERTIES ('transactional' = 'true')"
     )
     session.execute("INSERT INTO o VALUES (1), (2)")
     session.execute("DELETE FROM o WHERE id = 2")
     assert session.execute("SELECT id + 1 FROM o").fetchall() == [(2,)]
-assert SparkSession.getActiveSession() is None, "it is stopped with its session"
-with acidsql.connect(sys.argv[1], config=conf) as session:
     open_result = session.execute("SELECT * FROM o")
     # 20 MB are served through a socket that holds much less, when their server is killed.
     many_rows = session.execute("SELECT rpad('', 1000, 'x') FROM range(0, 20000, 1, 1)")
@@ -141,12 +144,15 @@ def run(script: str, tmp_path: Path, **variables: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def test_a_spark_of_others_and_one_of_its_own(tmp_path: Path) -> None:
-    """That of others is used, and left as it is.
+def test_a_spark_of_others(tmp_path: Path) -> None:
+    """It is used, and left as it is."""
+    run(FOREIGN, tmp_path)
 
-    Its own is stopped with the session, and started again after its Java process was killed.
-    """
-    run(FOREIGN + OWN, tmp_path)
+
+@pytest.mark.thorough
+def test_a_spark_of_its_own(tmp_path: Path) -> None:
+    """It is stopped with the session, and started again after its Java process was killed."""
+    run(OWN, tmp_path)
 
 
 @pytest.mark.thorough

@@ -23,7 +23,7 @@ CREATE = tuple(
 )
 SECONDS = float(os.environ.get("ACIDSQL_SOAK_SECONDS", "0"))
 """How long a soak goes on; 0 for the short form."""
-TIMEOUT_S = 3.0 if SECONDS else 1.5
+TIMEOUT_S = 3.0 if SECONDS else 0.6
 """How long a transaction lives without a sign of life. The quiet after a round takes a few times as
 long."""
 KEYS = 1000
