@@ -26,10 +26,14 @@ is a turn that begins `hive 4>`. `#` begins a comment.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+AT_LENGTH = "ACIDSQL_EACH_TURN" in os.environ
+"""As in `make thorough`: every turn is compared, by all readers, and logic files are whole."""
 
 _CASE = re.compile(r"\[([\w ]+)\](?: hive ([34]))?")
 _TURN = re.compile(r"(both|acidsql|hive|rows|keep|files|copy)(?: ([34]))?>? (.+)")

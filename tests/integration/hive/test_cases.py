@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import json
-import os
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from acidsql.errors import AcidSqlError
-from tests.integration.hive.cases import Case, Turn, read_cases
+from tests.integration.hive.cases import AT_LENGTH, Case, Turn, read_cases
 from tests.integration.hive.process import HiveError
 from tests.integration.hive.shared import Row, Shared
 
@@ -24,10 +23,6 @@ CASES = [
     for path in sorted((Path(__file__).parent / "cases").glob("*.test"))
     for case in read_cases(path)
 ]
-
-
-AT_LENGTH = "ACIDSQL_EACH_TURN" in os.environ
-"""As `make thorough` has it: every turn is compared, by all readers."""
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -1,4 +1,4 @@
-"""The logic files that say so, on the metastore of a real Hive.
+"""The logic files that say so, on the metastore of a real Hive; `make interop` has the short form.
 
 What the others show needs a cleaner of our own, or goes on where a metastore refuses: a second
 compaction before the first one was cleaned up after, columns of types that do not go together.
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import acidsql
+from tests.integration.hive.cases import AT_LENGTH
 from tests.integration.hive.one_metastore import compacting
 from tests.integration.hive.process import Hive
 from tests.logic.records import backends
@@ -33,7 +34,7 @@ def test_file(path: Path, versions: tuple[int, ...], hive: Hive, client: acidsql
     assert hive.version in versions
     empty(hive, client)
     with compacting(hive):
-        run_file(path, client, hive.warehouse)
+        run_file(path, client, hive.warehouse, whole=AT_LENGTH)
     empty(hive, client)
 
 
