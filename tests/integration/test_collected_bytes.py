@@ -47,12 +47,12 @@ def model(sizes: Sequence[int], rows_min: int) -> list[int]:
     left: dict[int, int] = {}
     places = []
     for place, size in enumerate(sizes):
-        beyond = max(size - 16, 0)
+        beyond = size - 16
         above, rows = WIDTH, max(rows_min, SHARE // WIDTH)
         if beyond > WIDTH:
-            above = WIDTH * 4
+            above = WIDTH * 8
             while above < SHARE and beyond > above - WIDTH:
-                above *= 4
+                above *= 8
             rows = SHARE // above if above < SHARE else 0
         if left.setdefault(above, rows) >= 0:
             places.append(place)

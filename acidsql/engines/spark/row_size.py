@@ -18,20 +18,25 @@ if TYPE_CHECKING:
 GUESSED_BYTES = 16
 """Bytes of each column in a guess at a row's width; a text up to this length costs no more."""
 
-_GROWTH = 4
+_GROWTH = 8
+"""How many times as large the rows of a class may be as those of the class before.
+
+Each class makes the code longer that Spark compiles for a statement of one row.
+"""
+
 _COUNT = "(monotonically_increasing_id() & 8589934591)"  # the low 33 bits count within a task
 
 
 def beyond_guess(schema: StructType) -> str | None:
-    """SQL: the bytes that a row has beyond those of the guess, at least; None if it has none.
+    """SQL: how many bytes more than the guess a row has, or less; None if it never has more.
 
     >>> from pyspark.sql.types import IntegerType, StringType, StructType
     >>> beyond_guess(StructType().add("a", IntegerType()).add("b", StringType()))
-    '0L + greatest(coalesce(octet_length(`b`), 0) - 16, 0)'
+    '-16L + coalesce(octet_length(`b`), 0)'
     """
-    parts = [_beyond_guess(quote(f.name), f.dataType) for f in schema.fields]
+    parts = [_measured(quote(f.name), f.dataType, 0) for f in schema.fields]
     found = [part for part in parts if part is not None]
-    return " + ".join(["0L", *found]) if found else None
+    return " + ".join([f"-{GUESSED_BYTES * len(found)}L", *found]) if found else None
 
 
 def rows_left(beyond: str | None, width: int, share: int, rows_min: int) -> str:
@@ -55,8 +60,8 @@ def rows_left(beyond: str | None, width: int, share: int, rows_min: int) -> str:
 def rows_max(width: int, share: int, rows_min: int) -> int:
     """How many rows a task needs so that one of them surely is the last of its class.
 
-    >>> rows_max(50, 1000, 0)  # 20 rows of up to 100 bytes, 5 of up to 200, 1 of up to 800
-    27
+    >>> rows_max(50, 1000, 0)  # 20 rows of up to 100 bytes, 2 of up to 400
+    23
     """
     classes = (share // above for above in _classes(width, share))
     return 1 + max(rows_min, share // width) + sum(classes)
@@ -68,12 +73,6 @@ def _classes(width: int, share: int) -> Iterator[int]:
     while size < share:
         yield size
         size *= _GROWTH
-
-
-def _beyond_guess(expression: str, kind: DataType) -> str | None:
-    """The bytes of a value beyond those of the guess; None where there can be none."""
-    measured = _measured(expression, kind, 0)
-    return None if measured is None else f"greatest({measured} - {GUESSED_BYTES}, 0)"
 
 
 def _measured(expression: str, kind: DataType, depth: int) -> str | None:
