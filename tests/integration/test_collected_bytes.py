@@ -100,11 +100,12 @@ def test_large_values_of_every_type_are_measured(
     assert collect_rows(spark.sql(query.format(rows=1000)), 2) is None
 
 
-def test_a_column_of_the_query_is_brought_whatever_its_name(spark: Any) -> None:
-    query = "SELECT count(*) AS n, id % 2 AS __acidsql_beyond FROM range(10) GROUP BY id % 2"
-    few = collect_few(spark.sql(query), 2)
+@pytest.mark.parametrize("value", ["count(*)", "string(count(*))", "array(string(count(*)))"])
+def test_a_column_of_the_query_is_brought_whatever_its_name(spark: Any, value: str) -> None:
+    keys = "id % 2 AS __acidsql_beyond, id % 2 AS __ACIDSQL_LEFT"
+    few = collect_few(spark.sql(f"SELECT {value} AS n, {keys} FROM range(10) GROUP BY id % 2"), 3)
     assert few is not None
-    assert few.column_names == ["n", "__acidsql_beyond"]
+    assert few.column_names == ["n", "__acidsql_beyond", "__ACIDSQL_LEFT"]
     assert sorted(few.column("__acidsql_beyond").to_pylist()) == [0, 1]
 
 

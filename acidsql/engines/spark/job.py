@@ -241,7 +241,7 @@ def _collect_up_to(
     table = _collected(handed_out(frame, width, share, rows_min, end_early=end_early))
     if table is None:
         return None
-    left_over = table.column(LEFT).to_numpy()
+    left_over = table.columns[-1].to_numpy()
     if len(left_over) and int(left_over.max()) == 0:
         return None
     return table.select(list(range(len(frame.columns))))
@@ -260,9 +260,9 @@ def _collected(frame: DataFrame) -> pa.Table | None:
 def handed_out(
     frame: DataFrame, width: int, share: int, rows_min: int, *, end_early: bool = True
 ) -> DataFrame:
-    """The rows that tasks may bring to the driver, with LEFT, the `rows_left` behind each.
+    """The rows that tasks may bring to the driver, with the `rows_left` behind each.
 
-    Before LEFT there is the column _BEYOND, if rows may be larger than guessed. The caller drops
+    The last column has it. Its name is LEFT, and the one before it may be _BEYOND. The caller drops
     both: one more step of Spark's takes longer than to bring _BEYOND.
 
     A task that has more computes no more than `rows_max` if it is to ``end_early``. That has a
@@ -273,9 +273,21 @@ def handed_out(
         rows = rows_max(width, share, rows_min)
         first = _first_of_each_task(frame, rows) if end_early else frame
         beyond = beyond_guess(frame.schema)
-        sized = first if beyond is None else first.selectExpr("*", f"{beyond} as {_BEYOND}")
-        left = rows_left(None if beyond is None else _BEYOND, width, share, rows_min)
-        return sized.selectExpr("*", f"{left} as {LEFT}").where(f"{LEFT} <= 0")
+        if beyond is not None and "aggregate(" in beyond:
+            # Spark would look at each element of an array anew for each size of rows.
+            name = _unlike(frame.columns, _BEYOND)
+            first, beyond = first.selectExpr("*", f"{beyond} as {name}"), name
+        left = rows_left(beyond, width, share, rows_min)
+        name = _unlike(frame.columns, LEFT)
+        return first.selectExpr("*", f"{left} as {name}").where(f"{name} <= 0")
+
+
+def _unlike(columns: Sequence[str], name: str) -> str:
+    """The name, with underscores behind it if a column is called so."""
+    taken = {column.lower() for column in columns}
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _first_of_each_task(frame: DataFrame, rows: int) -> DataFrame:

@@ -32,11 +32,11 @@ def beyond_guess(schema: StructType) -> str | None:
 
     >>> from pyspark.sql.types import IntegerType, StringType, StructType
     >>> beyond_guess(StructType().add("a", IntegerType()).add("b", StringType()))
-    '-16L + coalesce(octet_length(`b`), 0)'
+    '(-16L + coalesce(octet_length(`b`), 0))'
     """
     parts = [_measured(quote(f.name), f.dataType, 0) for f in schema.fields]
     found = [part for part in parts if part is not None]
-    return " + ".join([f"-{GUESSED_BYTES * len(found)}L", *found]) if found else None
+    return f"({' + '.join([f'-{GUESSED_BYTES * len(found)}L', *found])})" if found else None
 
 
 def rows_left(beyond: str | None, width: int, share: int, rows_min: int) -> str:
