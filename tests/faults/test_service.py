@@ -149,6 +149,7 @@ def test_a_service_goes_on_beside_what_fails_again_and_again(services: Services,
     assert (told[0]["event"], told[-1]["event"]) == ("service started", "service stopped")
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_idle_service_stops_at_once(services: Services, session: Session, number: int):
     """It does not wait for its next round, which would come in an hour."""

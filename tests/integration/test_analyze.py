@@ -257,6 +257,7 @@ def test_streamed_rows(session: Session) -> None:
             assert answers(session)
 
 
+@pytest.mark.thorough
 def test_partitions_that_come_and_go(session: Session, tmp_path: Path) -> None:
     session.execute("DROP TABLE t")
     session.execute(f"CREATE TABLE t (k int, s string) PARTITIONED BY (p int) {ACID}")

@@ -114,6 +114,7 @@ def test_the_files_are_of_the_form_of_all_others(table: Session, warehouse: Path
     assert Form.of(encoded) == Form.of(other)
 
 
+@pytest.mark.thorough
 def test_changes_compactions_and_overwrites(table: Session) -> None:
     table.execute(f"INSERT INTO t {SELECT} FROM range({ROWS})")
     assert table.execute("UPDATE t SET i = 5 WHERE k % 4 = 1").rows_updated == ROWS // 4

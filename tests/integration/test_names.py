@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 CLUSTERED = "CLUSTERED BY (`k.k`) INTO 2 BUCKETS"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("clustered", "driver_bytes"),
     [

@@ -61,6 +61,7 @@ def test_a_row_to_insert_knows_the_source_alone(session):
         )
 
 
+@pytest.mark.thorough
 def test_each_row_is_tried_by_its_own_clauses(session):
     """A value or condition is computed only for the rows that its clause is asked for."""
     session.execute("INSERT INTO t VALUES (3, NULL, 3), (4, NULL, 4), (NULL, NULL, 5)")

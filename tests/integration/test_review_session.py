@@ -136,6 +136,7 @@ def statements(session):
 SPARKS_OWN = {"spark.sql.variable.substitute": "true", PUSHED_NESTED: "parquet,orc"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("given", "repeated"),
     [

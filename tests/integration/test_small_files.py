@@ -273,6 +273,7 @@ def test_columns_that_came_and_went(session: Session, monkeypatch: pytest.Monkey
     assert sorted(rows) == [(1, "x", None), (2, "y", "new"), (3, "z", None)]
 
 
+@pytest.mark.thorough
 def test_small_files_beside_a_large_one(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     session.execute(f"CREATE TABLE t (k bigint, v string) {ORC}")
     session.execute("INSERT INTO t SELECT id, uuid() FROM range(2000)")

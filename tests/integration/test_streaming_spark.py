@@ -153,6 +153,7 @@ def test_queries_and_tables_have_marks_of_their_own(table: Any) -> None:
     assert rows(table, "u") == [(1, "q")]
 
 
+@pytest.mark.thorough
 def test_a_name_that_two_streams_use(table: Any, as_stream: Callable[[str], None]) -> None:
     as_stream("one")
     one = streaming.sink(table, "t", query="q")
@@ -338,6 +339,7 @@ def test_an_open_transaction_of_the_session_stays_apart(table: Any) -> None:
     assert rows(table) == [(1, "a")]
 
 
+@pytest.mark.thorough
 def test_a_registered_frame_of_another_session_of_the_same_spark(table: Any, spark: Any) -> None:
     other = spark.newSession()
     other.createDataFrame([(1, "a"), (2, "b")], "k int, v string").createOrReplaceTempView("seen")

@@ -22,11 +22,17 @@ pytestmark = pytest.mark.hive
 
 ONLY_4 = {"table_name"}
 """A table's name has letters, digits and underscores alone in Hive 3."""
+PATHS = [path for path in sorted(HERE.glob("*.slt")) if "metastore" in backends(path)]
 FILES = [
-    pytest.param(path, (4,) if path.stem in ONLY_4 else (3, 4), id=path.stem)
-    for path in sorted(HERE.glob("*.slt"))
-    if "metastore" in backends(path)
+    pytest.param(
+        path,
+        (4,) if path.stem in ONLY_4 else (3, 4),
+        id=path.stem,
+        marks=[pytest.mark.thorough] if number % 2 else [],
+    )
+    for number, path in enumerate(PATHS)
 ]
+"""Every other file is `thorough`: its records run on the other stores, too."""
 
 
 @pytest.mark.parametrize(("path", "versions"), FILES)

@@ -12,7 +12,7 @@ from tests.integration.hive.shared import Shared
 pytestmark = pytest.mark.hive
 
 ROUNDS = [
-    pytest.param(4, id="short"),
+    pytest.param(3, id="short"),
     pytest.param(10, id="long", marks=pytest.mark.thorough),
 ]
 TABLES = {
