@@ -18,6 +18,8 @@ from acidsql.engines.spark.row_size import rows_max
 from acidsql.session.session import Session
 
 WIDTH, SHARE = 50, 20_000
+STRUCT = f"struct({', '.join(f'string(count({n}))' for n in range(1, 20))})"
+"""More texts than are measured without a step of their own."""
 
 BEYOND_MEMORY = """
 import sys
@@ -100,7 +102,9 @@ def test_large_values_of_every_type_are_measured(
     assert collect_rows(spark.sql(query.format(rows=1000)), 2) is None
 
 
-@pytest.mark.parametrize("value", ["count(*)", "string(count(*))", "array(string(count(*)))"])
+@pytest.mark.parametrize(
+    "value", ["count(*)", "string(count(*))", "array(string(count(*)))", STRUCT]
+)
 def test_a_column_of_the_query_is_brought_whatever_its_name(spark: Any, value: str) -> None:
     keys = "id % 2 AS __acidsql_beyond, id % 2 AS __ACIDSQL_LEFT"
     few = collect_few(spark.sql(f"SELECT {value} AS n, {keys} FROM range(10) GROUP BY id % 2"), 3)

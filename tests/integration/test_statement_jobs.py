@@ -57,8 +57,8 @@ BY_DRIVER, BY_TASKS = 96 << 20, 1
 def way(short: str) -> Any:
     """That way; at length the other one, too."""
     params = [
-        pytest.param(limit, id=way, marks=[] if way == short else LONG)
-        for way, limit in (("collected", BY_DRIVER), ("written by tasks", BY_TASKS))
+        pytest.param(limit, id=name, marks=[] if name == short else LONG)
+        for name, limit in (("collected", BY_DRIVER), ("written by tasks", BY_TASKS))
     ]
     return pytest.mark.parametrize("driver_bytes", params, indirect=True)
 

@@ -21,7 +21,7 @@ from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.moved import MovedRows
 from acidsql.engines.spark.plain import scan_rows
 from acidsql.engines.spark.read import Scan, ScanRequest, scan_table
-from acidsql.engines.spark.row_size import beyond_guess, rows_left, rows_max
+from acidsql.engines.spark.row_size import beyond_guess, is_costly, rows_left, rows_max
 from acidsql.engines.spark.settings import configured
 from acidsql.engines.spark.sql import run_sql
 from acidsql.engines.spark.view import view_frame
@@ -273,8 +273,7 @@ def handed_out(
         rows = rows_max(width, share, rows_min)
         first = _first_of_each_task(frame, rows) if end_early else frame
         beyond = beyond_guess(frame.schema)
-        if beyond is not None and "aggregate(" in beyond:
-            # Spark would look at each element of an array anew for each size of rows.
+        if beyond is not None and is_costly(beyond):
             name = _unlike(frame.columns, _BEYOND)
             first, beyond = first.selectExpr("*", f"{beyond} as {name}"), name
         left = rows_left(beyond, width, share, rows_min)
