@@ -90,6 +90,6 @@ def _fragment(fragment: Fragment) -> list[str]:
         lines.append(
             f"  star {fragment.text[star.start : star.end]} @{star.start}: {tables or '-'}"
         )
-    if fragment.mentions_row_id:
-        lines.append("  mentions row__id")
+    if fragment.hidden:
+        lines.append(f"  mentions {', '.join(sorted(c.value for c in fragment.hidden))}")
     return lines

@@ -172,8 +172,8 @@ def _refuse_outside_of_row(source: Source, value: Fragment, at: int, what: str) 
             _invalid(source, at, f"{what} has {name}", None)
     if value.parameters:
         _invalid(source, at, f"{what} has a parameter", "Write the value itself.")
-    if value.mentions_row_id:
-        _invalid(source, at, f"{what} mentions row__id", None)
+    for column in sorted(value.hidden):
+        _invalid(source, at, f"{what} mentions {column.value}", None)
     changing = first_nondeterministic(value, [tree])
     if changing is not None:
         _invalid(source, at, f'{what} calls "{changing[0]}"', "Each call gives another value.")

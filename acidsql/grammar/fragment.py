@@ -22,9 +22,10 @@ from acidsql.grammar.nesting import on_deep_stack
 from acidsql.grammar.runs import values_of
 from acidsql.grammar.simple import simple_tree
 from acidsql.grammar.walk import TreeWalk
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.statements.fragment import Default, Fragment, TableRef, Value
 
-ROW_ID = "row__id"
+_HIDDEN = {column.value: column for column in HiddenColumn}
 _SIMPLE_TOKENS = 64
 """Longer expressions are rarely simple."""
 _PAST = (["FOR", "SYSTEM_VERSION"], ["FOR", "SYSTEM_TIME"])
@@ -109,8 +110,7 @@ def _simple(cursor: Cursor) -> Fragment | None:
     if tree is None:
         return None
     line, column = source.place(start)
-    mentions = any(t.kind is Kind.WORD and t.text.lower() == ROW_ID for t in tokens)
-    return Fragment(source.text[start:end], tree, line, column, mentions_row_id=mentions)
+    return Fragment(source.text[start:end], tree, line, column, hidden=_hidden(tokens))
 
 
 def value(cursor: Cursor, outer: Sequence[TableRef] = ()) -> Value:
@@ -174,11 +174,9 @@ def _fragment(
     walk.run(tree)
     if walk.lacks_something:
         refuse_missing(source, cursor.at, cursor.end)
-    mentions = any(
-        t.kind in (Kind.WORD, Kind.QUOTED) and unquote(t).lower() == ROW_ID for t in tokens
-    )
-    if mentions:
-        walk.refuse_row_id_leaks()
+    hidden = _hidden(tokens)
+    if hidden:
+        walk.refuse_leaks(hidden)
     walk.check_parameters([(t.kind, t.text, t.start - start) for t in tokens])
     line, column = source.place(start)
     return Fragment(
@@ -189,10 +187,16 @@ def _fragment(
         tables=tuple(walk.sorted_tables()),
         parameters=tuple(sorted(walk.parameters, key=lambda p: p.start)),
         stars=tuple(walk.sorted_stars()),
-        mentions_row_id=mentions,
-        shows_columns=bool(walk.row_id_leaks),
+        hidden=hidden,
+        shows_columns=bool(walk.leaks),
         qualifiers=tuple(walk.qualifiers),
     )
+
+
+def _hidden(tokens: Sequence[Token]) -> frozenset[HiddenColumn]:
+    """The hidden columns that the tokens mention."""
+    names = (unquote(t).lower() for t in tokens if t.kind in (Kind.WORD, Kind.QUOTED))
+    return frozenset(_HIDDEN[name] for name in names if name in _HIDDEN)
 
 
 def _tree_with_runs(

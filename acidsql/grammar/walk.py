@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from acidsql.grammar.cursor import refuse_catalog
 from acidsql.grammar.lexer import Kind, Source
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.statements.fragment import Parameter, Star, TableRef
 
 _TABLE_WORDS = ("IDENTIFIER", "STREAM", "TABLE")
@@ -45,7 +46,7 @@ class TreeWalk:
     tables: dict[int, TableRef] = field(default_factory=dict)
     parameters: list[Parameter] = field(default_factory=list)
     stars: list[tuple[int, int, str | None, tuple[int, ...], bool]] = field(default_factory=list)
-    row_id_leaks: list[tuple[int, str]] = field(default_factory=list)
+    leaks: list[tuple[int, str]] = field(default_factory=list)
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
     lacks_something: bool = False
     """Whether sqlglot has passed over a place where something is missing, as in ``SELECT FROM t``.
@@ -85,11 +86,12 @@ class TreeWalk:
             stars.append(Star(start, end, qualifier, found, is_plain))
         return stars
 
-    def refuse_row_id_leaks(self) -> None:
-        """Refuse a place whose meaning would change if a table showed its row__id."""
-        for offset, what in sorted(self.row_id_leaks):
+    def refuse_leaks(self, hidden: Collection[HiddenColumn]) -> None:
+        """Refuse a place whose meaning would change if a table showed these columns."""
+        [name, *_] = (column.value for column in HiddenColumn if column in hidden)
+        for offset, what in sorted(self.leaks):
             self.source.refuse(
-                f"{what} cannot be used together with row__id",
+                f"{what} cannot be used together with {name}",
                 self.base + offset,
                 hint="List the columns by name.",
             )
@@ -125,10 +127,10 @@ class TreeWalk:
                     " PERCENT) for chance, or a condition such as WHERE k % 2 = 0.",
                 )
             case exp.Join() if node.args.get("method") == "NATURAL":
-                self.row_id_leaks.append((self._start(node), "NATURAL JOIN"))
+                self.leaks.append((self._start(node), "NATURAL JOIN"))
             case exp.Pivot():
                 what = "UNPIVOT" if node.args.get("unpivot") else "PIVOT"
-                self.row_id_leaks.append((self._start(node), what))
+                self.leaks.append((self._start(node), what))
             case _:
                 pass
 
@@ -249,7 +251,7 @@ class TreeWalk:
         plain = isinstance(parent, exp.Select) and node.arg_key == "expressions"
         counts = isinstance(parent, exp.Count) and node is star
         if not plain and not counts:
-            self.row_id_leaks.append((star.meta.get("start", 0), "a star inside an expression"))
+            self.leaks.append((star.meta.get("start", 0), "a star inside an expression"))
 
     def _select(self, select: exp.Select) -> None:
         direct = list(direct_sources(select))
@@ -260,9 +262,9 @@ class TreeWalk:
             start, end = star.meta.get("start", -1), star.meta.get("end", -1) + 1
             if start < 0 or self.code[start:end] != "*":
                 where = max(start, self._start(select))
-                self.row_id_leaks.append((where, "TABLE or FROM without a select list"))
+                self.leaks.append((where, "TABLE or FROM without a select list"))
             elif any(star.args.get(key) for key in _STAR_CLAUSES):
-                self.row_id_leaks.append((start, "a star with EXCEPT"))
+                self.leaks.append((start, "a star with EXCEPT"))
             elif isinstance(node, exp.Column):
                 self._qualified_star(node, direct)
             else:
@@ -293,7 +295,7 @@ class TreeWalk:
                 if id(source) in self.tables:
                     sources.append(self.tables[id(source)].start)
         if not matches:
-            self.row_id_leaks.append((start, f"the star of {'.'.join(parts)}"))
+            self.leaks.append((start, f"the star of {'.'.join(parts)}"))
         is_plain = len(matches) == 1 and self._are_plain(matches)
         self.stars.append((start, end, parts[-1], tuple(sources), is_plain))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from acidsql.model.hidden_column import hidden_columns
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target
 from acidsql.planner.predicates import Arguments, says_only
-from acidsql.planner.text import Lowering
+from acidsql.planner.text import Lowering, mentioned_hidden
 from acidsql.planner.update import where_predicates
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.delete import DeletePlan
@@ -24,7 +25,7 @@ def plan_delete(statement: Delete, names: Names, arguments: Arguments) -> Delete
         alias=statement.target.visible_name,
         where=lowering.text(where) if where else None,
         predicates=predicates,
-        row_id=any(fragment.mentions_row_id for fragment in fragments),
+        hidden=hidden_columns(table, mentioned_hidden(fragments)),
         relations=tuple(lowering.text(relation) for relation in statement.relations),
         common=plan_common(statement.common, fragments, names, arguments),
         whole_partitions=_takes_whole_partitions(statement, table, arguments),

@@ -91,7 +91,7 @@ def _insert_trial(plan: InsertPlan, table: Table, names: Sequence[str]) -> Query
 
 def _merge_trials(plan: MergePlan, table: Table) -> list[QueryPlan]:
     target = SqlText.of(
-        TableSource(table=plan.table, row_id=plan.row_id), f" AS {quote(plan.alias)}"
+        TableSource(table=plan.table, hidden=plan.hidden), f" AS {quote(plan.alias)}"
     )
     source = SqlText.of("(", plan.source, f"\n) AS {quote(plan.source_alias)}")
     pairs = SqlText.of(target, " CROSS JOIN ", source)

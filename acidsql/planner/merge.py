@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from sqlglot import exp
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.ids import StatementId
 from acidsql.model.names import quote_identifier
 from acidsql.model.table import Column, Table
@@ -14,7 +15,7 @@ from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates, conjuncts
 from acidsql.planner.rules import Rules
-from acidsql.planner.text import Lowering
+from acidsql.planner.text import Lowering, mentioned_hidden
 from acidsql.planner.update import placing_columns, plan_assignments
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.insert import wrong_count
@@ -38,10 +39,10 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
     """
     table = find_acid_target(statement.target, names)
     alias = statement.target.visible_name
-    row_id = any(f.mentions_row_id for f in merge_fragments(statement))
-    _refuse_names(statement, row_id=row_id)
+    hidden = mentioned_hidden(merge_fragments(statement))
+    _refuse_names(statement, hidden)
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
-    lowering = Lowering(names, arguments, row_id=row_id)
+    lowering = Lowering(names, arguments, hidden=hidden)
     planner = _MergePlanner(
         table, (alias, statement.alias), keys, lowering, rules, statement.source_columns
     )
@@ -68,7 +69,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
         keys=keys,
         # A row for which the condition is false is not matched by the source.
         predicates=() if by_source else tuple(predicates),
-        row_id=row_id,
+        hidden=hidden_columns(table, hidden),
         common=plan_common(
             statement.common, merge_fragments(statement), names, arguments, repeated=[statement.on]
         ),
@@ -77,7 +78,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
     )
 
 
-def _refuse_names(statement: Merge, *, row_id: bool) -> None:
+def _refuse_names(statement: Merge, hidden: Collection[HiddenColumn]) -> None:
     """AnalysisError for names of target and source that could not be told apart."""
     target = statement.target
     if target.visible_name.lower() == statement.alias.lower():
@@ -87,10 +88,11 @@ def _refuse_names(statement: Merge, *, row_id: bool) -> None:
             line=target.line,
             column=target.column,
         )
-    if row_id and statement.names and _is_table(statement.source):
+    if hidden and statement.names and _is_table(statement.source):
+        name = min(column.value for column in hidden)
         raise AnalysisError(
-            f'row__id cannot be used beside the column names of "{statement.alias}"',
-            detail="The source has row__id as a further column then.",
+            f'{name} cannot be used beside the column names of "{statement.alias}"',
+            detail=f"The source has {name} as a further column then.",
             hint="Write (SELECT …) AS s, and name the columns there.",
             line=statement.names[0].line,
             column=statement.names[0].column,

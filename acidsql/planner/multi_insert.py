@@ -74,7 +74,7 @@ def _all_rows(ref: TableRef, names: Names, arguments: Arguments) -> SqlText:
         return SqlText.of("SELECT * FROM ", FrameSource(name=ref.table.lower()))
     view = names.find_view(table_name(ref, names))
     if view is not None:
-        source = Lowering(names, arguments, row_id=False).view_source(ref, view, ())
+        source = Lowering(names, arguments).view_source(ref, view, ())
         return SqlText.of("SELECT * FROM ", source)
     if ref.database is not None or not names.is_temporary_view(ref.table):
         raise unknown_table(ref, names)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
 
 from acidsql.errors import SqlError
+from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier
 from acidsql.model.predicate import Predicate
-from acidsql.model.table import Column, Table, TableKind
+from acidsql.model.table import Column, Table
 from acidsql.model.view import View
 from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_relation, unknown_table
@@ -34,11 +35,11 @@ _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """Turns fragments into SQL text: resolves table names and keeps ``row__id`` out of stars.
+    """Turns fragments into SQL text: resolves table names and keeps hidden columns out of stars.
 
-    ``stand_ins`` maps offsets of table names to inputs of the job that stand for the tables. With
-    ``row_id``, a table that is a whole fragment shows its row__id. In any other fragment, tables
-    show it only if that fragment mentions it: NATURAL JOIN would join by it, for example.
+    ``stand_ins`` maps offsets of table names to inputs of the job that stand for the tables. A
+    table that is a whole fragment shows the columns ``hidden``. In any other fragment, tables show
+    a hidden column only if that fragment mentions it: NATURAL JOIN would join by it, for example.
     ``recursive`` is the common table expression, in lower case, whose own query is lowered.
     ``path`` has the views whose text the fragment is.
     """
@@ -46,7 +47,7 @@ class Lowering:
     names: Names
     arguments: Arguments
     stand_ins: Mapping[int, InputSource] = field(default_factory=dict)
-    row_id: bool = False
+    hidden: frozenset[HiddenColumn] = frozenset()
     recursive: str | None = None
     path: ViewPath = NO_VIEW
 
@@ -129,23 +130,23 @@ class Lowering:
         mentioned = mentioned_columns(fragment)
         return TableSource(
             table=table.name,
-            row_id=self._shows_row_id(fragment) and table.kind is TableKind.FULL_ACID,
+            hidden=hidden_columns(table, self._hidden(fragment)),
             predicates=predicates,
             columns=tuple(c.name for c in table.columns if c.name in mentioned),
         )
 
-    def _shows_row_id(self, fragment: Fragment) -> bool:
-        whole = self.row_id and isinstance(fragment.tree, exp.Table)
-        return whole or fragment.mentions_row_id
+    def _hidden(self, fragment: Fragment) -> frozenset[HiddenColumn]:
+        """The hidden columns that tables show in the fragment."""
+        is_table = isinstance(fragment.tree, exp.Table)
+        return fragment.hidden | self.hidden if is_table else fragment.hidden
 
     def _star(self, star: Star, fragment: Fragment, found: list[AnySource | None]) -> str | None:
-        """A star with EXCEPT for row ids: in Hive a star does not show them. None to keep it."""
-        if not self._shows_row_id(fragment):
-            return None
+        """A star with EXCEPT for hidden columns, as it does not show them. None to keep it."""
         hidden = [
-            f"{quote_identifier(fragment.tables[index].visible_name)}.row__id"
+            f"{quote_identifier(fragment.tables[index].visible_name)}.{column.value}"
             for index in star.sources
-            if isinstance(source := found[index], TableSource) and source.row_id
+            if isinstance(source := found[index], TableSource)
+            for column in source.hidden
         ]
         if not hidden:
             return None
@@ -175,6 +176,11 @@ def view_text(
 def common_input(name: str) -> InputSource:
     """The input that stands for a common table expression in front of the statement."""
     return InputSource(name=f"with {name.lower()}")
+
+
+def mentioned_hidden(texts: Iterable[Value]) -> frozenset[HiddenColumn]:
+    """The hidden columns that any of the texts mentions."""
+    return frozenset(c for text in texts if isinstance(text, Fragment) for c in text.hidden)
 
 
 def mentioned_columns(fragment: Fragment) -> frozenset[str]:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from acidsql.errors import UnsupportedStatementError
+from acidsql.model.hidden_column import hidden_columns
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
 from acidsql.planner.names import Names, find_acid_target, find_column
 from acidsql.planner.predicates import Arguments, conjunct_predicates
 from acidsql.planner.rules import Rules
 from acidsql.planner.struct_field import find_field, refuse_ambiguous
-from acidsql.planner.text import Lowering
+from acidsql.planner.text import Lowering, mentioned_hidden
 from acidsql.planner.with_clause import plan_common
 from acidsql.plans.update import SetColumn, UpdatePlan
 from acidsql.statements.delete import Delete
@@ -28,7 +29,6 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
     alias = statement.target.visible_name
     values = [a.value for a in statement.assignments]
     fragments = [*statement.relations, *values, *_some(statement.where)]
-    row_id = any(isinstance(f, Fragment) and f.mentions_row_id for f in fragments)
     lowering = Lowering(names, arguments)
     assignments = plan_assignments(statement.assignments, table, lowering, rules)
     return UpdatePlan(
@@ -37,7 +37,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
         assignments=assignments,
         where=lowering.text(statement.where) if statement.where else None,
         predicates=where_predicates(statement, table, arguments),
-        row_id=row_id,
+        hidden=hidden_columns(table, mentioned_hidden(fragments)),
         relations=tuple(lowering.text(relation) for relation in statement.relations),
         common=plan_common(statement.common, fragments, names, arguments),
         moves=any(a.column in placing_columns(table) for a in assignments),

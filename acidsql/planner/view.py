@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.model.hidden_column import hidden_columns
 from acidsql.model.names import quote_identifier, quoted_table
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import Table
 from acidsql.model.view import View
 from acidsql.planner.names import Names, find_relation, unknown_table
 from acidsql.planner.text import alias_of, view_text
@@ -35,7 +36,7 @@ def expanded_text(query: Query, names: Names) -> str:
     def table(index: int, ref: TableRef) -> str:
         name = quoted_table(found[index].name)
         if index in frozen:
-            _refuse_row_id(found[index], source, ref)
+            _refuse_hidden(found[index], source, ref)
             columns = ", ".join(_columns(found[index]))
             name = " ".join(["(SELECT", columns, "FROM", f"{name})"])
         return name + alias_of(source, ref)
@@ -83,12 +84,12 @@ def _of_session(what: str, ref: TableRef) -> AnalysisError:
     )
 
 
-def _refuse_row_id(relation: Table | View, source: Fragment, ref: TableRef) -> None:
-    if not source.mentions_row_id or isinstance(relation, View):
+def _refuse_hidden(relation: Table | View, source: Fragment, ref: TableRef) -> None:
+    if isinstance(relation, View):
         return
-    if relation.kind is TableKind.FULL_ACID:
+    for column in hidden_columns(relation, source.hidden):
         raise UnsupportedStatementError(
-            f"this star over {relation.name} cannot be used together with row__id in a view",
+            f"this star over {relation.name} cannot be used together with {column.value} in a view",
             hint="List the columns by name.",
             **_place(ref),
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName
 from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
@@ -18,9 +19,9 @@ class DeletePlan(Node):
     partition columns only: it is true of all rows of a partition, or of none. ``empties`` says that
     a base without rows is written into such partitions, and no delete delta.
 
-    ``alias`` is the name under which ``where`` knows the target. ``row_id`` says that it mentions
-    ``row__id``. ``relations`` are joined with the target; each may have joins itself. ``common``
-    are the expressions of a WITH, which all texts may read.
+    ``alias`` is the name under which ``where`` knows the target. ``hidden`` are the hidden
+    columns of the target that the texts mention. ``relations`` are joined with the target; each may
+    have joins itself. ``common`` are the expressions of a WITH, which all texts may read.
     """
 
     kind: Literal["delete"] = "delete"
@@ -28,7 +29,7 @@ class DeletePlan(Node):
     alias: str
     where: SqlText | None
     predicates: tuple[Predicate, ...] = ()
-    row_id: bool = False
+    hidden: tuple[HiddenColumn, ...] = ()
     relations: tuple[SqlText, ...] = ()
     common: tuple[SharedSource, ...] = ()
     whole_partitions: bool = False

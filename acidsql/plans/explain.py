@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from typing_extensions import assert_never
 
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.sort_order import sort_order_text
 from acidsql.model.table import TableKind
 from acidsql.plans.analyze import AnalyzePlan
@@ -22,6 +23,8 @@ from acidsql.plans.shared_source import SharedSource
 from acidsql.plans.sql_text import SqlText, TableSource, ViewSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
+
+_HIDDEN = {HiddenColumn.ROW_ID: "row ids", HiddenColumn.FILE_NAME: "file names"}
 
 
 def explain(plan: WritePlan | QueryPlan | CompactPlan | CheckPlan | AnalyzePlan) -> str:
@@ -119,7 +122,8 @@ def _view_lines(plan: WritePlan | QueryPlan) -> list[str]:
 
 def _scan(source: TableSource) -> str:
     pruned = f", pruned by {_all(source.predicates)}" if source.predicates else ""
-    return f"{source.table}{', with row ids' if source.row_id else ''}{pruned}"
+    hidden = "".join(f", with {_HIDDEN[column]}" for column in source.hidden)
+    return f"{source.table}{hidden}{pruned}"
 
 
 def _multi_insert_lines(plan: MultiInsertPlan) -> list[str]:

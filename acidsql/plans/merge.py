@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import StatementId
 from acidsql.model.names import TableName
 from acidsql.model.predicate import Predicate
@@ -65,7 +66,8 @@ class MergePlan(Node):
     row. Each has the order of the text: the first leg whose condition holds acts on a row.
     ``source`` is a query, whose columns the expressions know under ``source_alias``. With ``keys``,
     the least and the greatest source key prune the scan of the target, unless there are legs
-    ``by_source``. ``common`` are the expressions of a WITH, which all texts may read.
+    ``by_source``. ``hidden`` are the hidden columns of the target that the texts may mention.
+    ``common`` are the expressions of a WITH, which all texts may read.
     ``written_as`` is UPDATE or DELETE if the text is UPDATE … FROM or DELETE … USING.
     ``source_columns`` are the names that the source's columns must have when the plan is carried
     out, in lower case; None if that does not matter.
@@ -82,7 +84,7 @@ class MergePlan(Node):
     by_source: tuple[ChangingLeg, ...] = ()
     keys: tuple[KeyPair, ...] = ()
     predicates: tuple[Predicate, ...] = ()
-    row_id: bool = False
+    hidden: tuple[HiddenColumn, ...] = ()
     common: tuple[SharedSource, ...] = ()
     written_as: str | None = None
     source_columns: tuple[str, ...] | None = None

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName
 from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
@@ -15,13 +16,13 @@ from acidsql.plans.node import Node
 class TableSource(Node):
     """A table of the catalog, as the snapshot shows it.
 
-    ``row_id`` adds the column ``row__id``. ``columns`` are the columns of the table that the
+    ``hidden`` are the hidden columns to add. ``columns`` are the columns of the table that the
     statement may mention: a scan that needs just any column reads one of them.
     """
 
     kind: Literal["table"] = "table"
     table: TableName
-    row_id: bool = False
+    hidden: tuple[HiddenColumn, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     columns: tuple[str, ...] = ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName
 from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
@@ -25,9 +26,9 @@ class SetColumn(Node):
 class UpdatePlan(Node):
     """Write one delete delta and one delta under the same statement id.
 
-    ``alias`` is the name under which the expressions know the target. ``row_id`` says that one of
-    them mentions ``row__id``. ``relations`` are joined with the target; each may have joins itself.
-    ``common`` are the expressions of a WITH, which all texts may read.
+    ``alias`` is the name under which the expressions know the target. ``hidden`` are the
+    hidden columns of the target that the texts mention. ``relations`` are joined with the target;
+    each may have joins itself. ``common`` are the expressions of a WITH, which all texts may read.
     With ``moves`` the assignments have partition or bucket columns: the new versions are placed as
     the rows of an INSERT are.
     """
@@ -38,7 +39,7 @@ class UpdatePlan(Node):
     assignments: tuple[SetColumn, ...]
     where: SqlText | None
     predicates: tuple[Predicate, ...] = ()
-    row_id: bool = False
+    hidden: tuple[HiddenColumn, ...] = ()
     relations: tuple[SqlText, ...] = ()
     common: tuple[SharedSource, ...] = ()
     moves: bool = False

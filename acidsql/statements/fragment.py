@@ -1,7 +1,7 @@
 """Fragments: pieces of a statement's own text, with the places that a plan must fill in.
 
 A query or expression reaches Spark byte for byte as the user wrote it. Only three things in the
-text are replaced: the names of tables, parameters, and stars that must not show ``row__id``.
+text are replaced: the names of tables, parameters, and stars that must not show hidden columns.
 Nothing is generated from a syntax tree, so nothing can change the meaning on the way.
 """
 
@@ -13,6 +13,8 @@ from decimal import Decimal
 from typing import NamedTuple, Protocol
 
 from sqlglot import exp
+
+from acidsql.model.hidden_column import HiddenColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ class Fragment:
     ``tables`` leaves out table functions, and the names of the fragment's own common table
     expressions. ``stars`` leaves
     out ``count(*)``, stars inside expressions and stars before EXCEPT. Some of the stars that are
-    left out could show ``row__id``; then a fragment that mentions ``row__id`` is refused. ``line``
+    left out could show a hidden column; then a fragment that mentions one is refused. ``line``
     and ``column`` are the place of the first character in the script.
 
     In the tree, the constants of a long ``IN (…)`` are not nodes: their values are ``meta["run"]``
@@ -129,7 +131,8 @@ class Fragment:
     tables: tuple[TableRef, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     stars: tuple[Star, ...] = ()
-    mentions_row_id: bool = False
+    hidden: frozenset[HiddenColumn] = frozenset()
+    """The hidden columns that the text mentions."""
     shows_columns: bool = False
     """Whether more than ``stars`` depends on which columns the tables have: NATURAL JOIN, PIVOT,
     stars in expressions or before EXCEPT, or a SELECT without a list.

@@ -78,7 +78,7 @@ def test_settings_made_between_statements(session, spark):
 
 def test_rows_that_are_handed_to_spark(session, monkeypatch):
     """Those of a MERGE's source, of deleted rows, of partitions."""
-    monkeypatch.setattr("acidsql.engines.spark.partitions.MAP_FILES_MAX", 1)
+    monkeypatch.setattr("acidsql.engines.spark.places.MAP_FILES_MAX", 1)
     monkeypatch.setattr("acidsql.engines.spark.gateway.java_classes", lambda spark: None)
     session.execute(
         "CREATE TABLE p (id int) PARTITIONED BY (d int) STORED AS ORC"

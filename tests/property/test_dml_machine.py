@@ -26,8 +26,7 @@ from hypothesis.stateful import (
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory.store import MemoryStore
-from acidsql.engines.spark import deletes, gateway, job, small_files
-from acidsql.engines.spark import partitions as spark_partitions
+from acidsql.engines.spark import deletes, gateway, job, places, small_files
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import CardinalityError
 from acidsql.model.names import TableName
@@ -474,7 +473,7 @@ PATHS: dict[str, dict[tuple[Any, str], Any]] = {
         (job, "DRIVER_BYTES_MAX"): 0,
         (job, "DRIVER_ROWS_MIN"): 0,
         (deletes, "BROADCAST_BYTES_MAX"): 0,
-        (spark_partitions, "MAP_FILES_MAX"): 0,
+        (places, "MAP_FILES_MAX"): 0,
         (small_files, "FILE_BYTES_MAX"): 0,
     },
 }

@@ -28,8 +28,7 @@ from hypothesis.stateful import (
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.sqlite.store import SqliteStore
-from acidsql.engines.spark import deletes, job
-from acidsql.engines.spark import partitions as spark_partitions
+from acidsql.engines.spark import deletes, job, places
 from acidsql.engines.spark.runner import SparkEngine
 from acidsql.errors import (
     AcidSqlError,
@@ -701,7 +700,7 @@ PATHS: dict[str, dict[tuple[Any, str], int]] = {
         (job, "DRIVER_BYTES_MAX"): 0,
         (job, "DRIVER_ROWS_MIN"): 0,
         (deletes, "BROADCAST_BYTES_MAX"): 0,
-        (spark_partitions, "MAP_FILES_MAX"): 0,
+        (places, "MAP_FILES_MAX"): 0,
     },
 }
 

@@ -88,7 +88,7 @@ _TAKEN_BY_NAME = {
 }  # fmt: skip
 
 _VIRTUAL_COLUMNS = {
-    "INPUT__FILE__NAME": "Spark has a function instead: input_file_name().",
+    "INPUT__FILE__NAME": "A table has it. The query of a view or a subquery must list it.",
     "BLOCK__OFFSET__INSIDE__FILE": "Spark does not tell it; row__id tells rows apart.",
 }
 """Columns that every table of Hive has, and hints for what to write instead."""

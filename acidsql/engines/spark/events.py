@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from acidsql.engines.changes import PARTITION
 from acidsql.engines.spark.columns import cut_texts
 from acidsql.engines.spark.conditions import conditions
 from acidsql.engines.spark.event_files import EVENTS, WHOLE, is_visible, operation_is
 from acidsql.engines.spark.groups import FileColumn, FileGroup
-from acidsql.engines.spark.partitions import scanned_paths, with_partition
 from acidsql.engines.spark.paths import read_paths
+from acidsql.engines.spark.places import with_places
 from acidsql.engines.spark.sarg import search_argument
 from acidsql.engines.spark.timestamps import storage_type
 from acidsql.model.names import quote_identifier as quote
@@ -40,7 +39,7 @@ Convert = Callable[[str, ColumnType], str]
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Rows with their row ids, and PARTITION where there are partitions.
+    """Rows with their row ids and the places that their scan was asked for.
 
     ``values`` are the expressions of the table's columns.
     """
@@ -51,14 +50,17 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class EventScan:
-    """How the files of one table are to be scanned. ``columns`` are those likely to be used."""
+    """How the files of one table are to be scanned.
+
+    ``columns`` are those likely to be used. ``places`` are PARTITION, FILE, both or neither.
+    """
 
     spark: SparkSession
     snapshot: TableSnapshot
     predicates: tuple[Predicate, ...]
     columns: tuple[str, ...]
     convert: Convert
-    partitioned: bool
+    places: tuple[str, ...]
 
     def read(self, group: FileGroup) -> Events:
         """The insert events of a group, without those of hidden write ids."""
@@ -75,9 +77,7 @@ class EventScan:
         # of these (RewriteCorrelatedScalarSubquery). Spark moves no condition below an OFFSET, and
         # optimises this one away after that rewrite.
         frame = scan.where(" and ".join(wanted)).offset(0)
-        if self.partitioned:
-            frame = with_partition(self.spark, frame, scanned_paths(scan, group.files))
-        return Events(frame, values)
+        return Events(self._placed(frame, scan, group), values)
 
     def _plain(self, group: FileGroup) -> Events:
         """Rows of files without events. Their row ids are null, because no caller asks for them."""
@@ -88,11 +88,13 @@ class EventScan:
             f"cast(null as {kind}) as {name}"
             for name, kind in zip(ROW_ID_COLUMNS, ID_TYPES, strict=True)
         ]
-        if self.partitioned:
-            frame = with_partition(self.spark, frame, scanned_paths(frame, group.files))
-            ids.append(PARTITION)
+        placed = self._placed(frame, frame, group)
         values = [self._value(c, f, "") for c, f in pairs]
-        return Events(frame.selectExpr(*ids, *_numbered(values)), _names(values))
+        return Events(placed.selectExpr(*ids, *self.places, *_numbered(values)), _names(values))
+
+    def _placed(self, frame: DataFrame, scan: DataFrame, group: FileGroup) -> DataFrame:
+        """The frame with its places; ``scan`` is the frame without conditions."""
+        return with_places(self.spark, frame, self.places, scan, group.files)
 
     def _reader(self, group: FileGroup, schema: str) -> DataFrame:
         table, predicates = in_files(self.snapshot.table, self.predicates, group.schema.columns)
@@ -158,11 +160,11 @@ def in_files(
     return replace(table, columns=columns), known
 
 
-def union(scans: Sequence[Events], *, partitioned: bool) -> Events:
+def union(scans: Sequence[Events], places: Sequence[str]) -> Events:
     """The rows of all scans."""
     if len(scans) == 1:
         return scans[0]
-    ids = [*ROW_ID_COLUMNS, *([PARTITION] if partitioned else [])]
+    ids = [*ROW_ID_COLUMNS, *places]
     frames = [s.frame.selectExpr(*ids, *_numbered(s.values)) for s in scans]
     frame = frames[0]
     for other in frames[1:]:

@@ -123,7 +123,7 @@ class Job:
         match source:
             case TableSource():
                 request = ScanRequest(
-                    row_id=source.row_id, predicates=source.predicates, columns=source.columns
+                    hidden=source.hidden, predicates=source.predicates, columns=source.columns
                 )
                 return self.scan(source.table, request).frame
             case FrameSource():

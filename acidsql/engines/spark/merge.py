@@ -75,7 +75,8 @@ def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
 
 def _require_columns(plan: MergePlan, source: DataFrame) -> None:
     """AnalysisError if the source has other columns than those that the plan was made for."""
-    names = [name.lower() for name in source.columns if not (plan.row_id and name == "row__id")]
+    hidden = {column.value for column in plan.hidden}
+    names = [name.lower() for name in source.columns if name not in hidden]
     if plan.source_columns is not None and names != list(plan.source_columns):
         raise AnalysisError(
             f'the columns of the source "{plan.source_alias}" changed while the statement ran',
@@ -237,7 +238,7 @@ class _Merge:
 
     def _scan(self, predicates: tuple[Predicate, ...]) -> Scan:
         request = ScanRequest(
-            row_id=self.plan.row_id, key=True, predicates=self.plan.predicates + predicates
+            hidden=self.plan.hidden, key=True, predicates=self.plan.predicates + predicates
         )
         return self.job.scan(self.plan.table, request)
 

@@ -119,7 +119,7 @@ class Pairs:
             for index, column in enumerate(self._written)
         }
         columns = [f"{self._alias}.{quote(c.name)}" for c in self.table.all_columns]
-        columns += [f"{self._alias}.row__id"] if self.plan.row_id else []
+        columns += [f"{self._alias}.{column.value}" for column in self.plan.hidden]
         pairs = self._query(join, _PAIR_LEG, [*named, *columns], values, there)
         self.job.inputs[_JOINED.name] = self.job.sql(pairs)
         return self.job.sql(self._around_pairs([*extra, *keys]))

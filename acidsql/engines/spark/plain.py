@@ -9,26 +9,27 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import assert_never
 
-from acidsql.engines.changes import PARTITION
 from acidsql.engines.row_selection import select_row_files
 from acidsql.engines.selection import SelectedFile, opened_files
 from acidsql.engines.spark.columns import has_back_quote, padded, remembering_char, seen_columns
 from acidsql.engines.spark.event_files import WHOLE
 from acidsql.engines.spark.events import Events
 from acidsql.engines.spark.kept import Kept
-from acidsql.engines.spark.partitions import scanned_paths, with_partition
 from acidsql.engines.spark.paths import read_paths
+from acidsql.engines.spark.places import FILE, with_places
 from acidsql.engines.spark.read import (
     Scan,
     ScanRequest,
     empty_scan,
     partition_values,
+    row_places,
     seen_value,
 )
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import WriteId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.prune import prune_partitions
@@ -65,6 +66,8 @@ def scan_rows(
     frames = _frames(spark, snapshot, selection.inserts, storage, kept, request)
     rows = reduce(lambda one, other: one.unionAll(other), frames)
     columns = [quote(c.name) for c in table.columns] + partition_values(table, partitions)
+    if request.file_name:
+        columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
 
 
@@ -76,35 +79,33 @@ def _frames(
     kept: Kept,
     request: ScanRequest,
 ) -> Iterator[DataFrame]:
-    """The rows of the files as frames of the table's columns, and of PARTITION where it has any."""
+    """The rows of the files as frames of their places and the table's columns."""
     table = snapshot.table
-    reader = NumberedRows(table.columns, snapshot.write_ids, storage, by_position=False)
-    if table.format is FileFormat.ORC and not request.shows_files:
+    reader = NumberedRows(
+        table.columns, snapshot.write_ids, storage, by_position=False, names_files=request.file_name
+    )
+    places = row_places(request, partitioned=bool(table.partition_columns))
+    if table.format is FileFormat.ORC and request.small_files:
         numbered = [replace(f, first=_FIRST) for f in files]
         small = read_small_files(numbered, table, reader, kept.contents)
         if small is not None:
-            yield _of_columns(small.scan(spark), table)
+            yield _of_columns(small.scan(spark), table, places)
             files = [f for f in files if f.path not in small.paths]
     if not files:
         return
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
-        yield _of_columns(reader.scan(spark, _opened(files, storage)), table)
+        yield _of_columns(reader.scan(spark, _opened(files, storage)), table, places)
         return
     rows = _rows(spark, table, files)
-    if table.partition_columns:
-        rows = with_partition(spark, rows, scanned_paths(rows, files))
-    yield rows.selectExpr(*_partition(table), *_columns(spark, table))
+    placed = with_places(spark, rows, places, rows, files)
+    yield placed.selectExpr(*places, *_columns(spark, table))
 
 
-def _of_columns(rows: Events, table: Table) -> DataFrame:
+def _of_columns(rows: Events, table: Table, places: Sequence[str]) -> DataFrame:
     """Rows that pyarrow has read as a frame of the table's columns."""
     pairs = zip(rows.values, table.columns, strict=True)
     values = (f"{_cut(value, c)} as {quote(c.name)}" for value, c in pairs)
-    return rows.frame.selectExpr(*_partition(table), *values)
-
-
-def _partition(table: Table) -> list[str]:
-    return [PARTITION] if table.partition_columns else []
+    return rows.frame.selectExpr(*places, *values)
 
 
 def _is_misread(

@@ -14,9 +14,11 @@ from acidsql.engines.spark.deletes import without_deleted
 from acidsql.engines.spark.events import ID_TYPES, Events, EventScan, union
 from acidsql.engines.spark.groups import FileGroup, group_files, own_schema
 from acidsql.engines.spark.kept import Kept
+from acidsql.engines.spark.places import FILE
 from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.names import string_literal as literal
 from acidsql.model.predicate import Predicate
@@ -41,16 +43,31 @@ ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
 class ScanRequest:
     """The columns that a scan yields beside the table's own, and what a query asks of it.
 
-    ``row_id`` adds ``row__id``; ``key`` adds PARTITION and the row id columns, for a writer.
+    ``hidden`` are hidden columns. ``key`` adds PARTITION and the row id columns, for a writer.
     ``columns`` are the columns likely to be used. ``shows_files`` says that the rows may be asked
     for the files that they come from, which only Spark's reader knows.
     """
 
-    row_id: bool = False
+    hidden: tuple[HiddenColumn, ...] = ()
     key: bool = False
     shows_files: bool = False
     predicates: tuple[Predicate, ...] = ()
     columns: tuple[str, ...] = ()
+
+    @property
+    def row_id(self) -> bool:
+        """Whether ``row__id`` is added."""
+        return HiddenColumn.ROW_ID in self.hidden
+
+    @property
+    def file_name(self) -> bool:
+        """Whether ``input__file__name`` is added."""
+        return HiddenColumn.FILE_NAME in self.hidden
+
+    @property
+    def small_files(self) -> bool:
+        """Whether the driver may read small files, which it reads together."""
+        return not (self.shows_files or self.file_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +101,15 @@ def scan_table(
     if not selection.inserts:
         return Scan(empty_scan(spark, table, request), selection)
     partitioned = bool(table.partition_columns) or len(partitions) > 1
+    places = row_places(request, partitioned=partitioned)
     convert = seen_columns(spark, [c.type for c in table.columns])
-    scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, partitioned)
+    scan = EventScan(spark, snapshot, request.predicates, request.columns, convert, places)
     match_by_position = table.matches_by_position(by_position)
-    reader = NumberedRows(table.columns, snapshot.write_ids, storage, match_by_position)
+    reader = NumberedRows(
+        table.columns, snapshot.write_ids, storage, match_by_position, names_files=request.file_name
+    )
     small = None
-    if not request.shows_files:
+    if request.small_files:
         small = read_small_files(selection.inserts, table, reader, kept.contents)
     files = [f for f in selection.inserts if small is None or f.path not in small.paths]
     scans = [] if small is None else [small.scan(spark)]
@@ -98,7 +118,7 @@ def scan_table(
     elif files:
         row_ids = request.row_id or request.key or bool(selection.deletes)
         scans += _scans(scan, files, reader, row_ids=row_ids)
-    events = union(scans, partitioned=partitioned)
+    events = union(scans, places)
     frame = without_deleted(
         spark, kept, events.frame, selection, snapshot, storage, partitioned=partitioned
     )
@@ -142,11 +162,18 @@ def _columns(
         fields = zip(ROW_ID_FIELDS, ROW_ID_COLUMNS, strict=True)
         parts = ", ".join(f"'{field}', coalesce({name}, -1)" for field, name in fields)
         columns.append(f"named_struct({parts}) as row__id")
+    if request.file_name:
+        columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
     if request.key:
         columns.append(PARTITION if partitioned else f"0 as {PARTITION}")
         pairs = zip(ROW_ID_COLUMNS, CHANGED_ROW_ID, strict=True)
         columns += [f"{inside} as {outside}" for inside, outside in pairs]
     return columns
+
+
+def row_places(request: ScanRequest, *, partitioned: bool) -> tuple[str, ...]:
+    """The columns of a scan that tell where a row lies, as far as they are needed."""
+    return (*([PARTITION] if partitioned else []), *([FILE] if request.file_name else []))
 
 
 def seen_value(value: str, column: Column) -> str:
@@ -171,6 +198,8 @@ def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataF
     if request.row_id:
         fields = ", ".join(f"{n}: {t}" for n, t in zip(ROW_ID_FIELDS, ID_TYPES, strict=True))
         columns.append(f"row__id struct<{fields}>")
+    if request.file_name:
+        columns.append(f"{HiddenColumn.FILE_NAME.value} string")
     if request.key:
         columns.append(f"{PARTITION} int")
         columns += [f"{name} {kind}" for name, kind in zip(CHANGED_ROW_ID, ID_TYPES, strict=True)]

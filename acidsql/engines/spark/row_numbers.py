@@ -19,6 +19,7 @@ from acidsql.engines.changes import PARTITION
 from acidsql.engines.selection import SelectedFile, source_of
 from acidsql.engines.spark.columns import padded
 from acidsql.engines.spark.events import ID_TYPES, Events, column_alias
+from acidsql.engines.spark.places import FILE, file_name
 from acidsql.layout.arrow import Array
 from acidsql.model.row_id import RowId
 from acidsql.model.snapshot import ValidWriteIdList
@@ -62,12 +63,16 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class NumberedRows:
-    """What a task needs to read pieces of files as rows of a table."""
+    """What a task needs to read pieces of files as rows of a table.
+
+    ``names_files`` says that each row has the name of its file, FILE.
+    """
 
     columns: tuple[Column, ...]
     write_ids: ValidWriteIdList
     storage: Storage
     by_position: bool
+    names_files: bool = False
 
     def scan(self, spark: SparkSession, files: Sequence[SelectedFile]) -> Events:
         """The rows of the files."""
@@ -86,11 +91,15 @@ class NumberedRows:
 
     @property
     def schema(self) -> str:
-        """The names and types of the rows, in Spark's SQL: partition, row id, the columns."""
-        ids = zip((PARTITION, *ROW_ID_COLUMNS), ("int", *ID_TYPES), strict=True)
+        """The names and types of the rows, in Spark's SQL: partition, row id, file, the columns."""
+        ids = zip(self._ids, ("int", *ID_TYPES, "string"), strict=False)
         kinds = ("boolean" if c.type == VOID else spark_type(c.type) for c in self.columns)
         values = zip(self._names, kinds, strict=True)
         return ", ".join(f"{name} {kind}" for name, kind in (*ids, *values))
+
+    @property
+    def _ids(self) -> list[str]:
+        return [PARTITION, *ROW_ID_COLUMNS, *([FILE] if self.names_files else [])]
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -152,11 +161,13 @@ class NumberedRows:
     ) -> pa.RecordBatch:
         now = current_rows(rows, columns, self.columns, path, by_position=self.by_position)
         arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
+        if self.names_files:
+            arrays.append(pa.repeat(file_name(path), len(rows)))
         for column, array in zip(self.columns, now.flatten(), strict=True):
             # Spark's reader rounds down, too.
             whole = map_leaves(array, is_exact, microseconds_of)
             arrays.append(whole.cast(arrow_type(column.type), safe=False))
-        return pa.RecordBatch.from_arrays(arrays, names=[PARTITION, *ROW_ID_COLUMNS, *self._names])
+        return pa.RecordBatch.from_arrays(arrays, names=[*self._ids, *self._names])
 
 
 def row_ids(first: RowId, row: int, count: int) -> list[NDArray[Any]]:

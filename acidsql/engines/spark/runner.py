@@ -53,6 +53,7 @@ from acidsql.engines.spark.shared_source import shared_sources
 from acidsql.engines.spark.summary import summary_frame
 from acidsql.engines.spark.update import rows_of_partitions, run_delete, run_update
 from acidsql.errors import AcidSqlError
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import quote_identifier
 from acidsql.model.own_path import OwnPath
@@ -140,7 +141,7 @@ class SparkEngine:
         self, snapshot: TableSnapshot, txns: ValidTxnList, *, row_id: bool = False
     ) -> SparkFrame:
         context = ReadContext(txns, {snapshot.table.name: snapshot})
-        request = ScanRequest(row_id=row_id)
+        request = ScanRequest(hidden=(HiddenColumn.ROW_ID,) if row_id else ())
         with self._job(None, context) as job:
             frame = job.scan(snapshot.table.name, request).frame
             if row_id:

@@ -99,7 +99,7 @@ def _run(
 ) -> list[OutputFile]:
     scan = job.scan(
         plan.table,
-        ScanRequest(row_id=plan.row_id, key=True, predicates=plan.predicates),
+        ScanRequest(hidden=plan.hidden, key=True, predicates=plan.predicates),
     )
     job.inputs[_TARGET.name] = scan.frame
     ids = [f"{quote(plan.alias)}.{name}" for name in (PARTITION, *CHANGED_ROW_ID)]

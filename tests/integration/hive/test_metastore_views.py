@@ -67,9 +67,12 @@ def test_acidsql_reads_views_of_hive(both: OneMetastore) -> None:
     both.theirs("CREATE VIEW v AS SELECT *, id + 1, upper(c) u FROM t WHERE id > 1")
     both.theirs("CREATE VIEW w (x COMMENT 'the x', y) AS SELECT c, count(*) FROM v GROUP BY c")
     both.theirs("CREATE VIEW ids AS SELECT row__id r, id FROM t")
+    both.theirs("CREATE VIEW files AS SELECT id, INPUT__FILE__NAME AS f FROM t")
     assert sorted(both.acidsql("SELECT * FROM v")) == [(2, "b", 3, "B"), (3, "b", 4, "B")]
     assert both.acidsql("SELECT x, y FROM w") == [("b", 2)]
     assert both.acidsql("SELECT max(r.rowid) FROM ids") == [(2,)]
+    files = both.theirs("SELECT id, f FROM files")
+    assert sorted(both.acidsql("SELECT * FROM files")) == sorted((r["id"], r["f"]) for r in files)
     assert both.acidsql("DESCRIBE w") == [("x", "string", "the x"), ("y", "bigint", "")]
     both.theirs("ALTER TABLE t ADD COLUMNS (z int)")
     assert sorted(both.acidsql("SELECT * FROM v")) == [(2, "b", 3, "B"), (3, "b", 4, "B")]

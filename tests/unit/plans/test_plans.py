@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from pydantic import ValidationError
 
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import StatementId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.predicate import Predicate
@@ -43,7 +44,7 @@ simple_sources = st.one_of(
     st.builds(
         TableSource,
         table=names,
-        row_id=st.booleans(),
+        hidden=st.sampled_from([(), (HiddenColumn.ROW_ID,), tuple(HiddenColumn)]),
         predicates=some_predicates,
         columns=st.lists(words, max_size=2).map(tuple),
     ),
@@ -88,7 +89,7 @@ plans: st.SearchStrategy[Any] = st.one_of(
         assignments=set_columns,
         where=maybe_sql,
         predicates=some_predicates,
-        row_id=st.booleans(),
+        hidden=st.sampled_from([(), (HiddenColumn.ROW_ID,), tuple(HiddenColumn)]),
     ),
     st.builds(
         DeletePlan,
@@ -96,7 +97,7 @@ plans: st.SearchStrategy[Any] = st.one_of(
         alias=words,
         where=maybe_sql,
         predicates=some_predicates,
-        row_id=st.booleans(),
+        hidden=st.sampled_from([(), (HiddenColumn.ROW_ID,), tuple(HiddenColumn)]),
     ),
     st.builds(
         MergePlan,
@@ -109,7 +110,7 @@ plans: st.SearchStrategy[Any] = st.one_of(
         not_matched=st.lists(insert_legs, max_size=2).map(tuple),
         keys=st.lists(st.builds(KeyPair, target=words, source=words), max_size=2).map(tuple),
         predicates=some_predicates,
-        row_id=st.booleans(),
+        hidden=st.sampled_from([(), (HiddenColumn.ROW_ID,), tuple(HiddenColumn)]),
     ),
     st.builds(
         CompactPlan,

@@ -1,9 +1,9 @@
-"""The partition of a row, found by the path of its file."""
+"""The place of a row: its partition, found by the path of its file, and the file itself."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
@@ -22,16 +22,58 @@ if TYPE_CHECKING:
 MAP_FILES_MAX = 100
 """For up to this many files a literal map gives a path's partition, for more a broadcast join."""
 
+FILE = "__acidsql_file"
+"""The file of a row, as Hive's ``INPUT__FILE__NAME`` shows it: a URI without any encoding."""
+
 _PATH = "__path"
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
-def with_partition(spark: SparkSession, events: DataFrame, paths: Mapping[str, int]) -> DataFrame:
-    """The events with PARTITION, by the paths of their files.
+def with_places(
+    spark: SparkSession,
+    events: DataFrame,
+    places: Collection[str],
+    scan: DataFrame,
+    files: Sequence[SelectedFile],
+) -> DataFrame:
+    """The events of the files with ``places``: PARTITION, FILE, both or neither.
 
-    Spark's own partition columns would break the six-column schema. ``paths`` is `scanned_paths` of
-    the frame as it was before any condition.
+    ``scan`` is the frame as it was before any condition.
     """
-    frame = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
+    if not places:
+        return events
+    placed = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
+    if PARTITION in places:
+        placed = _with_partition(spark, placed, _scanned_paths(scan, files))
+    if FILE in places:
+        # Spark encodes some characters of a path. A plus sign is not one of them, but stands for a
+        # space where a URL is decoded.
+        placed = placed.selectExpr("*", f"url_decode(replace({_PATH}, '+', '%2B')) as {FILE}")
+    return placed.drop(_PATH)
+
+
+def file_name(path: str) -> str:
+    """FILE of a file that Spark's reader does not read.
+
+    >>> file_name("/warehouse/t/delta_0000001_0000001_0000/bucket_00000")
+    'file:/warehouse/t/delta_0000001_0000001_0000/bucket_00000'
+    >>> file_name("file:///t/000000_0"), file_name("hdfs://host:8020/t/000000_0")
+    ('file:/t/000000_0', 'hdfs://host:8020/t/000000_0')
+    """
+    return _as_hadoop(path if _SCHEME.match(path) else f"file:{path}")
+
+
+def _as_hadoop(uri: str) -> str:
+    """The URI as Hadoop's Path writes it: file:/ where others write file:///."""
+    return re.sub(r"^(\w+):///", r"\1:/", uri)
+
+
+def _with_partition(spark: SparkSession, frame: DataFrame, paths: Mapping[str, int]) -> DataFrame:
+    """The rows with PARTITION, by the paths of their files.
+
+    Spark's own partition columns would break the six-column schema. ``paths`` is `_scanned_paths`
+    of the frame as it was before any condition.
+    """
     if len(paths) <= MAP_FILES_MAX:
         pairs = ", ".join(f"{literal(path)}, {index}" for path, index in paths.items())
         return _numbered(frame, f"element_at(map({pairs}), {_PATH})")
@@ -42,7 +84,7 @@ def _numbered(frame: DataFrame, number: str) -> DataFrame:
     """The frame with PARTITION; a row of an unknown file is an error."""
     unknown = f"cast(raise_error(concat('a file of no partition: ', {_PATH})) as int)"
     numbered = frame.selectExpr("*", f"coalesce({number}, {unknown}) as {PARTITION}")
-    return numbered.drop(_PATH, "__hash", "__known")
+    return numbered.drop("__hash", "__known")
 
 
 def _joined_with_paths(
@@ -60,14 +102,14 @@ def _joined_with_paths(
     return _numbered(frame.join(F.broadcast(known), _PATH, "left"), "__known")
 
 
-def scanned_paths(scan: DataFrame, files: Sequence[SelectedFile]) -> dict[str, int]:
+def _scanned_paths(scan: DataFrame, files: Sequence[SelectedFile]) -> dict[str, int]:
     """Each file's path as Spark writes it → the index of its partition.
 
     ``scan`` has no conditions: if they could never be true, Spark would list no file.
     """
     known = {_plain(f.path): f.partition for f in files}
     # The listing says file:///, the metadata column file:/ for the same file.
-    uris = [re.sub(r"^(\w+):///", r"\1:/", uri) for uri in scan.inputFiles()]
+    uris = [_as_hadoop(uri) for uri in scan.inputFiles()]
     found = {uri: known.get(_plain(uri)) for uri in uris}
     if None in found.values() or len(found) != len(known):
         raise StorageError(

@@ -1,0 +1,31 @@
+"""Hidden columns: what a query may ask of each row of a table beside the table's own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import Enum
+
+from acidsql.model.table import Table, TableKind
+
+
+class HiddenColumn(str, Enum):
+    """The hidden columns by name, as Hive calls them (VirtualColumn). A star shows none of them."""
+
+    ROW_ID = "row__id"
+    FILE_NAME = "input__file__name"
+
+
+def hidden_columns(table: Table, mentioned: Collection[HiddenColumn]) -> tuple[HiddenColumn, ...]:
+    """Those of the mentioned columns that the table has.
+
+    Only a full-ACID table has row ids. A column of the table's own hides a hidden column of the
+    same name.
+    """
+    own = {column.name for column in table.all_columns}
+    return tuple(
+        column
+        for column in HiddenColumn
+        if column in mentioned
+        and column.value not in own
+        and (column is not HiddenColumn.ROW_ID or table.kind is TableKind.FULL_ACID)
+    )
