@@ -18,13 +18,15 @@ of a test.
 
 SHORT_LIVED = (
     *("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=256m", "-XX:+UseSerialGC"),
-    *("-XX:MetaspaceSize=256m", "-Xmn400m", "-XX:MaxJavaStackTraceDepth=32"),
+    *("-XX:MetaspaceSize=256m", "-Xmn400m", "-XX:InitialRAMPercentage=25"),
+    "-XX:MaxJavaStackTraceDepth=32",
 )
 """In minutes, Java's second compiler costs more than it wins.
 
 The first compiler alone is given little room for its code, which Spark and Hive soon fill. Java
-collects garbage when the room for classes grows, and more often if new objects have little room. It
-notes the whole stack, some hundred calls, with each class that a search does not find.
+collects all garbage when the room for classes or for old objects grows, and more often if new
+objects have little room. So the heap has its full size at once, if that is at most a quarter of the
+memory. Java notes the whole stack, some hundred calls, with each class that a search does not find.
 """
 
 OPTIONS = f"{' '.join(SHORT_LIVED)} -Dspark.ui.liveUpdate.period=0"
