@@ -20,7 +20,7 @@ from tests.unit.orc.test_appended import Growing, part
 KINDS: list[Kind] = [*PRIMITIVES, array_of(PRIMITIVES[3]), map_of(PRIMITIVES[10], PRIMITIVES[4])]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(st.data())
 def test_statistics_are_those_of_all_rows(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject

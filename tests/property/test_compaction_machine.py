@@ -83,7 +83,7 @@ def test_compaction_changes_nothing_that_is_read(
             return with_hive4_names(made) if hive4_names else made
 
     Machine.TestCase.settings = settings(
-        max_examples=10, stateful_step_count=14, deadline=None,
+        max_examples=settings().max_examples // 5, stateful_step_count=14, deadline=None,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     Machine.TestCase().runTest()

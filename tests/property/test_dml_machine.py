@@ -35,7 +35,7 @@ from acidsql.txn.policy import TxnPolicy
 from tests.checks import check_table
 
 SOAK_STEPS = int(os.environ.get("ACIDSQL_SOAK_STEPS", "0"))
-STEPS = SOAK_STEPS or 10
+STEPS = SOAK_STEPS or 7
 EXAMPLES = 10 if SOAK_STEPS else 1
 PHASES = (Phase.explicit, Phase.generate, *([Phase.shrink] if SOAK_STEPS else []))
 """A step takes a second, so only the long run looks for the least example of a failure."""

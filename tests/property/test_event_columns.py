@@ -27,7 +27,7 @@ from tests.unit.orc.streams import assert_positions, index_of
 
 OF = columns(k="int", s="string", t="timestamp", l="array<struct<x:int,d:date>>")
 FEW = settings(
-    max_examples=25,
+    max_examples=settings().max_examples // 3,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

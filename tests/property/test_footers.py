@@ -34,7 +34,7 @@ from acidsql.orc.writer import EventWriter
 
 P0 = 1 << 29
 FEW = settings(
-    max_examples=25,
+    max_examples=settings().max_examples // 2,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

@@ -60,7 +60,7 @@ rows_of_part = st.lists(st.sampled_from([1, 2, 700, 9_999, 10_000, 12_001]), max
     [c if c in SHORT else pytest.param(c, marks=pytest.mark.thorough) for c in CODECS],
 )
 @settings(
-    max_examples=12,
+    max_examples=settings().max_examples // 5,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

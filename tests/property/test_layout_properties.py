@@ -129,7 +129,7 @@ ARROW = pa.schema(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=settings().max_examples, deadline=None)
 @given(rows, st.integers(0, 3))
 def test_rows_come_back_from_a_file(values: list[dict], skipped: int) -> None:  # type: ignore[type-arg]
     batch = pa.RecordBatch.from_pylist(values, schema=ARROW).slice(skipped)

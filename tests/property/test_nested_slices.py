@@ -42,7 +42,7 @@ def nested(inner: Any) -> Any:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=settings().max_examples * 3, deadline=None)
 @given(kind=nested(st.recursive(LEAVES, nested, max_leaves=4)), data=st.data())
 def test_a_stretch_of_nested_values(
     tmp_path_factory: Any, kind: tuple[Any, Any], data: st.DataObject

@@ -70,7 +70,7 @@ def test_stretches_are_all_rows_in_as_few_parts_as_possible(
         assert len(found) == (holes + 1 if end > start else 0)
 
 
-@settings(max_examples=60)
+@settings(max_examples=settings().max_examples)
 @given(st.sampled_from(sorted(CODECS)), st.binary(max_size=40), st.integers(1, 40))
 def test_sections_come_back(codec: str, unit: bytes, times: int) -> None:
     data = unit * times

@@ -210,7 +210,7 @@ class OwnRowsMachine(RuleBasedStateMachine):
 
 TestOwnRows = OwnRowsMachine.TestCase
 TestOwnRows.settings = settings(
-    max_examples=500 if SOAK else 25,
+    max_examples=500 if SOAK else settings().max_examples // 3,
     stateful_step_count=40 if SOAK else 25,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -145,7 +145,7 @@ def test_rows_are_those_of_the_list(
         Machine,
         settings=settings(
             max_examples=examples,
-            stateful_step_count=8,
+            stateful_step_count=6,
             phases=(Phase.explicit, Phase.generate),
             database=None,
             deadline=None,

@@ -125,7 +125,7 @@ CONDITIONS: list[Any] = [
 ]
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("condition", "args"), CONDITIONS, ids=str)
 def test_pruning_changes_no_answer(
     session: Session, twin: Any, condition: str, args: list[Any] | None

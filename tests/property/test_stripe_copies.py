@@ -30,7 +30,7 @@ from tests.property.test_footers import P0, VALUES, batch, columns
 
 KINDS = ["int", *VALUES, "array<timestamp>", "map<int,string>", "struct<a:int,b:array<date>>"]
 FEW = settings(
-    max_examples=12,
+    max_examples=settings().max_examples // 5,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

@@ -16,7 +16,7 @@ from acidsql.backends.postgres import PostgresStore
 from acidsql.backends.sqlite import SqliteStore
 
 RACER = Path(__file__).with_name("racer.py")
-PROCESSES, ROUNDS = 4, 25
+PROCESSES, ROUNDS = 4, 15
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

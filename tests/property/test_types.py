@@ -111,7 +111,7 @@ def plain(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=150)
+@settings(max_examples=settings().max_examples * 2)
 @given(st.data())
 def test_what_is_written_is_read(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
