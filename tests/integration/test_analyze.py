@@ -37,18 +37,18 @@ def other(session: Session, spark: Any, tmp_path: Path) -> Iterator[Session]:
         yield other
 
 
-def asked(session: Session) -> tuple[Any, ...]:
-    """The answer, which must be that of a scan."""
-    [row] = session.execute(ASKED).fetchall()
-    [scanned] = session.execute(f"{ASKED} WHERE true").fetchall()
-    assert row == scanned
-    return row
-
-
 def answers(session: Session, sql: str = ASKED) -> bool:
     """Whether statistics answer now, by EXPLAIN."""
     lines = session.execute(f"EXPLAIN {sql}").fetchall()
     return any("answered from the statistics" in line for (line,) in lines)
+
+
+def asked(session: Session) -> tuple[Any, ...]:
+    """The answer, which must be that of a scan, if it is none."""
+    [row] = session.execute(ASKED).fetchall()
+    if answers(session):
+        assert session.execute(f"{ASKED} WHERE true").fetchall() == [row]
+    return row
 
 
 def lose_files(tmp_path: Path) -> None:
@@ -72,14 +72,16 @@ def test_an_answer_reads_no_file(session: Session, tmp_path: Path) -> None:
         session.execute(f"{ASKED} WHERE true").fetchall()
 
 
-@pytest.mark.one_in(2)
+ITEMS = [
+    "count(*)", "COUNT( * ) AS `a b`, min(K)", "min(`k`) AS m, max(t.k), Max(T.S)",
+    "min(s) s, min(s), min(s)", "count(1), count(ALL s)",
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "items",
-    [
-        "count(*)", "COUNT( * ) AS `a b`, min(K)", "min(`k`) AS m, max(t.k), Max(T.S)",
-        "min(s) s, min(s), min(s)", "count(1), count(ALL s)",
-    ],
-)  # fmt: skip
+    [", ".join(ITEMS), *(pytest.param(items, marks=pytest.mark.thorough) for items in ITEMS)],
+)
 def test_names_and_types_are_those_of_a_scan(session: Session, items: str) -> None:
     query = f"SELECT {items} FROM t"
     scanned = session.execute(query)

@@ -144,7 +144,7 @@ def test_a_value_that_does_not_fit(kept, text, values):
     refused(*kept, f"INSERT INTO t {keyword}{rows_text}", acidsql.InvalidValueError)
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     "sql",
     [
@@ -161,9 +161,11 @@ def test_a_value_that_does_not_fit(kept, text, values):
     ],
 )
 def test_a_computed_value_that_does_not_fit(kept, sql):
-    refused(*kept, sql, acidsql.InvalidValueError)
+    error = refused(*kept, sql, acidsql.InvalidValueError)
+    assert "bypass" not in str(error), "advice that would not help"
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("value", [2**31, "abc", datetime.date(2026, 1, 1), Decimal("1e30")])
 def test_an_argument_that_does_not_fit(kept, value):
     refused(*kept, "INSERT INTO t (id) VALUES (?)", acidsql.AcidSqlError, [value])
@@ -189,11 +191,6 @@ def test_not_one_value_for_each_question_mark(kept):
             assert error.message == f"{len(args)} values for 2 parameters"
         error = refused(*kept, sql, acidsql.AnalysisError, {})
         assert error.message == "no value for the parameter ?"
-
-
-def test_no_advice_that_would_not_help(kept):
-    error = refused(*kept, "UPDATE t SET id = id * 2000000000", acidsql.InvalidValueError)
-    assert "bypass" not in str(error)
 
 
 def test_placing_columns_cannot_be_updated(session, table, warehouse):
@@ -259,13 +256,11 @@ def test_a_delete_file_cut_to_nothing(session, table):
         session.execute("SELECT * FROM t").fetchall()
 
 
-@pytest.mark.one_in(2)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("directory", "damage"),
     [
-        ("delta_0000001_0000001_0000", "text"),
-        ("delta_0000001_0000001_0000", "no tail"),
-        pytest.param("delta_0000001_0000001_0000", "cut", marks=pytest.mark.thorough),
+        *(("delta_0000001_0000001_0000", damage) for damage in DAMAGE),
         *(("delete_delta_0000002_0000002_0000", damage) for damage in DAMAGE),
     ],
 )

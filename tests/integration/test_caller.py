@@ -27,6 +27,7 @@ def test_args_that_have_an_order(table: Session, args: Sequence[int]) -> None:
     assert table.execute(INSERT, args).rows_inserted == 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("odd", ODD.values(), ids=list(ODD))
 def test_values_of_odd_types(table: Session, odd: Any) -> None:
     """Bound, or refused; nothing is written that was not."""

@@ -102,6 +102,7 @@ def test_large_values_of_every_type_are_measured(
     assert collect_rows(spark.sql(query.format(rows=1000)), 2) is None
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "value", ["count(*)", "string(count(*))", "array(string(count(*)))", STRUCT]
 )

@@ -67,7 +67,7 @@ def test_each_matched_row_meets_one_clause(session: Session) -> None:
     assert 0 < len(changed) < len(left) < ROWS
 
 
-@modes("distributed")
+@modes()  # the short form is test_a_random_condition_is_asked_once in test_review_merge.py
 def test_a_change_for_many_rows_by_one_source_row(session: Session) -> None:
     result = session.execute(
         "MERGE INTO t USING (SELECT 0 AS low, -1 AS k) s ON t.k >= s.low"
@@ -166,7 +166,7 @@ def test_all_that_read_a_common_table_expression_see_the_same_rows(
     assert all(v == w < 0.5 for v, w in changed)
 
 
-@modes()  # the short form is tests/logic/merge_clauses.slt
+@modes()  # the short form is tests/property/test_merge_peers.py
 def test_clauses_may_hold_subqueries_of_every_kind(session: Session) -> None:
     session.execute(f"CREATE TABLE f (k int, x double) {ACID}")
     session.execute("INSERT INTO f VALUES (1, 10), (2, 20), (4, 40)")

@@ -19,10 +19,13 @@ from acidsql.ports.engine import PartitionLocation, TableSnapshot
 
 DATA = Path(__file__).parents[1] / "data" / "hive-written" / "states" / "insertonly"
 STATES = [
-    pytest.param(hive, path.stem, id=f"{hive}-{path.stem}")
-    for hive in ("hive3", "hive4")
-    for path in sorted((DATA / hive / "expected").glob("*.jsonl"))
+    pytest.param(
+        hive, path.stem, id=f"{hive}-{path.stem}", marks=pytest.mark.thorough if at % 2 else ()
+    )
+    for first, hive in enumerate(("hive3", "hive4"))
+    for at, path in enumerate(sorted((DATA / hive / "expected").glob("*.jsonl")), first)
 ]
+"""Both Hives left the same states: each is short for one of them in turn."""
 COLUMNS = (Column("id", PrimitiveType("int")), Column("v", PrimitiveType("string")))
 
 

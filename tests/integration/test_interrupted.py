@@ -122,7 +122,7 @@ def test_jobs_of_others_go_on(table, spark):
     from pyspark import InheritableThread
 
     found: list[Any] = []
-    slow = spark.range(0, 200_000_000, 1, 1).selectExpr("max(sqrt(id)) AS m")
+    slow = spark.range(0, 100_000_000, 1, 1).selectExpr("max(sqrt(id)) AS m")
     other = InheritableThread(target=lambda: found.extend(slow.collect()), session=spark)
     with interrupted_at_work(spark):
         other.start()

@@ -316,7 +316,7 @@ def test_merge_from_a_registered_frame(table, spark):
         " WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
     )
     assert (result.rows_inserted, result.rows_updated) == (1, 1)
-    assert table.execute("SELECT * FROM t ORDER BY id").fetchall() == [(1, "a"), (2, "B"), (3, "C")]
+    assert sorted(table.execute("SELECT * FROM t").fetchall()) == [(1, "a"), (2, "B"), (3, "C")]
     assert table.execute("SELECT count(*) FROM CHANGES").fetchone() == (2,)
 
 
@@ -347,7 +347,7 @@ def test_a_merge_of_a_table_into_itself_through_a_frame(table):
         "MERGE INTO t USING mine ON t.id = mine.id"
         " WHEN MATCHED THEN UPDATE SET v = concat(mine.v, '!')"
     )
-    assert table.execute("SELECT v FROM t ORDER BY id").fetchall() == [("a!",), ("b!",)]
+    assert sorted(table.execute("SELECT v FROM t").fetchall()) == [("a!",), ("b!",)]
 
 
 # -- scripts -------------------------------------------------------------------------------------
@@ -422,12 +422,12 @@ def test_concurrent_updates_lose_nothing(warehouse, spark):
 
     def count(session):
         barrier.wait()
-        for _ in range(3):
+        for _ in range(2):
             session.execute("UPDATE c SET n = n + 1 WHERE id = 1")
 
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(count, sessions))
-    assert sessions[1].execute("SELECT * FROM c").fetchall() == [(1, 6)]
+    assert sessions[1].execute("SELECT * FROM c").fetchall() == [(1, 4)]
     for session in sessions:
         session.close()
 

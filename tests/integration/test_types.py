@@ -82,8 +82,8 @@ def test_an_update_keeps_nanoseconds_or_is_refused(table: Any) -> None:
     session.execute("UPDATE t SET ts = date_trunc('second', ts) WHERE k = 1")
     merge = "MERGE INTO t USING (SELECT 2 AS i) s ON t.k = s.i WHEN MATCHED THEN DELETE"
     session.execute(merge)
-    rows = session.execute("SELECT k, cast(ts AS string) FROM t ORDER BY k").fetchall()
-    assert rows == [(1, "9999-12-31 23:59:59"), (13, COARSE)]
+    rows = session.execute("SELECT k, cast(ts AS string) FROM t").fetchall()
+    assert sorted(rows) == [(1, "9999-12-31 23:59:59"), (13, COARSE)]
 
 
 def test_nanoseconds_beside_a_field_that_is_set(spark: Any, tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_nanoseconds_beside_a_field_that_is_set(spark: Any, tmp_path: Path) -> N
                 session.execute(refused)
         session.execute("UPDATE t SET s.n = 6 WHERE k = 2")
         session.execute("UPDATE t SET s = named_struct('n', 7, 'ts', s.ts) WHERE k = 1")
-        found = session.execute("SELECT k, s.n, CAST(s.ts AS string) FROM t ORDER BY k").fetchall()
-        assert found == [
+        found = session.execute("SELECT k, s.n, CAST(s.ts AS string) FROM t").fetchall()
+        assert sorted(found) == [
             (1, 7, "1970-01-01 00:00:05"),
             (2, 6, "1970-01-01 00:00:07.000001"),
         ]

@@ -70,6 +70,7 @@ def test_rows_that_move_keep_the_column(session: Session, warehouse: Path) -> No
     assert session.execute("CHECK TABLE b").fetchall() == []
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("value", ["'x'", "1", "true"])
 def test_no_value_goes_into_it(session: Session, table: str, value: str) -> None:
     session.execute("INSERT INTO t VALUES (1, NULL, 'a')")
@@ -97,6 +98,7 @@ def test_files_hold_anything_or_nothing_in_its_place(session: Session, tmp_path:
     assert sorted((r[0][0], r[1]) for r in alone.collect()) == [(1, None), (2, None), (3, None)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("format", list(FileFormat))
 @pytest.mark.parametrize("kind", ["plain", "insert_only"])
 def test_other_kinds_of_tables(
