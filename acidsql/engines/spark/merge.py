@@ -35,6 +35,7 @@ from acidsql.engines.spark.settings import ansi, configured
 from acidsql.engines.spark.source_keys import are_listed, key_predicates
 from acidsql.engines.spark.values import boolean
 from acidsql.errors import AnalysisError
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Table
@@ -75,9 +76,12 @@ def run_merge(plan: MergePlan, job: Job, target: Target) -> list[OutputFile]:
 
 def _require_columns(plan: MergePlan, source: DataFrame) -> None:
     """AnalysisError if the source has other columns than those that the plan was made for."""
-    hidden = {column.value for column in plan.hidden}
+    if plan.source_columns is None:
+        return
+    known = {*plan.source_columns}
+    hidden = {column.value for column in HiddenColumn} - known
     names = [name.lower() for name in source.columns if name not in hidden]
-    if plan.source_columns is not None and names != list(plan.source_columns):
+    if names != list(plan.source_columns):
         raise AnalysisError(
             f'the columns of the source "{plan.source_alias}" changed while the statement ran',
             hint="Run the statement again.",

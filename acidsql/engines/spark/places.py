@@ -25,7 +25,7 @@ MAP_FILES_MAX = 100
 FILE = "__acidsql_file"
 """The file of a row, as Hive's ``INPUT__FILE__NAME`` shows it: a URI without any encoding."""
 
-_PATH = "__path"
+_PATH, _HASH, _KNOWN = "__acidsql_path", "__acidsql_hash", "__acidsql_known"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -42,7 +42,9 @@ def with_places(
     """
     if not places:
         return events
-    placed = events.selectExpr("*", f"_metadata.file_path as {_PATH}")
+    # A column of the table may be called _metadata, too.
+    path = events.metadataColumn("_metadata").getField("file_path")
+    placed = events.select("*", path.alias(_PATH))
     if PARTITION in places:
         placed = _with_partition(spark, placed, _scanned_paths(scan, files))
     if FILE in places:
@@ -69,10 +71,9 @@ def _as_hadoop(uri: str) -> str:
 
 
 def _with_partition(spark: SparkSession, frame: DataFrame, paths: Mapping[str, int]) -> DataFrame:
-    """The rows with PARTITION, by the paths of their files.
+    """The rows with PARTITION, by the paths of their files, see `_scanned_paths`.
 
-    Spark's own partition columns would break the six-column schema. ``paths`` is `_scanned_paths`
-    of the frame as it was before any condition.
+    Spark's own partition columns would break the six-column schema.
     """
     if len(paths) <= MAP_FILES_MAX:
         pairs = ", ".join(f"{literal(path)}, {index}" for path, index in paths.items())
@@ -84,7 +85,7 @@ def _numbered(frame: DataFrame, number: str) -> DataFrame:
     """The frame with PARTITION; a row of an unknown file is an error."""
     unknown = f"cast(raise_error(concat('a file of no partition: ', {_PATH})) as int)"
     numbered = frame.selectExpr("*", f"coalesce({number}, {unknown}) as {PARTITION}")
-    return numbered.drop("__hash", "__known")
+    return numbered.drop(_HASH, _KNOWN)
 
 
 def _joined_with_paths(
@@ -94,12 +95,12 @@ def _joined_with_paths(
     from pyspark.sql import functions as F  # noqa: N812, PLC0415
 
     numbers = pa.array(list(paths.values()), pa.int32())
-    known = local_frame(spark, pa.table({_PATH: pa.array(list(paths)), "__known": numbers}))
-    hashed = known.selectExpr(f"xxhash64({_PATH}) as __hash", "__known")
+    known = local_frame(spark, pa.table({_PATH: pa.array(list(paths)), _KNOWN: numbers}))
+    hashed = known.selectExpr(f"xxhash64({_PATH}) as {_HASH}", _KNOWN)
     if len(set(to_arrow(hashed).column(0).to_pylist())) == len(paths):
-        frame = frame.selectExpr("*", f"xxhash64({_PATH}) as __hash")
-        return _numbered(frame.join(F.broadcast(hashed), "__hash", "left"), "__known")
-    return _numbered(frame.join(F.broadcast(known), _PATH, "left"), "__known")
+        frame = frame.selectExpr("*", f"xxhash64({_PATH}) as {_HASH}")
+        return _numbered(frame.join(F.broadcast(hashed), _HASH, "left"), _KNOWN)
+    return _numbered(frame.join(F.broadcast(known), _PATH, "left"), _KNOWN)
 
 
 def _scanned_paths(scan: DataFrame, files: Sequence[SelectedFile]) -> dict[str, int]:

@@ -47,6 +47,9 @@ if TYPE_CHECKING:
 TASK_BYTES = 32 << 20
 """About what one task reads."""
 
+_NAMED_ROWS = 65_536
+"""How many rows with the name of their file a task has in memory at once."""
+
 _SMALL_BYTES = 8 << 20
 """Up to this size Spark may broadcast the rows; of more it must not think that they are so few."""
 
@@ -91,15 +94,12 @@ class NumberedRows:
 
     @property
     def schema(self) -> str:
-        """The names and types of the rows, in Spark's SQL: partition, row id, file, the columns."""
-        ids = zip(self._ids, ("int", *ID_TYPES, "string"), strict=False)
+        """The names and types of the rows, in Spark's SQL: partition, row id, the columns, FILE."""
+        ids = zip((PARTITION, *ROW_ID_COLUMNS), ("int", *ID_TYPES), strict=True)
         kinds = ("boolean" if c.type == VOID else spark_type(c.type) for c in self.columns)
         values = zip(self._names, kinds, strict=True)
-        return ", ".join(f"{name} {kind}" for name, kind in (*ids, *values))
-
-    @property
-    def _ids(self) -> list[str]:
-        return [PARTITION, *ROW_ID_COLUMNS, *([FILE] if self.names_files else [])]
+        file = [(FILE, "string")] if self.names_files else []
+        return ", ".join(f"{name} {kind}" for name, kind in (*ids, *values, *file))
 
     @property
     def values(self) -> tuple[str, ...]:
@@ -112,7 +112,7 @@ class NumberedRows:
         return [column_alias(index) for index in range(len(self.columns))]
 
     def read(self, piece: Piece) -> Iterator[pa.RecordBatch]:
-        """The rows of a piece: partition, row id, then the table's columns."""
+        """The rows of a piece, in the columns of `schema`."""
         file = piece.file
         source = source_of(file.path, self.storage)
         with open_orc(source, file.path, file.length, exact=True) as opened:
@@ -122,11 +122,21 @@ class NumberedRows:
                 stripe = opened.stripe(number)
                 partitions = np.full(stripe.num_rows, file.partition, np.int32)
                 if file.first is None:
-                    yield self.rows_of(stripe, partitions, columns, file.path)
+                    rows = self.rows_of(stripe, partitions, columns, file.path)
                 else:
                     ids = row_ids(file.first, row, stripe.num_rows)
-                    yield self.plain_rows(stripe, [partitions, *ids], columns, file.path)
+                    rows = self.plain_rows(stripe, [partitions, *ids], columns, file.path)
+                yield from self._with_file(rows, file.path)
                 row += stripe.num_rows
+
+    def _with_file(self, rows: pa.RecordBatch, path: str) -> Iterator[pa.RecordBatch]:
+        """The rows, with FILE if it is asked for: few at a time, because paths are long."""
+        if not self.names_files:
+            yield rows
+            return
+        for start in range(0, rows.num_rows, _NAMED_ROWS):
+            some = rows.slice(start, _NAMED_ROWS)
+            yield some.append_column(FILE, pa.repeat(file_name(path), some.num_rows))
 
     def rows_of(
         self,
@@ -161,13 +171,11 @@ class NumberedRows:
     ) -> pa.RecordBatch:
         now = current_rows(rows, columns, self.columns, path, by_position=self.by_position)
         arrays = [pa.array(i) if isinstance(i, np.ndarray) else i for i in ids]
-        if self.names_files:
-            arrays.append(pa.repeat(file_name(path), len(rows)))
         for column, array in zip(self.columns, now.flatten(), strict=True):
             # Spark's reader rounds down, too.
             whole = map_leaves(array, is_exact, microseconds_of)
             arrays.append(whole.cast(arrow_type(column.type), safe=False))
-        return pa.RecordBatch.from_arrays(arrays, names=[*self._ids, *self._names])
+        return pa.RecordBatch.from_arrays(arrays, names=[PARTITION, *ROW_ID_COLUMNS, *self._names])
 
 
 def row_ids(first: RowId, row: int, count: int) -> list[NDArray[Any]]:
