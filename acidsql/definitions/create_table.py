@@ -22,6 +22,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, is_path_part, refuse_name, table_path
 from acidsql.model.table import (
@@ -48,7 +49,7 @@ from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
 
-_RESERVED = frozenset({"row__id"})
+_RESERVED = frozenset({HiddenColumn.ROW_ID.value})
 _RESERVED_PREFIX = "__acidsql_"
 """Columns that a row carries on its way to the writer begin with this."""
 

@@ -17,6 +17,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.model.access import Access, Operation
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName, quote_identifier
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.table import Column
@@ -206,9 +207,10 @@ def _names(draft: _Draft, inner: Sequence[str]) -> list[str]:
     names: list[str] = []
     for name in given:
         refuse_name(name, Named.COLUMN, **place)
-        if name == "row__id" or name in names:
-            what = "is reserved" if name == "row__id" else "is defined twice"
-            code = None if name == "row__id" else 10036
+        is_reserved = name == HiddenColumn.ROW_ID.value
+        if is_reserved or name in names:
+            what = "is reserved" if is_reserved else "is defined twice"
+            code = None if is_reserved else 10036
             raise AnalysisError(f'column "{name}" {what}', code=code, **place)
         names.append(name)
     return names

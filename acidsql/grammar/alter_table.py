@@ -150,10 +150,15 @@ def _update_statistics(cursor: Cursor, target: TableRef) -> ChangeNothing:
 
 
 def _convert(cursor: Cursor, target: TableRef) -> SetProperties:
-    """Parse ``CONVERT TO ACID [TBLPROPERTIES (…)]``, Hive 4's words for transactional = true."""
+    """Parse ``CONVERT TO ACID [TBLPROPERTIES (…)]``, Hive 4's words for transactional = true.
+
+    The table becomes full-ACID unless the properties say otherwise.
+    """
     cursor.expect("CONVERT", "TO", "ACID")
     given = properties(cursor.parenthesised()) if cursor.accept("TBLPROPERTIES") else ()
-    return SetProperties(target, (("transactional", "true"), *given))
+    kind = "transactional_properties"
+    full = () if any(key.lower() == kind for key, _ in given) else ((kind, "default"),)
+    return SetProperties(target, (("transactional", "true"), *full, *given))
 
 
 def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns | DropColumns:

@@ -11,6 +11,7 @@ from acidsql.errors import AnalysisError, ConfigError, MissingFileError, Storage
 from acidsql.grammar.create_table import parse_columns
 from acidsql.layout.dir_names import is_hidden, lies_hidden, parse_directory
 from acidsql.layout.listing import ListedFile
+from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.snapshot import NONE_OPEN, ValidTxnList, ValidWriteIdList
@@ -20,7 +21,7 @@ from acidsql.ports.engine import PartitionLocation, TableSnapshot
 from acidsql.ports.storage import Storage, local_path_of
 
 _NAME = TableName("acidsql", "read_acid")
-_ROW_ID = "row__id"
+_ROW_ID = HiddenColumn.ROW_ID.value
 _List = TypeVar("_List", ValidTxnList, ValidWriteIdList)
 
 
