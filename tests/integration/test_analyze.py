@@ -44,7 +44,7 @@ def answers(session: Session, sql: str = ASKED) -> bool:
 
 
 def asked(session: Session) -> tuple[Any, ...]:
-    """The answer, which must be that of a scan, if it is none."""
+    """The row of ASKED. If statistics have given it, a scan must give the same row."""
     [row] = session.execute(ASKED).fetchall()
     if answers(session):
         assert session.execute(f"{ASKED} WHERE true").fetchall() == [row]

@@ -139,10 +139,7 @@ sources = st.tuples(
 ).map(lambda made: [*made[0].items(), *made[1]])
 
 
-@settings(
-    max_examples=settings().max_examples // 10 - 1,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@settings(max_examples=settings().max_examples // 12, suppress_health_check=[HealthCheck.too_slow])
 @given(targets, sources, st.lists(st.tuples(joins, clauses), min_size=1, max_size=2))
 def test_any_merge(
     databases: Peers,
