@@ -43,6 +43,10 @@ class Trino:
             assert self._process.poll() is None, f"Trino is gone; see {self._log}"
             assert time.monotonic() < deadline, f"Trino does not start; see {self._log}"
             time.sleep(1)
+        # It serves before it has found itself: until then, no node runs a query.
+        while not self.run("SELECT 1 FROM system.runtime.nodes WHERE state = 'active'"):
+            assert time.monotonic() < deadline, f"Trino finds no node; see {self._log}"
+            time.sleep(1)
 
     def run(self, sql: str) -> list[list[Any]]:
         """The rows of a query. TrinoError if it fails."""
@@ -83,6 +87,8 @@ def _configure(home: Path, metastore_port: int, port: int) -> None:
             "node-scheduler.include-coordinator=true",
             f"http-server.http.port={port}",
             f"discovery.uri=http://127.0.0.1:{port}",
+            # On a busy machine it would take itself for dead.
+            "failure-detector.enabled=false",
             "query.max-memory=1GB",
             "query.max-memory-per-node=1GB",
         ],
