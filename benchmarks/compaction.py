@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Time compactions beside copying the same files, and beside pyarrow reading and writing them.
 
-Lineitem is two deltas of one bucket each. Each pair is measured in turn, in processes of their own;
-the figures are medians, and the range of all samples. No Spark runs.
+Lineitem is two deltas of two buckets each. Each pair is measured in turn, in processes of their
+own; the figures are medians, and the range of all samples. No Spark runs.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -74,42 +75,37 @@ def columns(schema: pa.Schema) -> tuple[Column, ...]:
     return tuple(Column(field.name, parse_type(kind(field))) for field in schema)
 
 
-def lineitem(scale: float) -> pa.Table:
+def lineitem(scale: float) -> pq.ParquetFile:
     WORK.mkdir(parents=True, exist_ok=True)
     if not (WORK / LINEITEM).exists():
         make_lineitem(scale, WORK)
-    table = pq.read_table(WORK / LINEITEM)
-    plain = [
-        pa.field(f.name, pa.string() if pa.types.is_string_view(f.type) else f.type)
-        for f in table.schema
-    ]
-    return table.cast(pa.schema(plain))
+    return pq.ParquetFile(WORK / LINEITEM)
 
 
 def make_table(scale: float) -> None:
-    """Two deltas of one bucket, and two delete deltas that a measurement links in."""
-    rows = lineitem(scale)
-    half = rows.num_rows // 2
-    for write_id, part in ((1, rows.slice(0, half)), (2, rows.slice(half))):
-        for bucket, of_bucket in enumerate((part.slice(0, half // 2), part.slice(half // 2))):
-            path = WORK / "table" / f"delta_{write_id:07d}_{write_id:07d}_0000"
-            path.mkdir(parents=True, exist_ok=True)
-            (path / "_orc_acid_version").write_bytes(VERSION_FILE_CONTENT)
-            name = str(path / f"bucket_{bucket:05d}")
-            with EventWriter(
-                name, columns(rows.schema), CODEC, stripe_bytes=STRIPE_BYTES
-            ) as writer:
-                for batch in of_bucket.to_batches(max_chunksize=BATCH_ROWS):
-                    writer.write_inserts(batch, WriteId(write_id), P0 + (bucket << 16))
+    """Two deltas of two buckets, and two delete deltas that a measurement links in."""
+    source, schema = lineitem(scale), lineitem_schema()
+    batches = source.iter_batches(BATCH_ROWS)
+    files = [(write_id, bucket) for write_id in (1, 2) for bucket in range(2)]
+    left = -(-source.metadata.num_rows // BATCH_ROWS)
+    for at, (write_id, bucket) in enumerate(files):
+        count = left // (len(files) - at)
+        left -= count
+        path = WORK / "table" / f"delta_{write_id:07d}_{write_id:07d}_0000"
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "_orc_acid_version").write_bytes(VERSION_FILE_CONTENT)
+        name = str(path / f"bucket_{bucket:05d}")
+        with EventWriter(name, columns(schema), CODEC, stripe_bytes=STRIPE_BYTES) as writer:
+            for batch in itertools.islice(batches, count):
+                (rows,) = pa.Table.from_batches([batch]).cast(schema).to_batches()
+                writer.write_inserts(rows, WriteId(write_id), P0 + (bucket << 16))
     for kind, share in (("tenth", 0.1), ("all", 1.0)):
         for bucket in range(2):
             doomed = _doomed(bucket, share)
             path = WORK / kind / "delete_delta_0000003_0000003_0000"
             path.mkdir(parents=True, exist_ok=True)
             (path / "_orc_acid_version").write_bytes(VERSION_FILE_CONTENT)
-            with EventWriter(
-                str(path / f"bucket_{bucket:05d}"), columns(rows.schema), CODEC
-            ) as writer:
+            with EventWriter(str(path / f"bucket_{bucket:05d}"), columns(schema), CODEC) as writer:
                 writer.write_deletes(doomed, WriteId(3))
 
 
