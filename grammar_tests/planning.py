@@ -93,6 +93,10 @@ class DeclaredNames:
     def query_of(self, view: View) -> Query:
         return view_query(view)
 
+    @property
+    def temporary_names(self) -> list[str]:
+        return [name.table for name in self.views if name.is_temporary]
+
     def is_frame(self, name: str) -> bool:
         return name.lower() in self.frames
 

@@ -1,4 +1,4 @@
-"""CREATE VIEW and ALTER VIEW … AS: a view gets its query, which the engine checks."""
+"""CREATE [TEMPORARY] VIEW and ALTER VIEW … AS: a view gets its query, which the engine checks."""
 
 from __future__ import annotations
 
@@ -58,8 +58,11 @@ class _Draft:
     def locks(self) -> list[LockComponent]:
         """As for a new table, and shared reads of what the query reads.
 
-        Also of the views in it: otherwise two sessions could make a cycle of two views at once.
+        Also of the views in it: otherwise two sessions could make a cycle of two views at once. A
+        temporary view is of no catalog: what it reads is locked only while its columns are found.
         """
+        if self.view.name.is_temporary:
+            return lock_components(query_accesses(self.plan))
         views = [Access.of(n, Operation.SELECT) for n, view in self.seen.views.items() if view]
         own = self.view.name
         below = lock_components([*query_accesses(self.plan), *views])
@@ -73,7 +76,7 @@ def view_locks(statement: ViewDefinition, scope: Scope) -> list[LockComponent]:
     """The locks that the statement would ask for; [] if it would change nothing."""
     if isinstance(statement, AlterViewAs):
         return _draft(statement, _old(statement, scope).name, scope).locks
-    name = new_table_name(statement.target, scope)
+    name = _new_name(statement, scope)
     return [] if _is_taken(name, statement, scope) else _draft(statement, name, scope).locks
 
 
@@ -98,6 +101,36 @@ def define_view(statement: ViewDefinition, scope: Scope, engine: Engine) -> Resu
             else:
                 scope.store.alter_view(_replacing(old, view))
     return Result("create", message="OK")
+
+
+def create_temporary_view(
+    statement: CreateView, scope: Scope, engine: Engine, views: dict[str, View]
+) -> Result:
+    """Put a view among those of the session, which are kept by their names."""
+    name = _new_name(statement, scope)
+    refuse_table_properties(statement.properties, statement.target)
+    if scope.names.is_frame(name.table):
+        raise AnalysisError(
+            f'"{name}" is a registered frame',
+            hint="Give the view another name.",
+            **_place(statement.target),
+        )
+    if _is_taken(name, statement, scope):
+        return exists_already(name)
+    draft = _draft(statement, name, scope)
+    with scope.transaction() as txn:
+        txn.lock(draft.locks)
+        views[name.table] = _finished(draft, scope, engine, txn)
+    return Result("create", message="OK")
+
+
+def _new_name(statement: CreateView, scope: Scope) -> TableName:
+    """The full name of the view. InvalidNameError if a view cannot have it."""
+    if not statement.is_temporary:
+        return new_table_name(statement.target, scope)
+    name = TableName.temporary(statement.target.table)
+    refuse_name(name.table, Named.TABLE, **_place(statement.target))
+    return name
 
 
 def _alter(statement: AlterViewAs, scope: Scope, engine: Engine) -> Result:
@@ -144,7 +177,7 @@ def _is_taken(name: TableName, statement: CreateView, scope: Scope) -> bool:
             code=10218,
             **_place(statement.target),
         )
-    if statement.replaces or not (is_table or scope.store.find_view(name) is not None):
+    if statement.replaces or not (is_table or scope.names.find_view(name) is not None):
         return False
     if not statement.if_not_exists:
         raise table_exists(name)
@@ -157,7 +190,7 @@ def _draft(statement: ViewDefinition, name: TableName, scope: Scope) -> _Draft:
         name,
         (),
         original_text=statement.query.source.text,
-        expanded_text=expanded_text(statement.query, seen),
+        expanded_text=expanded_text(statement.query, seen, is_temporary=name.is_temporary),
         owner=scope.user,
         created_s=int(time.time()),
     )

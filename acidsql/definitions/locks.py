@@ -18,7 +18,13 @@ from acidsql.definitions.rename_table import renaming_locks
 from acidsql.definitions.view import alter_view_locks, finds_no_view
 from acidsql.execution.scope import Scope
 from acidsql.model.table import Table
-from acidsql.planner.names import SeenNames, find_target, find_view_target, table_name
+from acidsql.planner.names import (
+    SeenNames,
+    find_target,
+    find_temporary,
+    find_view_target,
+    table_name,
+)
 from acidsql.planner.query import plan_query
 from acidsql.ports.catalog import is_taken
 from acidsql.statements import (
@@ -84,7 +90,9 @@ def _view_locks(
 ) -> list[LockComponent]:
     if isinstance(statement, ViewDefinition):
         return view_locks(statement, scope)
-    if isinstance(statement, DropView) and finds_no_view(statement, scope):
+    if isinstance(statement, DropView) and (
+        find_temporary(statement.target, scope.names) is not None or finds_no_view(statement, scope)
+    ):
         return []
     view = find_view_target(statement.target, scope.names)
     if isinstance(statement, DropView):

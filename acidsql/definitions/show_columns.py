@@ -13,7 +13,7 @@ from acidsql.model.near import near_name
 from acidsql.model.table import Column, Table
 from acidsql.model.types import StructType
 from acidsql.model.view import View
-from acidsql.planner.names import find_target, table_name
+from acidsql.planner.names import find_named_view, find_target
 from acidsql.planner.partition import partition_of
 from acidsql.statements import Describe, ShowProperties
 from acidsql.statements.fragment import Identifier, TableRef
@@ -21,7 +21,7 @@ from acidsql.statements.fragment import Identifier, TableRef
 
 def find_shown(ref: TableRef, scope: Scope) -> Table | View:
     """The view or table of this name. TableNotFoundError suggests a similar name."""
-    return scope.names.find_view(table_name(ref, scope.names)) or find_target(ref, scope.names)
+    return find_named_view(ref, scope.names) or find_target(ref, scope.names)
 
 
 def columns_of(shown: Table | View) -> Sequence[Column]:

@@ -13,7 +13,7 @@ from acidsql.model.names import quote_identifier as _quoted
 from acidsql.model.names import string_literal as _literal
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.view import View
-from acidsql.planner.names import Names, find_target, table_name
+from acidsql.planner.names import Names, find_named_view, find_target
 from acidsql.ports.catalog import Database
 from acidsql.statements import ShowCreateDatabase, ShowCreateTable
 
@@ -22,7 +22,7 @@ def show_create(statement: ShowCreateTable | ShowCreateDatabase, scope: Scope) -
     """The statement that makes a table, view or database like the one that is named."""
     if isinstance(statement, ShowCreateDatabase):
         return show_create_database(scope.store.database(statement.name.name))
-    view = scope.names.find_view(table_name(statement.target, scope.names))
+    view = find_named_view(statement.target, scope.names)
     if view is not None:
         return show_create_view(view, _text(view, scope.names))
     return show_create_table(find_target(statement.target, scope.names))

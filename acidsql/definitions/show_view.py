@@ -22,7 +22,8 @@ def show_create_view(view: View, text: str) -> Result:
     As in Hive, the query says how columns are called. They are listed if one has a comment, or a
     name that the query may not say.
     """
-    head = f"CREATE VIEW {quoted_table(view.name)}"
+    kind = "TEMPORARY VIEW" if view.name.is_temporary else "VIEW"
+    head = f"CREATE {kind} {quoted_table(view.name)}"
     is_plain = all(not c.comment and _PLAIN.fullmatch(c.name) for c in view.columns)
     if not is_plain or text != view.expanded_text:
         head += f" ({', '.join(map(_listed, view.columns))})"

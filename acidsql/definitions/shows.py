@@ -33,7 +33,7 @@ from acidsql.execution.snapshots import partition_directory
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import Table, TableKind
-from acidsql.planner.names import find_target, table_name
+from acidsql.planner.names import find_named_view, find_target
 from acidsql.planner.partition import matching_partitions, require_partitioned, whole_partition
 from acidsql.ports.catalog import Catalog, names_in, partition_not_found
 from acidsql.statements import (
@@ -112,8 +112,10 @@ def _show_definitions(statement: ShownDefinition, scope: Scope) -> Result:
 def _show_names(statement: ShowTables | ShowViews, scope: Scope) -> Result:
     named = statement.database
     database = named.name.lower() if named else scope.names.database
-    shown = show_tables if isinstance(statement, ShowTables) else show_views
-    return shown(scope.store, database, statement.pattern)
+    if isinstance(statement, ShowTables):
+        return show_tables(scope.store, database, statement.pattern)
+    temporary = () if named else scope.names.temporary_names
+    return show_views(scope.store, database, statement.pattern, temporary)
 
 
 def _show_columns(statement: ShowColumns, scope: Scope) -> Result:
@@ -127,7 +129,7 @@ def _describe(statement: Describe, scope: Scope) -> Result:
         if statement.partition:  # its columns are the table's, but it has to be there
             _describe(replace(statement, path=()), scope)
         return describe_column(statement, scope)
-    view = scope.names.find_view(table_name(statement.target, scope.names))
+    view = find_named_view(statement.target, scope.names)
     if view is not None and not statement.partition:
         return describe_view(view, formatted=statement.formatted)
     table = find_target(statement.target, scope.names)
@@ -161,11 +163,12 @@ def show_tables(catalog: Catalog, database: str, pattern: str | None) -> Result:
     )
 
 
-def show_views(catalog: Catalog, database: str, pattern: str | None) -> Result:
-    """The names of the views of a database."""
-    return text_rows(
-        "show", ["tab_name"], [(n,) for n in matching(catalog.views(database), pattern)]
-    )
+def show_views(
+    catalog: Catalog, database: str, pattern: str | None, temporary: Iterable[str] = ()
+) -> Result:
+    """The names of the views of a database, and behind them those of temporary views."""
+    names = [*catalog.views(database), *temporary]
+    return text_rows("show", ["tab_name"], [(n,) for n in matching(names, pattern)])
 
 
 def show_partitions(names: Iterable[PartitionName]) -> Result:

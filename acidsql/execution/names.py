@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.table import Table
@@ -19,19 +19,23 @@ class SessionNames:
     """The Names of the planner (`planner.names.Names`) over a store and an engine.
 
     ``database`` is the current one; USE changes it. ``view_query`` reads the text of a view.
+    ``temporary_views`` are those of the session, by name.
     """
 
     store: Store
     engine: Engine
     view_query: Callable[[View], Query]
     database: str = DEFAULT_DATABASE
+    temporary_views: dict[str, View] = field(default_factory=dict)
 
     def find_table(self, name: TableName) -> Table | None:
         """The catalog's table, or None."""
         return self.store.find_table(name)
 
     def find_view(self, name: TableName) -> View | None:
-        """The catalog's view, or None."""
+        """The catalog's view, or the session's temporary view, or None."""
+        if name.is_temporary:
+            return self.temporary_views.get(name.table)
         return self.store.find_view(name)
 
     def query_of(self, view: View) -> Query:
@@ -45,6 +49,11 @@ class SessionNames:
     def is_temporary_view(self, name: str) -> bool:
         """Whether Spark has a temporary view of this name."""
         return self.engine.has_view(name)
+
+    @property
+    def temporary_names(self) -> list[str]:
+        """The names of the session's temporary views, sorted."""
+        return sorted(self.temporary_views)
 
     def table_names(self, database: str) -> list[str]:
         """The tables and views of a database, if it exists, to suggest from."""

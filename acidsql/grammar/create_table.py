@@ -44,9 +44,9 @@ _REFUSED_CLAUSES = {
     "CLONE": ("CLONE", "List the columns."),
 }
 _REFUSED_KINDS = {
-    "TEMPORARY": "Create a table, or a temporary view in Spark.",
-    "TEMP": "Create a table, or a temporary view in Spark.",
-    "GLOBAL": "Create a table, or a temporary view in Spark.",
+    "TEMPORARY": "Create a table, or a temporary view of a query.",
+    "TEMP": "Create a table, or a temporary view of a query.",
+    "GLOBAL": "Create a table, or a temporary view of a query.",
 }
 
 

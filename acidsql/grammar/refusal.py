@@ -59,7 +59,7 @@ STATEMENT_WORDS = (
 """The first words of statements, for hints."""
 _DEFINED = ("TABLE", "VIEW", "DATABASE")
 _REFUSED_CREATE = {
-    "VIEW": "Create a temporary view in Spark, or use WITH in the query.",
+    "VIEW": "CREATE VIEW and CREATE TEMPORARY VIEW are supported.",
     "MATERIALIZED VIEW": "CREATE TABLE … AS keeps the rows of a query.",
     "FUNCTION": "Register the function on the Spark session.",
     "MACRO": "Register a function on the Spark session.",
@@ -81,7 +81,8 @@ def refuse(cursor: Cursor) -> NoReturn:
         kind = next((w for w in words if w in ("VIEW", "FUNCTION", "MACRO")), second)
         kind = "OR REPLACE" if kind == "OR" and replaces else kind
         if kind == "VIEW":  # a plain view is no refused statement
-            kind = f"{words[words.index(kind) - 1]} VIEW"
+            before = words[2 if replaces else 0 : words.index(kind)]
+            kind = " ".join([*before, kind])
         hint = _REFUSED_CREATE.get(kind, _REFUSED_CREATE.get(kind.split()[-1]))
         hint = hint or _near_hint(cursor, _DEFINED, _CREATE)
         cursor.source.refuse(f"CREATE {kind} is not supported", first.start, hint=hint)

@@ -9,6 +9,7 @@ from acidsql.grammar.insert import refuse_duplicates
 from acidsql.grammar.lexer import Source
 from acidsql.grammar.properties import properties, properties_change
 from acidsql.grammar.query import parse_query
+from acidsql.model.names import quote_identifier
 from acidsql.model.view import View
 from acidsql.statements.query import Query
 from acidsql.statements.view import (
@@ -25,21 +26,33 @@ from acidsql.statements.view import (
 _UNNAMED = re.compile(r"_c\d+")
 
 
+_CREATE = (("CREATE",), ("CREATE", "OR", "REPLACE"))
+_VIEW = (("VIEW",), ("TEMPORARY", "VIEW"), ("TEMP", "VIEW"))
+
+
 def creates_view(cursor: Cursor) -> bool:
-    """Whether the next words are CREATE [OR REPLACE] VIEW."""
-    return cursor.sees("CREATE", "VIEW") or cursor.sees("CREATE", "OR", "REPLACE", "VIEW")
+    """Whether the next words are CREATE [OR REPLACE] [TEMPORARY | TEMP] VIEW."""
+    return any(cursor.sees(*create, *view) for create in _CREATE for view in _VIEW)
 
 
 def parse_create_view(cursor: Cursor) -> CreateView:
     """Parse a CREATE VIEW from the cursor."""
     cursor.expect("CREATE")
     replaces = cursor.accept("OR", "REPLACE")
+    is_temporary = cursor.accept("TEMPORARY") or cursor.accept("TEMP")
     cursor.expect("VIEW")
     start = cursor.offset
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     if if_not_exists and replaces:
         cursor.source.syntax_error("Can't combine IF NOT EXISTS and OR REPLACE.", start)
+    target_start = cursor.offset
     target = cursor.table()
+    if is_temporary and target.database is not None:
+        cursor.source.refuse(
+            "a temporary view belongs to no database",
+            target_start,
+            hint=f"Write {quote_identifier(target.table)} alone.",
+        )
     columns = _columns(cursor)
     comment: str | None = None
     given: tuple[tuple[str, str], ...] | None = None
@@ -51,14 +64,21 @@ def parse_create_view(cursor: Cursor) -> CreateView:
             given = properties(cursor.parenthesised())
         elif word in ("COMMENT", "TBLPROPERTIES"):
             cursor.source.syntax_error(f"{word} is given twice", start)
+        elif word in ("USING", "OPTIONS") and is_temporary:
+            cursor.source.refuse(
+                f"a temporary view with {word} is not supported",
+                start,
+                hint="Read the files with Spark, and register the frame: session.register(…).",
+            )
         elif word == "PARTITIONED":
             cursor.source.refuse(
                 "a view with PARTITIONED ON is not supported", start, hint="Leave it out."
             )
         else:
             cursor.unexpected("expected AS and a query")
+    query = _query(cursor)
     return CreateView(
-        target, _query(cursor), columns, replaces, if_not_exists, comment, given or ()
+        target, query, columns, replaces, if_not_exists, comment, given or (), is_temporary
     )
 
 

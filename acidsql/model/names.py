@@ -21,6 +21,11 @@ class TableName:
 
     >>> str(TableName.of("Sales", "Orders"))
     'sales.orders'
+
+    A temporary view has no database: it belongs to a session.
+
+    >>> str(TableName.temporary("Late"))
+    'late'
     """
 
     database: str
@@ -30,6 +35,16 @@ class TableName:
     def of(cls, database: str, table: str) -> TableName:
         """The name in the case in which Hive stores it."""
         return cls(database.lower(), table.lower())
+
+    @classmethod
+    def temporary(cls, name: str) -> TableName:
+        """The name of a temporary view."""
+        return cls("", name.lower())
+
+    @property
+    def is_temporary(self) -> bool:
+        """Whether this is the name of a temporary view."""
+        return not self.database
 
     @classmethod
     def parse(cls, text: str, database: str = DEFAULT_DATABASE) -> TableName:
@@ -42,7 +57,7 @@ class TableName:
         return cls.of(first, rest) if dot else cls.of(database, text)
 
     def __str__(self) -> str:
-        return f"{self.database}.{self.table}"
+        return self.table if self.is_temporary else f"{self.database}.{self.table}"
 
 
 def escape_path(value: str) -> str:
@@ -130,6 +145,8 @@ def quoted_table(name: TableName) -> str:
     >>> quoted_table(TableName("sales", "orders"))
     '`sales`.`orders`'
     """
+    if name.is_temporary:
+        return quote_identifier(name.table)
     return f"{quote_identifier(name.database)}.{quote_identifier(name.table)}"
 
 

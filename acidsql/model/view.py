@@ -1,4 +1,4 @@
-"""The View entity: a query under a name, as a catalog keeps it."""
+"""The View entity: a query under a name, as a catalog keeps it, or a session for itself."""
 
 from __future__ import annotations
 
@@ -17,6 +17,9 @@ class View:
     read: every table in it has its database, and no star depends on the columns that a table gets
     later (Hive: viewOriginalText, viewExpandedText). Its columns are those of the view by their
     positions. ``created_s`` is in seconds since the epoch.
+
+    A temporary view may read frames and temporary views of its session. In its expanded text they
+    are the names without a database.
     """
 
     name: TableName

@@ -9,8 +9,15 @@ from sqlglot import exp
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.names import quote_identifier
+from acidsql.model.table import Table
 from acidsql.planner.insert import plan_insert
-from acidsql.planner.names import Names, find_target, table_name, unknown_table
+from acidsql.planner.names import (
+    Names,
+    find_named_view,
+    find_relation,
+    find_target,
+    unknown_table,
+)
 from acidsql.planner.predicates import Arguments
 from acidsql.planner.shared_source import is_row_by_row
 from acidsql.planner.text import Lowering
@@ -66,13 +73,13 @@ def _direct_tables(query: Fragment) -> Iterator[TableRef]:
 def _is_no_table(ref: TableRef, names: Names) -> bool:
     """Whether the name means a frame or a view, whose rows may be others each time."""
     is_frame = ref.database is None and names.is_frame(ref.table)
-    return is_frame or names.find_table(table_name(ref, names)) is None
+    return is_frame or not isinstance(find_relation(ref, names), Table)
 
 
 def _all_rows(ref: TableRef, names: Names, arguments: Arguments) -> SqlText:
     if ref.database is None and names.is_frame(ref.table):
         return SqlText.of("SELECT * FROM ", FrameSource(name=ref.table.lower()))
-    view = names.find_view(table_name(ref, names))
+    view = find_named_view(ref, names)
     if view is not None:
         source = Lowering(names, arguments).view_source(ref, view, ())
         return SqlText.of("SELECT * FROM ", source)

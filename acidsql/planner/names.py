@@ -33,7 +33,7 @@ class Names(Protocol):
         ...
 
     def find_view(self, name: TableName) -> View | None:
-        """The catalog's view, or None."""
+        """The catalog's view, or the session's temporary view, or None."""
         ...
 
     def query_of(self, view: View) -> Query:
@@ -45,7 +45,12 @@ class Names(Protocol):
         ...
 
     def is_temporary_view(self, name: str) -> bool:
-        """Whether the engine has a temporary view of this name. May start Spark, so ask it last."""
+        """Whether Spark itself has a temporary view of this name. Ask it last: it may take long."""
+        ...
+
+    @property
+    def temporary_names(self) -> list[str]:
+        """The names of the session's temporary views."""
         ...
 
     def table_names(self, database: str) -> list[str]:
@@ -91,6 +96,10 @@ class SeenNames:
     def is_temporary_view(self, name: str) -> bool:
         return self.names.is_temporary_view(name)
 
+    @property
+    def temporary_names(self) -> list[str]:
+        return self.names.temporary_names
+
     def table_names(self, database: str) -> list[str]:
         return self.names.table_names(database)
 
@@ -135,9 +144,21 @@ def table_name(ref: TableRef, names: Names) -> TableName:
 
 
 def find_relation(ref: TableRef, names: Names) -> Table | View | None:
-    """The table or view of the catalog that a reference names, or None."""
+    """The temporary view, or the table or view of the catalog, that a reference names, or None."""
     name = table_name(ref, names)
-    return names.find_table(name) or names.find_view(name)
+    return find_temporary(ref, names) or names.find_table(name) or names.find_view(name)
+
+
+def find_named_view(ref: TableRef, names: Names) -> View | None:
+    """The temporary view, or the view of the catalog, that a reference names, or None."""
+    return find_temporary(ref, names) or names.find_view(table_name(ref, names))
+
+
+def find_temporary(ref: TableRef, names: Names) -> View | None:
+    """The session's temporary view that a reference names, or None. It hides a table so called."""
+    if ref.database is not None:
+        return None
+    return names.find_view(TableName.temporary(ref.table))
 
 
 def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.OTHER) -> Table:
@@ -145,15 +166,15 @@ def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.
 
     UnsupportedStatementError with the words of ``of_view`` if it is a view.
     """
-    name = table_name(ref, names)
-    table = names.find_table(name)
-    if table is not None:
-        return table
-    if names.find_view(name) is not None:
+    found = find_relation(ref, names)
+    if isinstance(found, Table):
+        return found
+    if found is not None:
         message, code, hint = of_view.value
+        kind = "temporary view" if found.name.is_temporary else "view"
         raise UnsupportedStatementError(
-            message.format(name=name),
-            detail=f"{name} is a view.",
+            message.format(name=found.name),
+            detail=f"{found.name} is a {kind}.",
             hint=hint,
             code=code,
             line=ref.line,
@@ -165,8 +186,17 @@ def find_target(ref: TableRef, names: Names, of_view: ViewRefusal = ViewRefusal.
 def find_view_target(ref: TableRef, names: Names) -> View:
     """The view that a statement names. TableNotFoundError suggests a similar name.
 
-    UnsupportedStatementError if it is a table.
+    UnsupportedStatementError if it is a table, or a temporary view.
     """
+    temporary = find_temporary(ref, names)
+    if temporary is not None:
+        raise UnsupportedStatementError(
+            "ALTER VIEW of a temporary view is not supported",
+            detail=f"{temporary.name} is a temporary view.",
+            hint="Write CREATE OR REPLACE TEMPORARY VIEW.",
+            line=ref.line,
+            column=ref.column,
+        )
     name = table_name(ref, names)
     view = names.find_view(name)
     if view is not None:
@@ -212,7 +242,8 @@ def find_acid_target(ref: TableRef, names: Names) -> Table:
 def unknown_table(ref: TableRef, names: Names) -> TableNotFoundError:
     """The error for the name of an unknown table, with a suggestion."""
     name = table_name(ref, names)
-    near = near_name(name.table, names.table_names(name.database))
+    own = names.temporary_names if ref.database is None else []
+    near = near_name(name.table, [*own, *names.table_names(name.database)])
     return TableNotFoundError(
         f'table "{name}" not found',
         code=10001,

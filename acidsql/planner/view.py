@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
@@ -10,7 +11,7 @@ from acidsql.model.hidden_column import hidden_columns
 from acidsql.model.names import quote_identifier, quoted_table
 from acidsql.model.table import Table
 from acidsql.model.view import View
-from acidsql.planner.names import Names, find_relation, unknown_table
+from acidsql.planner.names import Names, find_relation, find_temporary, unknown_table
 from acidsql.planner.text import alias_of, view_text
 from acidsql.plans.query import QueryPlan
 from acidsql.statements.fragment import Fragment, Star, TableRef
@@ -19,36 +20,31 @@ from acidsql.statements.query import Query
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
 
 
-def expanded_text(query: Query, names: Names) -> str:
+def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> str:
     """The query's text as a view keeps it for its readers (Hive: viewExpandedText).
 
     Each table gets its database. A star becomes the columns that its tables have now. Where a star
     or a NATURAL JOIN stands for more than that, its tables are read as if they had no others.
 
-    Raises TableNotFoundError, and AnalysisError for a registered frame or a temporary view.
+    Raises TableNotFoundError, and AnalysisError for a registered frame or a temporary view. If the
+    view ``is_temporary``, these keep their names, and so does a star over them.
     """
     source = query.source
-    found = [_relation(ref, names) for ref in source.tables]
+    found = [_relation(ref, names, is_temporary=is_temporary) for ref in source.tables]
     frozen = {i for star in source.stars if not star.is_plain for i in star.sources}
     if source.shows_columns:
         frozen = set(range(len(found)))
 
     def table(index: int, ref: TableRef) -> str:
-        name = quoted_table(found[index].name)
+        relation = found[index]
+        if relation is None:
+            return source.text[ref.start : ref.end]
+        name = quoted_table(relation.name)
         if index in frozen:
-            _refuse_hidden(found[index], source, ref)
-            columns = ", ".join(_columns(found[index]))
+            _refuse_hidden(relation, source, ref)
+            columns = ", ".join(_columns(relation))
             name = " ".join(["(SELECT", columns, "FROM", f"{name})"])
         return name + alias_of(source, ref)
-
-    def star(place: Star) -> str | None:
-        if not place.is_plain:
-            return None
-        listed = []
-        for index in place.sources:
-            alias = quote_identifier(source.tables[index].visible_name)
-            listed += [f"{alias}.{column}" for column in _columns(found[index])]
-        return ", ".join(listed)
 
     for ref in source.tables:
         if _TABLE_QUERY.search(source.text[: ref.start]):
@@ -57,7 +53,21 @@ def expanded_text(query: Query, names: Names) -> str:
                 hint="Write SELECT * FROM and the table.",
                 **_place(ref),
             )
-    return source.fill(table, lambda name: f":{name}", star)
+    return source.fill(table, lambda name: f":{name}", lambda star: _listed(star, source, found))
+
+
+def _listed(star: Star, source: Fragment, found: Sequence[Table | View | None]) -> str | None:
+    """The columns of the star's sources, which are among those ``found``. None to keep the star."""
+    if not star.is_plain:
+        return None
+    listed = []
+    for index in star.sources:
+        relation = found[index]
+        if relation is None:
+            return None
+        alias = quote_identifier(source.tables[index].visible_name)
+        listed += [f"{alias}.{column}" for column in _columns(relation)]
+    return ", ".join(listed)
 
 
 def plan_view(view: View, names: Names) -> QueryPlan:
@@ -65,23 +75,30 @@ def plan_view(view: View, names: Names) -> QueryPlan:
     return QueryPlan(rows=view_text(view, names))
 
 
-def _relation(ref: TableRef, names: Names) -> Table | View:
+def _relation(ref: TableRef, names: Names, *, is_temporary: bool) -> Table | View | None:
+    """The table or view that a reference names; None for a frame or a temporary view of Spark."""
     if ref.database is None and names.is_frame(ref.table):
-        raise _of_session("the registered frame", ref)
+        _require_temporary("the registered frame", ref, is_temporary=is_temporary)
+        return None
+    if find_temporary(ref, names) is not None:
+        _require_temporary("the temporary view", ref, is_temporary=is_temporary)
     found = find_relation(ref, names)
     if found is not None:
         return found
     if ref.database is None and names.is_temporary_view(ref.table):
-        raise _of_session("the temporary view", ref)
+        _require_temporary("the temporary view", ref, is_temporary=is_temporary)
+        return None
     raise unknown_table(ref, names)
 
 
-def _of_session(what: str, ref: TableRef) -> AnalysisError:
-    return AnalysisError(
-        f'a view cannot use {what} "{ref.table}", which other sessions do not have',
-        hint="Write the database before the name of a table.",
-        **_place(ref),
-    )
+def _require_temporary(what: str, ref: TableRef, *, is_temporary: bool) -> None:
+    """AnalysisError unless the view ``is_temporary``: ``what`` it uses is of this session alone."""
+    if not is_temporary:
+        raise AnalysisError(
+            f'a view cannot use {what} "{ref.table}", which other sessions do not have',
+            hint="Make a temporary view of it, or write the database before the name of a table.",
+            **_place(ref),
+        )
 
 
 def _refuse_hidden(relation: Table | View, source: Fragment, ref: TableRef) -> None:

@@ -52,7 +52,8 @@ class ViewPath:
 
     def names(self, names: Names) -> Names:
         """The meaning of names in the text of the last view."""
-        return NamesInView(names, self.views[-1].name.database)
+        name = self.views[-1].name
+        return NamesInView(names, name.database, is_temporary=name.is_temporary)
 
 
 NO_VIEW = ViewPath()
@@ -68,26 +69,34 @@ def recursive_view(name: TableName, cycle: str) -> AnalysisError:
 class NamesInView:
     """The Names of a view's text: whoever reads it, a name means what it meant in its database.
 
-    A registered frame or a temporary view of the reader means nothing there.
+    Registered frames and temporary views of the reader mean something in a temporary view only.
+    There, each name without a database is one of them, or of nothing.
     """
 
     outer: Names
     database: str
+    is_temporary: bool
 
     def find_table(self, name: TableName) -> Table | None:
-        return self.outer.find_table(name)
+        return None if name.is_temporary else self.outer.find_table(name)
 
     def find_view(self, name: TableName) -> View | None:
+        if name.is_temporary and not self.is_temporary:
+            return None
         return self.outer.find_view(name)
 
     def query_of(self, view: View) -> Query:
         return self.outer.query_of(view)
 
     def is_frame(self, name: str) -> bool:
-        return False
+        return self.is_temporary and self.outer.is_frame(name)
 
     def is_temporary_view(self, name: str) -> bool:
-        return False
+        return self.is_temporary and self.outer.is_temporary_view(name)
+
+    @property
+    def temporary_names(self) -> list[str]:
+        return self.outer.temporary_names if self.is_temporary else []
 
     def table_names(self, database: str) -> list[str]:
         return self.outer.table_names(database)

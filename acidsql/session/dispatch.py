@@ -16,7 +16,7 @@ from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.analyze import analyze
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
-from acidsql.definitions.create_view import define_view
+from acidsql.definitions.create_view import create_temporary_view, define_view
 from acidsql.definitions.evolution import evolve
 from acidsql.definitions.insert_directory import insert_directory
 from acidsql.definitions.name_pattern import matching
@@ -30,6 +30,7 @@ from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.execution.types import function_lines, function_names
 from acidsql.execution.write import planned_write, run_write
 from acidsql.model.table import pool_of
+from acidsql.planner.names import find_temporary
 from acidsql.ports.engine import Engine
 from acidsql.session.configuration import Configuration
 from acidsql.session.explain import explain
@@ -42,10 +43,12 @@ from acidsql.statements import (
     Compact,
     ConfigurationStatement,
     CreateTableAs,
+    CreateView,
     Definition,
     Delete,
     DescribeFunction,
     DescribeQuery,
+    DropView,
     EngineAnswer,
     Explain,
     Insert,
@@ -177,8 +180,16 @@ class Dispatch:
     ) -> Result:
         if isinstance(statement, CreateTableAs):
             return create_table_as(statement, scope, self.engine)
+        temporary = self.names.temporary_views
+        if isinstance(statement, CreateView) and statement.is_temporary:
+            return create_temporary_view(statement, scope, self.engine, temporary)
         if isinstance(statement, ViewDefinition):
             return define_view(statement, scope, self.engine)
+        if isinstance(statement, DropView):
+            dropped = find_temporary(statement.target, scope.names)
+            if dropped is not None:
+                del temporary[dropped.name.table]
+                return Result("drop", message="OK")
         result = define(statement, scope)
         self.names.leave_dropped_database()
         return result

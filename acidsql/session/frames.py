@@ -52,6 +52,8 @@ class Frames(ABC):
         """
         self._check_open()
         require_text(name, "the name of a table")
+        if name.lower() in self._names.temporary_views:
+            return self._view_frame(TableName.temporary(name))
         full_name = TableName.parse(name, self._names.database)
         if self._store.find_view(full_name) is not None:
             return self._view_frame(full_name)
@@ -109,7 +111,8 @@ class Frames(ABC):
         return self._engine.table(snapshot, txns, row_id=row_id).data_frame
 
     def register(self, name: str, frame: Any) -> None:
-        """Make rows usable as a source under a name. The name hides a table of the same name.
+        """Make rows usable as a source under a name. The name hides a table of the same name, and
+        takes the place of a temporary view.
 
         ``frame`` is a Spark or pandas DataFrame, or an Arrow table, record batch, reader or other
         object that gives an Arrow stream. Rows of pandas and Arrow are copied now, which starts
@@ -119,3 +122,4 @@ class Frames(ABC):
         self._check_open()
         require_text(name, "the name of a frame")
         self._engine.register(name, frame)
+        self._names.temporary_views.pop(name.lower(), None)

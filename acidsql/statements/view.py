@@ -20,7 +20,8 @@ class ViewColumn:
 class CreateView:
     """CREATE [OR REPLACE] VIEW [IF NOT EXISTS] ``target`` [(…)] [COMMENT …] … AS ``query``.
 
-    ``columns`` is empty if the statement has no list.
+    ``columns`` is empty if the statement has no list. A view that ``is_temporary`` is one of the
+    session.
     """
 
     target: TableRef
@@ -30,6 +31,7 @@ class CreateView:
     if_not_exists: bool = False
     comment: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
+    is_temporary: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import acidsql
-from acidsql.errors import AnalysisError
+from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 
@@ -126,3 +126,40 @@ def test_columns_of_any_name_and_type(session: Session) -> None:
 def test_a_table_is_overwritten_by_a_view_of_itself(session: Session) -> None:
     session.execute("INSERT OVERWRITE TABLE t SELECT id + 1 FROM v")
     assert rows(session, "SELECT * FROM v") == [(2,), (3,)]
+
+
+def test_a_temporary_view_is_of_its_session(session: Session, spark: Any) -> None:
+    session.execute("CREATE TEMPORARY VIEW mine AS SELECT id FROM t WHERE id > 1")
+    other = session.beside(session._engine._spark.get())  # type: ignore[attr-defined]
+    with pytest.raises(TableNotFoundError, match="mine"):
+        other.execute("SELECT * FROM mine")
+    other.execute("INSERT INTO t VALUES (3)")
+    other.close()
+    assert rows(session, "SELECT * FROM mine") == [(2,), (3,)]
+    assert sorted(map(tuple, session.table("Mine").collect())) == [(2,), (3,)]
+    refused = pytest.raises(UnsupportedStatementError, match="not allowed in a transaction")
+    with refused, session.transaction():
+        session.execute("CREATE TEMPORARY VIEW late AS SELECT 1 AS one")
+
+
+def test_a_temporary_view_of_frames(session: Session, spark: Any) -> None:
+    session.register("given", pa.table({"id": [2, 9]}))
+    spark.sql("SELECT 1 AS id, 'one' AS name").createOrReplaceTempView("of_spark")
+    session.execute("CREATE TEMP VIEW a AS SELECT * FROM given")
+    session.execute("CREATE TEMP VIEW b AS SELECT a.* FROM a JOIN t ON a.id = t.id")
+    session.execute("CREATE TEMP VIEW c AS SELECT name FROM of_spark JOIN t ON of_spark.id = t.id")
+    assert rows(session, "SELECT * FROM b") == [(2,)]
+    assert rows(session, "SELECT * FROM c") == [("one",)]
+    with pytest.raises(AnalysisError, match='"given" is a registered frame'):
+        session.execute("CREATE OR REPLACE TEMP VIEW given AS SELECT 1 AS one")
+    # Names of frames, too, mean the same later on, or nothing.
+    session.register("a", pa.table({"id": [1]}))
+    assert rows(session, "SELECT * FROM a") == [(1,)]
+    assert session.execute("SHOW VIEWS").fetchall() == [("v",), ("b",), ("c",)]
+    assert rows(session, "SELECT * FROM b") == [(1,)]
+    spark.catalog.dropTempView("of_spark")
+    session.execute(f"CREATE TABLE of_spark (id int, name string) {ACID}")
+    with pytest.raises(
+        TableNotFoundError, match='"of_spark" not found in the definition of view c'
+    ):
+        session.execute("SELECT * FROM c")
