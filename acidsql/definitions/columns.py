@@ -53,11 +53,10 @@ def change_column(statement: ChangeColumn, scope: Scope) -> Result:
             statement.column, f'"{old.name}" is a partition column and stays as it is'
         )
     _refuse_moving(statement, table, old)
-    new = replace(old, name=statement.name.name.lower())
+    comment = old.comment if statement.comment is None else statement.comment
+    new = replace(old, name=statement.name.name.lower(), comment=comment)
     if statement.type is not None:
-        definition = ColumnDefinition(statement.name, statement.type, statement.comment)
-        new = column_of(definition)
-        new = replace(new, comment=old.comment if new.comment is None else new.comment)
+        new = column_of(ColumnDefinition(statement.name, statement.type, comment))
     if new.name != old.name:
         definition = ColumnDefinition(statement.name, str(new.type), new.comment)
         refuse_bad_columns([definition], [new], table.all_columns)

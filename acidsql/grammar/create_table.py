@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from acidsql.errors import AnalysisError
 from acidsql.grammar.constraint import (
     COLUMN_WORDS,
     parse_column_constraint,
@@ -19,8 +21,10 @@ from acidsql.grammar.storage_format import (
     parse_delimited,
     parse_format,
     parse_serde,
+    parse_source,
     require_serde,
 )
+from acidsql.model.near import near_name
 from acidsql.model.table import FileFormat
 from acidsql.model.types import parse_type
 from acidsql.statements.constraint import ConstraintDefinition
@@ -35,7 +39,6 @@ from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.query import Query
 
 _REFUSED_CLAUSES = {
-    "USING": ("USING a data source", "Write STORED AS ORC."),
     "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
     "SKEWED": ("SKEWED BY", "Leave it out."),
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
@@ -76,8 +79,11 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
     clauses["properties"] = _with_transactional(cursor, given) if transactional else given
     clauses["external"], clauses["managed"] = external, kind == "MANAGED"
     partition_by = clauses.pop("partition_by", ())
+    has_columns = bool(columns)
+    if has_columns and partition_by:
+        columns, clauses["partition_columns"] = _divided(cursor, columns, partition_by)
     table = CreateTable(target, columns, if_not_exists, **clauses)
-    if columns and cursor.done:
+    if has_columns and cursor.done:
         return table
     if external:
         cursor.source.refuse(
@@ -86,7 +92,37 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
             hint="CREATE EXTERNAL TABLE with its columns, then INSERT INTO … SELECT.",
             code=10070,
         )
-    return CreateTableAs(table, partition_by, _query(cursor, has_columns=bool(columns)))
+    return CreateTableAs(table, partition_by, _query(cursor, has_columns=has_columns))
+
+
+def _divided(
+    cursor: Cursor, columns: Sequence[ColumnDefinition], names: Sequence[Identifier]
+) -> tuple[tuple[ColumnDefinition, ...], tuple[ColumnDefinition, ...]]:
+    """The columns without those of these names, and the others, which are partition columns.
+
+    As in Spark, PARTITIONED BY may name columns that the list has.
+    """
+    listed = {column.name.name.lower(): column for column in columns}
+    chosen: dict[str, ColumnDefinition] = {}
+    for identifier in names:
+        name = identifier.name.lower()
+        if name in chosen:
+            raise AnalysisError(
+                f'partition column "{identifier.name}" appears twice', **_place(identifier)
+            )
+        if name not in listed:
+            near = near_name(name, list(listed))
+            raise AnalysisError(
+                f'partition column "{identifier.name}" is not among the columns',
+                hint=f'Did you mean "{near}"?' if near else "Write its type behind it.",
+                **_place(identifier),
+            )
+        chosen[name] = listed[name]
+    return tuple(c for n, c in listed.items() if n not in chosen), tuple(chosen.values())
+
+
+def _place(identifier: Identifier) -> dict[str, Any]:
+    return {"line": identifier.line, "column": identifier.column}
 
 
 def _kind(cursor: Cursor) -> str:
@@ -228,12 +264,13 @@ def column_definition(inside: Cursor, what: str) -> ColumnDefinition:
         inside.source.refuse(
             f'{what} "{name.name}" needs a type',
             inside.source.tokens[inside.at - 1].start,
-            hint="Partition columns are declared with their type in PARTITIONED BY (d string), "
-            "not among the columns.",
+            hint="PARTITIONED BY has either columns with their types or names of listed columns."
+            if what == "partition column"
+            else "Write its type behind it.",
         )
     if inside.sees(":"):
         inside.step()
-    kind = _type(inside)
+    kind = parse_type_text(inside)
     comment = None
     constraints: list[ConstraintDefinition] = []
     while True:
@@ -245,7 +282,8 @@ def column_definition(inside: Cursor, what: str) -> ColumnDefinition:
             return ColumnDefinition(name, kind, comment, tuple(constraints))
 
 
-def _type(inside: Cursor) -> str:
+def parse_type_text(inside: Cursor) -> str:
+    """Parse a type, up to a comma or a word that may follow the type of a column. Its text."""
     start, depth = inside.at, 0
     while not inside.done:
         token = inside.peek()
@@ -273,12 +311,8 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
     before = len(clauses)
     if cursor.accept("COMMENT"):
         clauses.setdefault("comment", cursor.string("a comment in quotes"))
-    elif not has_columns and cursor.accept("PARTITIONED", "BY"):
-        clauses.setdefault("partition_by", cursor.names_in_parentheses())
     elif cursor.accept("PARTITIONED", "BY"):
-        clauses.setdefault(
-            "partition_columns", column_definitions(cursor.parenthesised(), "partition column")
-        )
+        _partitioned_by(cursor, clauses, has_columns=has_columns)
     elif cursor.accept("CLUSTERED", "BY"):
         columns, count = _buckets(cursor)
         clauses.setdefault("bucket_columns", columns)
@@ -288,6 +322,8 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
         clauses.setdefault("row_format", parse(cursor))
     elif cursor.accept("STORED"):
         clauses.setdefault("stored_as", parse_format(cursor))
+    elif cursor.accept("USING"):
+        clauses.setdefault("stored_as", parse_source(cursor))
     elif cursor.accept("LOCATION"):
         clauses.setdefault("location", cursor.string("a location in quotes"))
     elif cursor.accept("TBLPROPERTIES"):
@@ -296,6 +332,18 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
         cursor.unexpected("expected a clause of CREATE TABLE")
     if len(clauses) == before:
         cursor.source.syntax_error(f"{word} is given twice", start)
+
+
+def _partitioned_by(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
+    """Parse ``(a type, …)`` or, of columns that are listed or those of a query, ``(a, …)``."""
+    start, inside = cursor.at, cursor.parenthesised()
+    between = cursor.source.tokens[inside.at + 1 : inside.end : 2]
+    if has_columns and any(token.text != "," for token in between):
+        given = column_definitions(inside, "partition column")
+        clauses.setdefault("partition_columns", given)
+        return
+    cursor.at = start
+    clauses.setdefault("partition_by", cursor.names_in_parentheses())
 
 
 def _take_row_format(cursor: Cursor, clauses: dict[str, Any]) -> None:

@@ -46,6 +46,20 @@ def parse_format(cursor: Cursor) -> str:
     return word
 
 
+def parse_source(cursor: Cursor) -> str:
+    """Parse ``format`` behind USING, Spark's word for STORED AS."""
+    offset = cursor.offset
+    word = cursor.name("a file format").name.upper()
+    if word not in {f.value for f in FileFormat}:
+        cursor.source.refuse(
+            f"USING {word} is not supported",
+            offset,
+            hint="Leave it out: a table is an ACID table of ORC files, unless a clause says"
+            " otherwise.",
+        )
+    return word
+
+
 def parse_delimited(cursor: Cursor) -> str | None:
     """Parse the rest of ROW FORMAT DELIMITED [FIELDS TERMINATED BY s] [LINES TERMINATED BY s]."""
     if not cursor.accept("DELIMITED"):

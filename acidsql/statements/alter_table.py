@@ -41,7 +41,8 @@ class ChangeColumn:
 
     ``constraints`` stand behind the type.
 
-    RENAME COLUMN a TO b is one without a type. ``first`` and ``after`` give the column's new place.
+    RENAME COLUMN a TO b is one without a type, and so is ALTER COLUMN a COMMENT s. ``first`` and
+    ``after`` give the column's new place.
     """
 
     target: TableRef
