@@ -13,9 +13,11 @@ from acidsql.definitions.create_table import creation_locks, exists_already, new
 from acidsql.definitions.query_types import column_names, stored_types
 from acidsql.definitions.view import refuse_table_properties
 from acidsql.errors import AnalysisError, SqlError, TableNotFoundError, UnsupportedStatementError
+from acidsql.execution.reading import Reading
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
+from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.model.access import Access, Operation
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName, quote_identifier
@@ -29,13 +31,13 @@ from acidsql.planner.view import expanded_text, plan_view
 from acidsql.plans.plan import tables_read
 from acidsql.plans.query import QueryPlan
 from acidsql.ports.catalog import table_exists
-from acidsql.ports.engine import Engine, Frame
+from acidsql.ports.engine import Engine, Frame, ReadContext
 from acidsql.statements.fragment import TableRef
 from acidsql.statements.query import Query
 from acidsql.statements.view import AlterViewAs, CreateView, ViewColumn, ViewDefinition
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import OpenTxn, TxnOpener
 
 _UNNAMED = re.compile(r"_c\d+")
 
@@ -53,6 +55,14 @@ class _Draft:
     def names_of_query(self, columns: Sequence[str]) -> list[str]:
         """`column_names` of the query of the view."""
         return column_names(self.seen.query_of(self.view).source, columns)
+
+    def require_unchanged(self) -> None:
+        """AnalysisError if what the query names is not what it was when the plan was made."""
+        if not self.seen.still_hold():
+            raise AnalysisError(
+                "a table or view of the query was altered meanwhile",
+                hint="Run the statement again.",
+            )
 
     @property
     def locks(self) -> list[LockComponent]:
@@ -104,9 +114,17 @@ def define_view(statement: ViewDefinition, scope: Scope, engine: Engine) -> Resu
 
 
 def create_temporary_view(
-    statement: CreateView, scope: Scope, engine: Engine, views: dict[str, View]
+    statement: CreateView,
+    views: dict[str, View],
+    block: TransactionBlock | None,
+    open_txn: TxnOpener,
+    scope: Scope,
+    engine: Engine,
 ) -> Result:
-    """Put a view among those of the session, which are kept by their names."""
+    """Put a view among those of the session, which are kept by their names.
+
+    It is there at once, and stays if the block is rolled back.
+    """
     name = _new_name(statement, scope)
     refuse_table_properties(statement.properties, statement.target)
     if scope.names.is_frame(name.table):
@@ -118,9 +136,13 @@ def create_temporary_view(
     if _is_taken(name, statement, scope):
         return exists_already(name)
     draft = _draft(statement, name, scope)
-    with scope.transaction() as txn:
-        txn.lock(draft.locks)
-        views[name.table] = _finished(draft, scope, engine, txn)
+    reading = Reading.begin(query_accesses(draft.plan), scope.store, block, open_txn)
+    with reading.released_on_error():
+        draft.require_unchanged()
+        sources = [scope.store.table(name) for name in tables_read(draft.plan)]
+        context = reading.context(sources, {}, draft.plan, scope.names.database)
+        views[name.table] = _with_columns(draft, context, scope, engine)
+    reading.close()
     return Result("create", message="OK")
 
 
@@ -205,13 +227,15 @@ def _draft(statement: ViewDefinition, name: TableName, scope: Scope) -> _Draft:
 
 def _finished(draft: _Draft, scope: Scope, engine: Engine, txn: OpenTxn) -> View:
     """The view with its columns, whose types the engine tells. The locks are granted."""
-    if not draft.seen.still_hold():
-        raise AnalysisError(
-            "a table or view of the query was altered meanwhile", hint="Run the statement again."
-        )
+    draft.require_unchanged()
     sources = [scope.store.table(name) for name in tables_read(draft.plan)]
     database = scope.names.database
     context = read_context(scope.store, txn, sources, {}, plan=draft.plan, database=database)
+    return _with_columns(draft, context, scope, engine)
+
+
+def _with_columns(draft: _Draft, context: ReadContext, scope: Scope, engine: Engine) -> View:
+    """The view with the columns of its query."""
     with _without_place():
         frame = engine.query(draft.plan, context)
     inner = draft.names_of_query(frame.columns)

@@ -126,7 +126,7 @@ class Dispatch:
             case _ if isinstance(statement, Show | EngineAnswer):
                 return self._show(statement, scope, block)
             case _:
-                return self._define(statement, scope)
+                return self._define(statement, scope, block)
 
     def _write(
         self, statement: WriteStatement, scope: Scope, block: TransactionBlock | None
@@ -176,13 +176,18 @@ class Dispatch:
         return self.rounds.work(pool_of(pool or ""))
 
     def _define(
-        self, statement: Definition | CreateTableAs | ViewDefinition, scope: Scope
+        self,
+        statement: Definition | CreateTableAs | ViewDefinition,
+        scope: Scope,
+        block: TransactionBlock | None,
     ) -> Result:
         if isinstance(statement, CreateTableAs):
             return create_table_as(statement, scope, self.engine)
         temporary = self.names.temporary_views
         if isinstance(statement, CreateView) and statement.is_temporary:
-            return create_temporary_view(statement, scope, self.engine, temporary)
+            return create_temporary_view(
+                statement, temporary, block, self.open_txn, scope, self.engine
+            )
         if isinstance(statement, ViewDefinition):
             return define_view(statement, scope, self.engine)
         if isinstance(statement, DropView):

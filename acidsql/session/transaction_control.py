@@ -28,6 +28,7 @@ from acidsql.statements import (
     Begin,
     Check,
     Commit,
+    CreateView,
     Explain,
     Query,
     Rollback,
@@ -235,7 +236,8 @@ class TransactionControl:
 
 
 def _refuse_in_block(statement: Statement) -> None:
-    if not isinstance(statement, _ALLOWED):
+    is_temporary = isinstance(statement, CreateView) and statement.is_temporary
+    if not (is_temporary or isinstance(statement, _ALLOWED)):
         raise UnsupportedStatementError(
             "CREATE, ALTER, DROP, MSCK, ANALYZE, VACUUM and INSERT OVERWRITE DIRECTORY are not"
             " allowed in a transaction",

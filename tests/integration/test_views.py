@@ -11,7 +11,12 @@ import pyarrow as pa
 import pytest
 
 import acidsql
-from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
+from acidsql.errors import (
+    AnalysisError,
+    ColumnNotFoundError,
+    TableNotFoundError,
+    UnsupportedStatementError,
+)
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 
@@ -137,9 +142,26 @@ def test_a_temporary_view_is_of_its_session(session: Session, spark: Any) -> Non
     other.close()
     assert rows(session, "SELECT * FROM mine") == [(2,), (3,)]
     assert sorted(map(tuple, session.table("Mine").collect())) == [(2,), (3,)]
-    refused = pytest.raises(UnsupportedStatementError, match="not allowed in a transaction")
-    with refused, session.transaction():
-        session.execute("CREATE TEMPORARY VIEW late AS SELECT 1 AS one")
+
+
+def test_a_temporary_view_is_made_in_a_transaction_and_outlives_its_rollback(
+    session: Session,
+) -> None:
+    session.execute("BEGIN")
+    session.execute("INSERT INTO t VALUES (3)")
+    session.execute("CREATE TEMP VIEW late AS SELECT id, 'x' AS x FROM t WHERE id > 1")
+    assert rows(session, "SELECT * FROM late") == [(2, "x"), (3, "x")]
+    with pytest.raises(UnsupportedStatementError, match="not allowed in a transaction"):
+        session.execute("DROP VIEW late")
+    with pytest.raises(UnsupportedStatementError, match="not allowed in a transaction"):
+        session.execute("CREATE VIEW kept AS SELECT * FROM t")
+    with pytest.raises(ColumnNotFoundError):
+        session.execute("CREATE OR REPLACE TEMP VIEW late AS SELECT nothing FROM t")
+    session.execute("ROLLBACK")
+    assert rows(session, "SELECT * FROM late") == [(2, "x")]
+    states = {row[1] for row in session.execute("SHOW TRANSACTIONS").fetchall()}
+    assert states <= {"ABORTED"}
+    assert session.execute("SHOW LOCKS").fetchall() == []
 
 
 def test_a_temporary_view_of_frames(session: Session, spark: Any) -> None:
