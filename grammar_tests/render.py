@@ -6,7 +6,7 @@ import dataclasses
 from enum import Enum
 from typing import Any
 
-from acidsql.statements.fragment import Fragment, Identifier, TableRef
+from acidsql.statements.fragment import BucketSample, Fragment, Identifier, TableRef
 
 
 def render(statement: Any) -> str:
@@ -60,7 +60,7 @@ def _inline(value: Any) -> str | None:
             name = ".".join(f"{part}" for part in (value.database, value.table) if part)
             alias = f" as {value.alias}" if value.alias else ""
             common = " of WITH" if value.is_common else ""
-            return f"{name}{common}{alias} @{value.line}:{value.column}"
+            return f"{name}{common}{alias} @{value.line}:{value.column}{_sample(value.sample)}"
         case Identifier():
             return value.name
         case bool():
@@ -75,6 +75,14 @@ def _inline(value: Any) -> str | None:
             return f"{key}={text!r}"
         case _:
             return None
+
+
+def _sample(sample: BucketSample | None) -> str:
+    if sample is None:
+        return ""
+    keys = f" on {len(sample.keys)} keys" if sample.keys else ""
+    columns = f" ({', '.join(sample.columns)})" if sample.columns else ""
+    return f" bucket {sample.number}/{sample.count} at {sample.start}-{sample.end}{keys}{columns}"
 
 
 def _fragment(fragment: Fragment) -> list[str]:

@@ -122,6 +122,40 @@ class AcidParser(SparkParser):
             self.raise_error("a condition or a table is missing")
         return join
 
+    def _parse_table_sample(self, as_modifier: bool = False) -> exp.TableSample | None:
+        """A sample. sqlglot allows one field behind the ON of a BUCKET, where Hive has a list."""
+        first, start = self._index, self._curr
+        if not start or not self._match_text_seq("TABLESAMPLE", "(", "BUCKET"):
+            self._retreat(first)
+            return super()._parse_table_sample(as_modifier=as_modifier)
+        number = self._expected_number()
+        if not self._match_text_seq("OUT", "OF"):
+            self.raise_error("OUT OF is missing")
+        count = self._expected_number()
+        keys = self._parse_csv(self._placed_key) if self._match(TokenType.ON) else []
+        self._match_r_paren()
+        sample = exp.TableSample(
+            bucket_numerator=number, bucket_denominator=count, expressions=keys
+        )
+        sample.meta.update(start=start.start, end=self._prev.end)
+        return sample
+
+    def _expected_number(self) -> exp.Expr:
+        number = self._parse_number()
+        if number is None:
+            self.raise_error("a number is missing")
+        return number
+
+    def _placed_key(self) -> exp.Expr | None:
+        """An expression behind the ON of a sample, with its place."""
+        start = self.offset
+        key = self._parse_disjunction()
+        if key is None:
+            self.raise_error("an expression is missing")
+        placed = exp.Paren(this=key)
+        placed.meta.update(start=start, end=self._prev.end)
+        return placed
+
     @property
     def offset(self) -> int:
         """Where the parser is in the text."""

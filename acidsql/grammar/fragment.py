@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from acidsql.grammar.bucket_sample import refuse_length
 from acidsql.grammar.cursor import Cursor, unquote
 from acidsql.grammar.dialect import (
     PlacedParseError,
@@ -145,6 +146,28 @@ def table_fragment(source: Source, ref: TableRef) -> Fragment:
     )
 
 
+def sampled_table(cursor: Cursor) -> Fragment | None:
+    """A table with a sample of its buckets and perhaps an alias, as `table_fragment`.
+
+    The text has the sample, but not the alias. None, and no step, if no such table is next.
+    """
+    ahead = Cursor(cursor.source, cursor.at, cursor.end)
+    ahead.table()
+    if not ahead.sees("TABLESAMPLE", "(", "BUCKET"):
+        return None
+    ahead.step()
+    ahead.skip()
+    fragment = relation(Cursor(cursor.source, cursor.at, ahead.at))
+    cursor.at = ahead.at
+    named = cursor.accept("AS") or cursor.sees_name()
+    alias = cursor.name("an alias").name if named else None
+    return replace(
+        fragment,
+        tree=fragment.tree.args["from_"].this,
+        tables=tuple(replace(ref, alias=alias) for ref in fragment.tables),
+    )
+
+
 def _fragment(
     cursor: Cursor,
     parse: Callable[[str], exp.Expr],
@@ -240,6 +263,7 @@ def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoRetur
     refuse_unbalanced(source, source.tokens[cursor.at : cursor.end])
     refuse_missing(source, cursor.at, cursor.end)
     index = source.index_at(offset)
+    refuse_length(source, index)
     if [t.word for t in source.tokens[index : index + 2]] in _PAST:
         source.refuse(
             "FOR SYSTEM_VERSION and SYSTEM_TIME AS OF are not supported",

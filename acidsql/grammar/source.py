@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from acidsql.grammar.cursor import Cursor
-from acidsql.grammar.fragment import query, starts_query, table_fragment
+from acidsql.grammar.fragment import query, sampled_table, starts_query, table_fragment
 from acidsql.grammar.insert import refuse_duplicates
 from acidsql.grammar.lexer import Source as Text
 from acidsql.statements.fragment import Fragment, Identifier, TableRef
@@ -89,6 +89,9 @@ def _named(cursor: Cursor, statement: str) -> tuple[Fragment, str]:
     if not cursor.sees("("):
         if cursor.sees_any("VALUES", "TABLE", "LATERAL"):
             _refuse(cursor, statement)
+        sampled = sampled_table(cursor)
+        if sampled is not None:
+            return sampled, sampled.tables[0].visible_name
         ref = cursor.table(alias=True)
         return table_fragment(cursor.source, ref), ref.visible_name
     start, offset = cursor.at, cursor.offset

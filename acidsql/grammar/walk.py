@@ -8,6 +8,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from acidsql.grammar.bucket_sample import bucket_sample, refuse_elsewhere
 from acidsql.grammar.cursor import refuse_catalog
 from acidsql.grammar.lexer import Kind, Source
 from acidsql.model.hidden_column import HiddenColumn
@@ -48,6 +49,8 @@ class TreeWalk:
     stars: list[tuple[int, int, str | None, tuple[int, ...], bool]] = field(default_factory=list)
     leaks: list[tuple[int, str]] = field(default_factory=list)
     qualifiers: list[tuple[int, int]] = field(default_factory=list)
+    samples: set[int] = field(default_factory=set)
+    """The samples of buckets, by their nodes' ids, that stand behind a table."""
     lacks_something: bool = False
     """Whether sqlglot has passed over a place where something is missing, as in ``SELECT FROM t``.
     """
@@ -120,12 +123,8 @@ class TreeWalk:
             case exp.Select() | exp.In() | exp.Group():
                 self.lacks_something |= not any(node.args.get(key) for key in _PARTS[type(node)])
             case exp.TableSample() if node.args.get("bucket_numerator"):
-                self._refuse(
-                    node.parent or node,
-                    "TABLESAMPLE (BUCKET …) is not supported",
-                    "Hive takes the rows by a hash, and Spark by chance. Write TABLESAMPLE (n"
-                    " PERCENT) for chance, or a condition such as WHERE k % 2 = 0.",
-                )
+                if id(node) not in self.samples:
+                    refuse_elsewhere(node, self.source, self.base)
             case exp.Join() if node.args.get("method") == "NATURAL":
                 self.leaks.append((self._start(node), "NATURAL JOIN"))
             case exp.Pivot():
@@ -194,6 +193,9 @@ class TreeWalk:
         if database is None and name.name.lower() in scope:
             return
         line, column = self.source.place(self.base + start)
+        sample = _bucket_sample_of(node)
+        if sample is not None:
+            self.samples.add(id(sample))
         self.tables[id(node)] = TableRef(
             database=database.name if database is not None else None,
             table=name.name,
@@ -203,6 +205,7 @@ class TreeWalk:
             line=line,
             column=column,
             is_common=database is None and name.name.lower() in self.source.common_tables,
+            sample=None if sample is None else bucket_sample(sample, self.source, self.base),
         )
 
     def _parameter(self, node: exp.Placeholder) -> None:
@@ -308,6 +311,11 @@ class TreeWalk:
             and not source.args.get("pivots")
             for source in sources
         )
+
+
+def _bucket_sample_of(table: exp.Table) -> exp.Expr | None:
+    sample: exp.Expr | None = table.args.get("sample")
+    return sample if sample is not None and sample.args.get("bucket_numerator") else None
 
 
 def _cte_scopes(with_: exp.Expr, scope: _Scope) -> tuple[list[tuple[exp.Expr, _Scope]], _Scope]:

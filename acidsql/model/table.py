@@ -153,6 +153,13 @@ class Table:
         return () if self.bucketing is None else self.bucketing.columns
 
     @property
+    def hash_version(self) -> int:
+        """The version of Hive's hash by which the table's rows find a bucket, in samples, too."""
+        if self.bucketing is not None:
+            return self.bucketing.version
+        return 2 if self.parameters.get("bucketing_version") == "2" else 1
+
+    @property
     def all_columns(self) -> tuple[Column, ...]:
         """The columns as a query sees them: partition columns last."""
         return self.columns + self.partition_columns

@@ -99,7 +99,8 @@ def _require_repeatable(query: Fragment) -> None:
     for node in (node for part in parts for node in part.walk()):
         if isinstance(node, exp.Query):
             raise _refused(query, "a subquery in a condition or in parentheses with others")
-        if isinstance(node, (exp.TableSample, exp.Pivot)):
+        by_chance = isinstance(node, exp.TableSample) and not node.args.get("bucket_numerator")
+        if by_chance or isinstance(node, exp.Pivot):
             raise _refused(query, node.key.upper())
     found = first_nondeterministic(query, parts)
     if found is not None:

@@ -44,7 +44,7 @@ def scan_predicates(
         node = next((n for n in reads if is_node_of(n, ref)), None)
         if node is None:
             continue
-        if node.args.get("sample") or node.args.get("pivots") or node.alias_column_names:
+        if _bends(node.args.get("sample")) or node.args.get("pivots") or node.alias_column_names:
             return ()  # WHERE does not see the table's own rows, or not under the table's names
         where = select.args.get("where")
         alone = len(reads) == 1 and not select.args.get("joins") and not select.args.get("laterals")
@@ -53,6 +53,11 @@ def scan_predicates(
         qualifiers = {ref.visible_name.lower()}
         return tuple(conjunct_predicates(where.this, table, qualifiers, arguments, bare=alone))
     return ()
+
+
+def _bends(sample: exp.Expr | None) -> bool:
+    """Whether it matters if a sample is taken before or after WHERE; not if each row decides."""
+    return sample is not None and not sample.args.get("bucket_numerator")
 
 
 def conjunct_predicates(

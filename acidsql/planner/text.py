@@ -14,6 +14,7 @@ from acidsql.model.names import quote_identifier
 from acidsql.model.predicate import Predicate
 from acidsql.model.table import Column, Table
 from acidsql.model.view import View
+from acidsql.planner.bucket_sample import planned_sample, refuse_sample
 from acidsql.planner.defaults import default_value
 from acidsql.planner.names import Names, find_relation, unknown_table
 from acidsql.planner.predicates import Arguments, scan_predicates
@@ -81,10 +82,13 @@ class Lowering:
             if source is None:
                 return fragment.text[ref.start : ref.end]
             sources.append(source)
-            return mark + alias_of(fragment, ref)
+            return mark + _alias_of_source(fragment, ref)
 
         filled = fragment.fill(
-            table, lambda name: f":{name}", lambda s: self._star(s, fragment, found)
+            table,
+            lambda name: f":{name}",
+            lambda s: self._star(s, fragment, found),
+            keep_samples=False,
         )
         parts: list[str | AnySource] = []
         for index, stretch in enumerate(filled.split(mark)):
@@ -95,19 +99,24 @@ class Lowering:
         self, fragment: Fragment, ref: TableRef, given: tuple[Predicate, ...]
     ) -> AnySource | None:
         if ref.start in self.stand_ins:
+            refuse_sample(ref)
             return self.stand_ins[ref.start]
         if ref.is_common:
+            refuse_sample(ref)
             is_itself = ref.table.lower() == self.recursive
             return None if is_itself else common_input(ref.table)
         if ref.database is None and self.names.is_frame(ref.table):
+            refuse_sample(ref)
             return FrameSource(name=ref.table.lower())
         relation = find_relation(ref, self.names)
+        if not isinstance(relation, Table):
+            refuse_sample(ref)
         if relation is not None:
             own = scan_predicates(fragment, ref, relation, self.arguments)
             predicates = tuple(dict.fromkeys([*own, *given]))
             if isinstance(relation, View):
                 return self.view_source(ref, relation, predicates)
-            return self._table_source(fragment, relation, predicates)
+            return self._table_source(fragment, ref, relation, predicates)
         if ref.database is None and self.names.is_temporary_view(ref.table):
             return None
         raise self.path.explained(unknown_table(ref, self.names))
@@ -125,7 +134,7 @@ class Lowering:
         return ViewSource(view=view.name, columns=tuple(c.name for c in view.columns), rows=rows)
 
     def _table_source(
-        self, fragment: Fragment, table: Table, predicates: tuple[Predicate, ...]
+        self, fragment: Fragment, ref: TableRef, table: Table, predicates: tuple[Predicate, ...]
     ) -> TableSource:
         mentioned = mentioned_columns(fragment)
         return TableSource(
@@ -133,6 +142,7 @@ class Lowering:
             hidden=hidden_columns(table, self._hidden(fragment)),
             predicates=predicates,
             columns=tuple(c.name for c in table.columns if c.name in mentioned),
+            sample=planned_sample(fragment, ref, table),
         )
 
     def _hidden(self, fragment: Fragment) -> frozenset[HiddenColumn]:
@@ -186,6 +196,14 @@ def mentioned_hidden(texts: Iterable[Value]) -> frozenset[HiddenColumn]:
 def mentioned_columns(fragment: Fragment) -> frozenset[str]:
     """Every name in the fragment that may be a column, in lower case."""
     return frozenset(column.name.lower() for column in fragment.tree.find_all(exp.Column))
+
+
+def _alias_of_source(fragment: Fragment, ref: TableRef) -> str:
+    """As `alias_of` where samples of buckets are left out."""
+    is_query = _TABLE_QUERY.search(fragment.text[: ref.start])
+    if ref.sample is not None and ref.alias is None and not is_query:
+        return f" AS {quote_identifier(ref.table)}"
+    return alias_of(fragment, ref)
 
 
 def alias_of(fragment: Fragment, ref: TableRef) -> str:

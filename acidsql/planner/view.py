@@ -42,6 +42,7 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
         name = quoted_table(relation.name)
         if index in frozen:
             _refuse_hidden(relation, source, ref)
+            _refuse_sample(ref)
             columns = ", ".join(_columns(relation))
             name = " ".join(["(SELECT", columns, "FROM", f"{name})"])
         return name + alias_of(source, ref)
@@ -107,6 +108,15 @@ def _refuse_hidden(relation: Table | View, source: Fragment, ref: TableRef) -> N
     for column in hidden_columns(relation, source.hidden):
         raise UnsupportedStatementError(
             f"this star over {relation.name} cannot be used together with {column.value} in a view",
+            hint="List the columns by name.",
+            **_place(ref),
+        )
+
+
+def _refuse_sample(ref: TableRef) -> None:
+    if ref.sample is not None:
+        raise UnsupportedStatementError(
+            f"this star over {ref.table} with TABLESAMPLE (BUCKET …) cannot be used in a view",
             hint="List the columns by name.",
             **_place(ref),
         )

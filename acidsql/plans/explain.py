@@ -20,7 +20,7 @@ from acidsql.plans.multi_insert import MultiInsertPlan
 from acidsql.plans.plan import WritePlan, texts
 from acidsql.plans.query import QueryPlan
 from acidsql.plans.shared_source import SharedSource
-from acidsql.plans.sql_text import SqlText, TableSource, ViewSource
+from acidsql.plans.sql_text import Sample, SqlText, TableSource, ViewSource
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.plans.update import SetColumn, UpdatePlan
 
@@ -123,7 +123,13 @@ def _view_lines(plan: WritePlan | QueryPlan) -> list[str]:
 def _scan(source: TableSource) -> str:
     pruned = f", pruned by {_all(source.predicates)}" if source.predicates else ""
     hidden = "".join(f", with {_HIDDEN[column]}" for column in source.hidden)
-    return f"{source.table}{hidden}{pruned}"
+    return f"{source.table}{hidden}{pruned}{_sampled(source.sample)}"
+
+
+def _sampled(sample: Sample | None) -> str:
+    if sample is None:
+        return ""
+    return f", bucket {sample.number} out of {sample.count} on {', '.join(sample.keys)}"
 
 
 def _multi_insert_lines(plan: MultiInsertPlan) -> list[str]:

@@ -13,11 +13,26 @@ from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
 
 
+class Sample(Node):
+    """The rows of a table whose hash over ``keys`` puts them in bucket ``number`` of ``count``.
+
+    Buckets count from 1. ``version`` is that of Hive's hash. The keys are expressions over the
+    table, whose columns may be qualified by ``name``.
+    """
+
+    number: int
+    count: int
+    version: int
+    name: str
+    keys: tuple[str, ...]
+
+
 class TableSource(Node):
     """A table of the catalog, as the snapshot shows it.
 
     ``hidden`` are the hidden columns to add. ``columns`` are the columns of the table that the
-    statement may mention: a scan that needs just any column reads one of them.
+    statement may mention: a scan that needs just any column reads one of them. ``sample`` says
+    which of the rows are taken.
     """
 
     kind: Literal["table"] = "table"
@@ -25,6 +40,7 @@ class TableSource(Node):
     hidden: tuple[HiddenColumn, ...] = ()
     predicates: tuple[Predicate, ...] = ()
     columns: tuple[str, ...] = ()
+    sample: Sample | None = None
 
     def __str__(self) -> str:
         return str(self.table)

@@ -1,8 +1,9 @@
 """Fragments: pieces of a statement's own text, with the places that a plan must fill in.
 
-A query or expression reaches Spark byte for byte as the user wrote it. Only three things in the
-text are replaced: the names of tables, parameters, and stars that must not show hidden columns.
-Nothing is generated from a syntax tree, so nothing can change the meaning on the way.
+A query or expression reaches Spark byte for byte as the user wrote it. Only four things in the
+text are replaced: the names of tables, samples of buckets, parameters, and stars that must not show
+hidden columns. Nothing is generated from a syntax tree, so nothing can change the meaning on the
+way.
 """
 
 from __future__ import annotations
@@ -27,6 +28,22 @@ class Identifier:
 
 
 @dataclass(frozen=True, slots=True)
+class BucketSample:
+    """``TABLESAMPLE (BUCKET number OUT OF count ON …)`` at ``start:end`` of the fragment.
+
+    ``keys`` are the places of the expressions behind ON. ``columns`` are their names, in lower
+    case, if all of them are columns without a qualifier; else it is empty.
+    """
+
+    number: int
+    count: int
+    start: int
+    end: int
+    keys: tuple[tuple[int, int], ...] = ()
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class TableRef:
     """A table that a statement names.
 
@@ -44,6 +61,7 @@ class TableRef:
     line: int
     column: int
     is_common: bool = False
+    sample: BucketSample | None = None
 
     @property
     def visible_name(self) -> str:
@@ -159,12 +177,17 @@ class Fragment:
         parameter: Callable[[str], str],
         star: Callable[[Star], str | None],
         other: Callable[[str], str] = str,
+        *,
+        keep_samples: bool = True,
     ) -> str:
         """The text with each place replaced by what ``table``, ``parameter`` and ``star`` return.
 
         ``star`` may return None to keep a star. ``other`` is applied to the text between places.
+        Without ``keep_samples``, samples of buckets are left out: the sources apply them.
         """
         edits = [(start, end, "") for start, end in self.qualifiers]
+        if not keep_samples:
+            edits += [(r.sample.start, r.sample.end, " ") for r in self.tables if r.sample]
         for index, ref in enumerate(self.tables):
             edits.append((ref.start, ref.end, table(index, ref)))
         for place in self.parameters:
@@ -175,6 +198,8 @@ class Fragment:
                 edits.append((place_star.start, place_star.end, text))
         out, at = [], 0
         for start, end, text in sorted(edits):
+            if start < at:
+                continue  # in a sample that is left out
             out += [other(self.text[at:start]), text]
             at = end
         return "".join([*out, other(self.text[at:])])

@@ -7,14 +7,19 @@ contradictory ("nulls in input cannot be viewed as non-nullable").
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from acidsql.engines.spark.errors import clear_errors
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql.types import DataType, StructType
+
+ArrowWork = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""The work of a task: it takes the batches of its rows, and yields others."""
 
 
 def to_arrow(frame: DataFrame) -> pa.Table:
@@ -24,6 +29,18 @@ def to_arrow(frame: DataFrame) -> pa.Table:
     """
     with clear_errors():
         return relaxed(frame).toArrow()
+
+
+def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) -> DataFrame:
+    """DataFrame.mapInArrow for any names: PySpark takes a dot in one for the access to a field."""
+    frame, names = relaxed(frame), frame.columns
+    if not any("." in name for name in names):
+        return frame.mapInArrow(work, schema)
+
+    def renamed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return work(batch.rename_columns(names) for batch in batches)
+
+    return frame.toDF(*(f"__c{index}" for index in range(len(names)))).mapInArrow(renamed, schema)
 
 
 def relaxed(frame: DataFrame) -> DataFrame:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from acidsql.engines.local.merge import Merge, Run, as_threads
+from acidsql.engines.spark.arrow import map_in_arrow
 from acidsql.engines.spark.errors import clear_errors
-from acidsql.engines.spark.job import map_in_arrow
 from acidsql.engines.spark.own_jobs import own_jobs
 from acidsql.engines.spark.session import SparkHolder
 from acidsql.layout.arrow import Array

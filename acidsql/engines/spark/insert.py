@@ -10,7 +10,7 @@ import pyarrow as pa
 from acidsql.engines.output import Output, OutputFile, Target
 from acidsql.engines.partition_codes import partition_codes, partition_column
 from acidsql.engines.rows import Placement, write_rows
-from acidsql.engines.spark.arrow import relaxed
+from acidsql.engines.spark.arrow import map_in_arrow, relaxed
 from acidsql.engines.spark.bucket_parts import fits_bucket_parts, write_by_parts
 from acidsql.engines.spark.checks import checked
 from acidsql.engines.spark.encoded_parts import fits_encoded_parts, write_encoded_parts
@@ -21,7 +21,6 @@ from acidsql.engines.spark.job import (
     collect_few,
     collect_rows,
     files_batch,
-    map_in_arrow,
     parallelism,
     run_writers,
 )

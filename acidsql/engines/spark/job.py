@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from acidsql.engines.output import OutputFile
 from acidsql.engines.selection import Selection
-from acidsql.engines.spark.arrow import relaxed, to_arrow
+from acidsql.engines.spark.arrow import ArrowWork, map_in_arrow, to_arrow
+from acidsql.engines.spark.bucket_sample import sampled
 from acidsql.engines.spark.clock import Clock
 from acidsql.engines.spark.computed import computed_rows, held_bytes
 from acidsql.engines.spark.errors import clear_errors
@@ -41,10 +42,6 @@ from acidsql.ports.storage import Storage
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.types import StructType
-
-ArrowWork = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""The work of a task: it takes the batches of its rows, and yields others."""
 
 DRIVER_BYTES_MAX = 96 << 20
 """Rows up to about this much are collected, sorted and written by the driver."""
@@ -125,7 +122,8 @@ class Job:
                 request = ScanRequest(
                     hidden=source.hidden, predicates=source.predicates, columns=source.columns
                 )
-                return self.scan(source.table, request).frame
+                frame = self.scan(source.table, request).frame
+                return frame if source.sample is None else sampled(frame, source.sample)
             case FrameSource():
                 return of_session(self.frames[source.name], self.spark)
             case InputSource():
@@ -340,18 +338,6 @@ def run_tasks(frame: DataFrame, work: ArrowWork, schema: str) -> list[Any]:
     key = "spark.sql.execution.arrow.maxRecordsPerBatch"
     with clear_errors(), configured(frame.sparkSession, key, str(WRITER_BATCH_ROWS)):
         return map_in_arrow(frame, work, schema).collect()
-
-
-def map_in_arrow(frame: DataFrame, work: ArrowWork, schema: str | StructType) -> DataFrame:
-    """DataFrame.mapInArrow for any names: PySpark takes a dot in one for the access to a field."""
-    frame, names = relaxed(frame), frame.columns
-    if not any("." in name for name in names):
-        return frame.mapInArrow(work, schema)
-
-    def renamed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return work(batch.rename_columns(names) for batch in batches)
-
-    return frame.toDF(*(f"__c{index}" for index in range(len(names)))).mapInArrow(renamed, schema)
 
 
 def files_batch(files: Sequence[OutputFile]) -> pa.RecordBatch:

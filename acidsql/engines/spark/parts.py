@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from acidsql.engines.output import OutputFile, Target
 from acidsql.engines.selection import source_of
-from acidsql.engines.spark.job import ArrowWork, files_batch, run_writers
+from acidsql.engines.spark.arrow import ArrowWork
+from acidsql.engines.spark.job import files_batch, run_writers
 from acidsql.layout.dir_names import parse_bucket_file
 from acidsql.model.ids import StatementId
 from acidsql.model.row_id import RowId, encode_bucket
