@@ -16,6 +16,7 @@ from acidsql.grammar.dialect import (
     parse_query_tree,
     parse_relation_tree,
 )
+from acidsql.grammar.instants import instant_words
 from acidsql.grammar.lexer import Kind, Source, Token
 from acidsql.grammar.missing import refuse_missing, refuse_unbalanced
 from acidsql.grammar.near import near_clause
@@ -179,7 +180,7 @@ def _fragment(
     tokens = source.tokens[cursor.at : cursor.end]
     start, end = tokens[0].start, tokens[-1].end
     text, code = source.text[start:end], source.code[start:end]
-    for low, high, new in edits:
+    for low, high, new in (*edits, *instant_words(source, tokens, text)):
         blank = "".join(c if c == "\n" else " " for c in text[low - start : high - start])
         filled = new + blank[len(new) :]
         text = text[: low - start] + filled + text[high - start :]

@@ -40,6 +40,7 @@ _ALIASES = {
     "timestamp_ntz": "timestamp",
     "timestamp without time zone": "timestamp",
     "timestamp_ltz": "timestamp with local time zone",
+    "timestamplocaltz": "timestamp with local time zone",
 }
 _UNSUPPORTED = {
     "uniontype": "uniontype columns are not supported",

@@ -1,0 +1,94 @@
+"""Hive's words for an instant, which Spark reads as TIMESTAMP_LTZ."""
+
+import pytest
+
+from acidsql.errors import SqlSyntaxError
+from acidsql.grammar.parse import parse
+
+
+def read_as(expression):
+    """The text that Spark gets for an expression, without the spaces that keep all places."""
+    text = parse(f"SELECT {expression}").source.text
+    assert len(text) == len(f"SELECT {expression}")
+    return " ".join(text.removeprefix("SELECT ").split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2005-01-03 02:01:00 GMT",
+        "2005-01-03 02:01:00 Europe/London",
+        "2005-01-03 02:01:00.30 America/Argentina/Buenos_Aires",
+        "2005-01-03 02:01:00 +08:00",
+        "2005-01-03 02:01:00-08:00",
+        "2005-01-03 02:01:00 UTC+08:00",
+        "2005-01-03 02:01:00 Etc/GMT-3",
+        "2005-01-03 02:01:00.123456000 Z",
+        "2005-01-03 02:01:00",
+        "2005-01-03",
+    ],
+)
+def test_literals(text):
+    assert read_as(f"TimestampLocalTZ '{text}'") == f"TIMESTAMP_LTZ '{text}'"
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("foo", "no timestamp"),
+        ("2005-1-3 2:1:0 GMT", "no timestamp"),
+        ("2005-01-03 02:01 GMT", "no timestamp"),
+        ("2005-01-03T02:01:00Z", "no timestamp"),
+        ("2005-01-03 02:01:00 Europe/London x", "no timestamp"),
+        ("2005-01-03 GMT", "the time of day is missing"),
+        ("2005-02-30 02:01:00 GMT", "no such day"),
+        ("2005-01-03 24:00:00 GMT", "no such day or time"),
+        ("2005-01-03 02:01:00 BST", "BST is the name of several zones"),
+        ("2005-01-03 02:01:00.1234567 GMT", "six digits"),
+    ],
+)
+def test_texts_that_spark_would_misread_or_not_read(text, why):
+    with pytest.raises(SqlSyntaxError, match=why) as caught:
+        parse(f"SELECT a,\n TIMESTAMPLOCALTZ '{text}'")
+    assert (caught.value.line, caught.value.column) == (2, 19)
+
+
+@pytest.mark.parametrize("kind", ["timestamp with local time zone", "TimestampLocalTZ"])
+def test_types_in_casts(kind):
+    assert read_as(f"CAST(a AS {kind})") == "CAST(a AS TIMESTAMP_LTZ )"
+    assert read_as(f"try_cast((b) AS {kind})") == "try_cast((b) AS TIMESTAMP_LTZ )"
+
+
+def test_words_of_several_lines_stay_on_their_lines():
+    text = parse("SELECT CAST(a AS timestamp with\nlocal\ttime zone), b").source.text
+    assert [line.rstrip() for line in text.split("\n")] == [
+        "SELECT CAST(a AS TIMESTAMP_LTZ",
+        "               ), b",
+    ]
+
+
+def test_words_of_which_the_first_has_a_line_to_itself_stay():
+    sql = "SELECT CAST(a AS timestamp\nwith local time zone)"
+    assert parse(sql).source.text == sql
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "timestamplocaltz",
+        "1 AS timestamplocaltz",
+        "(SELECT 1 AS timestamplocaltz)",
+        "t.timestamplocaltz",
+        "`timestamplocaltz`",
+        "'timestamplocaltz', 'x'",
+    ],
+)
+def test_a_name_stays_a_name(expression):
+    assert read_as(expression) == expression
+
+
+def test_values_of_a_write():
+    update = parse("UPDATE t SET at = TIMESTAMPLOCALTZ '2005-01-03 02:01:00 GMT' WHERE id = 1")
+    assert update.assignments[0].value.text.split() == [
+        "TIMESTAMP_LTZ", "'2005-01-03", "02:01:00", "GMT'",
+    ]  # fmt: skip
