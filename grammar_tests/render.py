@@ -80,9 +80,9 @@ def _inline(value: Any) -> str | None:
 def _sample(sample: BucketSample | None) -> str:
     if sample is None:
         return ""
-    keys = f" on {len(sample.keys)} keys" if sample.keys else ""
-    columns = f" ({', '.join(sample.columns)})" if sample.columns else ""
-    return f" bucket {sample.number}/{sample.count} at {sample.start}-{sample.end}{keys}{columns}"
+    names = [".".join(key.column) or f"{key.start}-{key.end}" for key in sample.keys]
+    keys = f" on {', '.join(names)}" if names else ""
+    return f" bucket {sample.number}/{sample.count} at {sample.start}-{sample.end}{keys}"
 
 
 def _fragment(fragment: Fragment) -> list[str]:

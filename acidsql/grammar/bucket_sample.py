@@ -8,7 +8,7 @@ from typing import NoReturn
 from sqlglot import exp
 
 from acidsql.grammar.lexer import Source
-from acidsql.statements.fragment import BucketSample
+from acidsql.statements.fragment import BucketSample, SampleKey
 
 _COUNT_MAX = (1 << 31) - 1
 _LENGTH = re.compile(r"\d+[BKMG]")
@@ -33,15 +33,24 @@ def bucket_sample(sample: exp.Expr, source: Source, base: int) -> BucketSample:
             hint="Buckets count from 1.",
             code=10061,
         )
-    keys = [key.this for key in sample.expressions]
-    plain = all(isinstance(key, exp.Column) and len(key.parts) == 1 for key in keys)
     return BucketSample(
         number=number,
         count=count,
         start=sample.meta["start"],
         end=sample.meta["end"] + 1,
-        keys=tuple((key.meta["start"], key.meta["end"] + 1) for key in sample.expressions),
-        columns=tuple(key.name.lower() for key in keys) if plain else (),
+        keys=tuple(map(_key, sample.expressions)),
+    )
+
+
+def _key(placed: exp.Expr) -> SampleKey:
+    inner = placed.this
+    parts = inner.parts if isinstance(inner, (exp.Column, exp.Dot)) else []
+    mentioned = (p for column in inner.find_all(exp.Column, exp.Dot) for p in column.parts)
+    return SampleKey(
+        start=placed.meta["start"],
+        end=placed.meta["end"] + 1,
+        column=tuple(part.name.lower() for part in parts),
+        mentioned=frozenset(part.name.lower() for part in mentioned),
     )
 
 

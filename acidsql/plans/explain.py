@@ -129,7 +129,8 @@ def _scan(source: TableSource) -> str:
 def _sampled(sample: Sample | None) -> str:
     if sample is None:
         return ""
-    return f", bucket {sample.number} out of {sample.count} on {', '.join(sample.keys)}"
+    keys = ", ".join(key.text for key in sample.keys)
+    return f", bucket {sample.number} out of {sample.count} on {keys}"
 
 
 def _multi_insert_lines(plan: MultiInsertPlan) -> list[str]:

@@ -13,6 +13,13 @@ from acidsql.model.predicate import Predicate
 from acidsql.plans.node import Node
 
 
+class HashKey(Node):
+    """An expression over a table, and which of the table's columns it is, or None."""
+
+    text: str
+    column: str | None = None
+
+
 class Sample(Node):
     """The rows of a table whose hash over ``keys`` puts them in bucket ``number`` of ``count``.
 
@@ -24,7 +31,7 @@ class Sample(Node):
     count: int
     version: int
     name: str
-    keys: tuple[str, ...]
+    keys: tuple[HashKey, ...]
 
 
 class TableSource(Node):

@@ -28,19 +28,31 @@ class Identifier:
 
 
 @dataclass(frozen=True, slots=True)
+class SampleKey:
+    """An expression behind the ON of a sample, at ``start:end`` of the fragment.
+
+    ``column`` has the parts of its name, in lower case, if the expression is a column or a field.
+    ``mentioned`` are the parts of the names of all columns in it.
+    """
+
+    start: int
+    end: int
+    column: tuple[str, ...] = ()
+    mentioned: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class BucketSample:
     """``TABLESAMPLE (BUCKET number OUT OF count ON …)`` at ``start:end`` of the fragment.
 
-    ``keys`` are the places of the expressions behind ON. ``columns`` are their names, in lower
-    case, if all of them are columns without a qualifier; else it is empty.
+    ``keys`` are the expressions behind ON.
     """
 
     number: int
     count: int
     start: int
     end: int
-    keys: tuple[tuple[int, int], ...] = ()
-    columns: tuple[str, ...] = ()
+    keys: tuple[SampleKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

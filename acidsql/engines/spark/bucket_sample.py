@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from acidsql.engines.spark.arrow import ArrowWork, map_in_arrow, relaxed
-from acidsql.engines.spark.columns import CHAR_METADATA
 from acidsql.engines.spark.errors import clear_errors
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import bucket_numbers, is_bucketable
+from acidsql.model.table import Table
 from acidsql.model.types import VOID, ColumnType, parse_type
 from acidsql.plans.sql_text import Sample
 
@@ -26,42 +26,42 @@ _INSTANT = re.compile(r"\btimestamp\b(?!:)")
 """What Spark calls the type that is Hive's timestamp with local time zone."""
 
 
-def sampled(frame: DataFrame, sample: Sample) -> DataFrame:
-    """The rows of a table's frame that are in the sample.
+def sampled(frame: DataFrame, sample: Sample, table: Table) -> DataFrame:
+    """The rows of the frame of a table that are in the sample.
 
     UnsupportedStatementError if values of a key's type have no known hash.
     """
     with clear_errors():
         # Within a struct, a function that makes many rows of one is an error.
-        keys = ", ".join(f"{key}\n" for key in sample.keys)
+        keys = ", ".join(f"{key.text}\n" for key in sample.keys)
         keyed = frame.alias(sample.name).selectExpr("*", f"struct({keys}) AS {_KEYS}")
-        types = _types(keyed.schema[-1].dataType, sample)  # type: ignore[arg-type]
+        types = _types(keyed.schema[-1].dataType, sample, table)  # type: ignore[arg-type]
         work = kept_rows(types, sample.number - 1, sample.count, sample.version)
         return map_in_arrow(keyed, work, relaxed(frame).schema)
 
 
-def _types(keys: StructType, sample: Sample) -> list[ColumnType]:
-    """The types of the keys, as Hive knows them."""
+def _types(keys: StructType, sample: Sample, table: Table) -> list[ColumnType]:
+    """The types of the keys, as Hive knows them: those of the table for its columns."""
     types = []
     for field, key in zip(keys, sample.keys, strict=True):
-        text = field.metadata.get(CHAR_METADATA, field.dataType.simpleString())
-        kind = bucketable(text, sample.version)
-        if kind is None:
+        column = table.column(key.column) if key.column else None
+        text = field.dataType.simpleString()
+        kind = column.type if column else type_of(text)
+        if kind is None or kind == VOID or not is_bucketable(kind, sample.version):
             raise UnsupportedStatementError(
-                f"TABLESAMPLE cannot hash {key}, which is {text}",
+                f"TABLESAMPLE cannot hash {key.text}, which is {kind or text}",
                 hint="Name other columns behind ON.",
             )
         types.append(kind)
     return types
 
 
-def bucketable(text: str, version: int) -> ColumnType | None:
-    """The type that Spark calls so; None if there is no such type in a table, or no hash for it."""
+def type_of(text: str) -> ColumnType | None:
+    """The type of a table's column that Spark calls so; None if there is no such type."""
     try:
-        kind = parse_type(_INSTANT.sub("timestamp_ltz", text))
+        return parse_type(_INSTANT.sub("timestamp_ltz", text))
     except ValueError:
         return None
-    return kind if kind != VOID and is_bucketable(kind, version) else None
 
 
 def kept_rows(types: Sequence[ColumnType], bucket: int, count: int, version: int) -> ArrowWork:

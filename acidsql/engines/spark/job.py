@@ -123,7 +123,8 @@ class Job:
                     hidden=source.hidden, predicates=source.predicates, columns=source.columns
                 )
                 frame = self.scan(source.table, request).frame
-                return frame if source.sample is None else sampled(frame, source.sample)
+                table = self.context.tables[source.table].table
+                return frame if source.sample is None else sampled(frame, source.sample, table)
             case FrameSource():
                 return of_session(self.frames[source.name], self.spark)
             case InputSource():

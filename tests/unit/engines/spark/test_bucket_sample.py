@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from acidsql.engines.spark.bucket_sample import bucketable, kept_rows
+from acidsql.engines.spark.bucket_sample import kept_rows, type_of
 from acidsql.layout.bucketing import bucket_numbers
 from acidsql.model.types import PrimitiveType, parse_type
 
@@ -27,17 +27,16 @@ def test_every_row_is_in_one_bucket_and_the_keys_are_gone():
 @pytest.mark.parametrize(
     ("text", "kind"),
     [
-        ("char(3)", "char(3)"),
         ("timestamp_ntz", "timestamp"),
+        ("timestamp", "timestamp with local time zone"),
         ("struct<timestamp:int,b:timestamp_ntz>", "struct<timestamp:int,b:timestamp>"),
+        ("array<timestamp>", "array<timestamp with local time zone>"),
     ],
 )
-def test_spark_types_that_hive_hashes(text, kind):
-    assert bucketable(text, 2) == parse_type(kind)
+def test_types_by_the_words_of_spark(text, kind):
+    assert type_of(text) == parse_type(kind)
 
 
-@pytest.mark.parametrize(
-    "text", ["timestamp", "array<timestamp>", "void", "interval day", "binary", "variant"]
-)
-def test_types_without_a_known_hash(text):
-    assert bucketable(text, 2) is None
+@pytest.mark.parametrize("text", ["interval day", "variant", "string collate UTF8_LCASE"])
+def test_types_that_no_table_has(text):
+    assert type_of(text) is None
