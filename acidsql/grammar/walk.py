@@ -175,6 +175,7 @@ class TreeWalk:
                 "A query reads the snapshot of its own transaction.",
             )
         if isinstance(name, exp.Func):
+            self._refuse_properties(node, name)
             return
         first = database if isinstance(database, exp.Identifier) else name
         if node.args.get("catalog") is not None or isinstance(name, exp.Dot):
@@ -207,6 +208,16 @@ class TreeWalk:
             is_common=database is None and name.name.lower() in self.source.common_tables,
             sample=None if sample is None else bucket_sample(sample, self.source, self.base),
         )
+
+    def _refuse_properties(self, node: exp.Table, call: exp.Func) -> None:
+        """Refuse Hive's ``t('acid.fetch.deleted.rows' = 'true')``, which looks like a function."""
+        given = call.expressions
+        if given and all(isinstance(e, exp.EQ) and e.this.is_string for e in given):
+            self._refuse(
+                node,
+                "properties behind the name of a table are not supported",
+                "Leave them out. The rows are those that are not deleted.",
+            )
 
     def _parameter(self, node: exp.Placeholder) -> None:
         start, end = node.meta["start"], node.meta["end"] + 1
