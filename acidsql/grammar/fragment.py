@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NoReturn
 
@@ -180,12 +180,9 @@ def _fragment(
     tokens = source.tokens[cursor.at : cursor.end]
     start, end = tokens[0].start, tokens[-1].end
     text, code = source.text[start:end], source.code[start:end]
-    for low, high, new in (*edits, *instant_words(source, tokens, text)):
-        blank = "".join(c if c == "\n" else " " for c in text[low - start : high - start])
-        filled = new + blank[len(new) :]
-        text = text[: low - start] + filled + text[high - start :]
-        code = code[: low - start] + filled + code[high - start :]
-        tokens = [t for t in tokens if not low <= t.start < high]
+    text, code, tokens = _edited(text, code, tokens, start, edits)
+    words = instant_words(source, tokens, text)
+    text, code, tokens = _edited(text, code, tokens, start, words)
     _check_symbols(source, tokens)
     runs = [t for t in tokens if t.kind is Kind.RUN]
     try:
@@ -215,6 +212,19 @@ def _fragment(
         shows_columns=bool(walk.leaks),
         qualifiers=tuple(walk.qualifiers),
     )
+
+
+def _edited(
+    text: str, code: str, tokens: list[Token], start: int, edits: Iterable[Edit]
+) -> tuple[str, str, list[Token]]:
+    """Text, code and tokens, which begin at ``start`` of the statement, after some edits."""
+    for low, high, new in edits:
+        blank = "".join(c if c == "\n" else " " for c in text[low - start : high - start])
+        filled = new + blank[len(new) :]
+        text = text[: low - start] + filled + text[high - start :]
+        code = code[: low - start] + filled + code[high - start :]
+        tokens = [t for t in tokens if not low <= t.start < high]
+    return text, code, tokens
 
 
 def _hidden(tokens: Sequence[Token]) -> frozenset[HiddenColumn]:

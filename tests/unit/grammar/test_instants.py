@@ -92,3 +92,11 @@ def test_values_of_a_write():
     assert update.assignments[0].value.text.split() == [
         "TIMESTAMP_LTZ", "'2005-01-03", "02:01:00", "GMT'",
     ]  # fmt: skip
+
+
+def test_each_leg_of_a_multi_insert_has_its_own_words():
+    instant = "TIMESTAMPLOCALTZ '2005-01-03 02:01:00 GMT'"
+    legs = parse(f"FROM s INSERT INTO a SELECT {instant} INSERT INTO b SELECT 1, {instant}").legs
+    words = [" ".join(leg.source.text.split()) for leg in legs]
+    spark = "TIMESTAMP_LTZ '2005-01-03 02:01:00 GMT'"
+    assert words == [f"FROM s SELECT {spark}", f"FROM s SELECT 1, {spark}"]
