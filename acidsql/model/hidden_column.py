@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import Enum
 
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import Table
 
 
 class HiddenColumn(str, Enum):
@@ -18,14 +18,8 @@ class HiddenColumn(str, Enum):
 def hidden_columns(table: Table, mentioned: Collection[HiddenColumn]) -> tuple[HiddenColumn, ...]:
     """Those of the mentioned columns that the table has.
 
-    Only a full-ACID table has row ids. A column of the table's own hides a hidden column of the
-    same name.
+    A column of the table's own hides a hidden column of the same name. In a table that is not
+    full-ACID, the row ids are NULL.
     """
     own = {column.name for column in table.all_columns}
-    return tuple(
-        column
-        for column in HiddenColumn
-        if column in mentioned
-        and column.value not in own
-        and (column is not HiddenColumn.ROW_ID or table.kind is TableKind.FULL_ACID)
-    )
+    return tuple(c for c in HiddenColumn if c in mentioned and c.value not in own)

@@ -18,7 +18,7 @@ def plan_delete(statement: Delete, names: Names, arguments: Arguments) -> Delete
     table = find_acid_target(statement.target, names)
     where = statement.where
     fragments = [*statement.relations, *([where] if where else [])]
-    lowering = Lowering(names, arguments)
+    lowering = Lowering(names, arguments, changes_rows=True)
     predicates = where_predicates(statement, table, arguments)
     return DeletePlan(
         table=table.name,

@@ -30,7 +30,7 @@ from acidsql.statements.merge import Merge, MergeDelete, MergeInsert
 
 def plan_source(statement: Insert | Merge, names: Names, arguments: Arguments) -> QueryPlan:
     """The query whose columns the statement takes. An INSERT must have a query."""
-    lowering = Lowering(names, arguments)
+    lowering = Lowering(names, arguments, changes_rows=isinstance(statement, Merge))
     if isinstance(statement, Insert):
         assert isinstance(statement.source, Fragment)
         return QueryPlan(rows=lowering.text(statement.source))

@@ -42,7 +42,7 @@ def plan_merge(statement: Merge, names: Names, arguments: Arguments, rules: Rule
     hidden = mentioned_hidden(merge_fragments(statement))
     _refuse_names(statement, hidden)
     keys = tuple(_key_pairs(statement.on.tree, table, alias, statement.alias))
-    lowering = Lowering(names, arguments, hidden=hidden)
+    lowering = Lowering(names, arguments, hidden=hidden, changes_rows=True)
     planner = _MergePlanner(
         table, (alias, statement.alias), keys, lowering, rules, statement.source_columns
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sqlglot import exp
 
@@ -12,7 +13,7 @@ from acidsql.errors import SqlError
 from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier
 from acidsql.model.predicate import Predicate
-from acidsql.model.table import Column, Table
+from acidsql.model.table import Column, Table, TableKind
 from acidsql.model.view import View
 from acidsql.planner.bucket_sample import planned_sample, refuse_sample
 from acidsql.planner.defaults import default_value
@@ -42,7 +43,8 @@ class Lowering:
     table that is a whole fragment shows the columns ``hidden``. In any other fragment, tables show
     a hidden column only if that fragment mentions it: NATURAL JOIN would join by it, for example.
     ``recursive`` is the common table expression, in lower case, whose own query is lowered.
-    ``path`` has the views whose text the fragment is.
+    ``path`` has the views whose text the fragment is. ``changes_rows`` says that the fragment is
+    part of a statement whose target has row ids, which the fragment may ask for.
     """
 
     names: Names
@@ -51,6 +53,7 @@ class Lowering:
     hidden: frozenset[HiddenColumn] = frozenset()
     recursive: str | None = None
     path: ViewPath = NO_VIEW
+    changes_rows: bool = False
 
     def value(self, value: Value, table: Table, column: Column) -> SqlText:
         """The text of what a column is set to."""
@@ -72,10 +75,7 @@ class Lowering:
         # The mark of a source's place must be a character that the text does not contain.
         mark = next(c for c in map(chr, range(0x110000)) if c not in fragment.text)
         sources: list[AnySource] = []
-        found = [
-            self._resolve(fragment, ref, given.get(index, ()))
-            for index, ref in enumerate(fragment.tables)
-        ]
+        found = self._sources(fragment, given)
 
         def table(index: int, ref: TableRef) -> str:
             source = found[index]
@@ -94,6 +94,36 @@ class Lowering:
         for index, stretch in enumerate(filled.split(mark)):
             parts += [sources[index - 1], stretch] if index else [stretch]
         return SqlText.of(*(p for p in parts if p != ""))
+
+    def _sources(self, fragment: Fragment, given: Given) -> list[AnySource | None]:
+        """The source that stands for each table of the fragment; None for a name of Spark's.
+
+        A bare ``row__id`` means the one that has a value, so tables whose row ids are NULL show
+        theirs only where no other source could be meant, or where the table's name is before it.
+        """
+        found = [
+            self._resolve(fragment, ref, given.get(index, ()))
+            for index, ref in enumerate(fragment.tables)
+        ]
+        if HiddenColumn.ROW_ID not in fragment.hidden | self.hidden:
+            return found
+        lacks = [self._lacks_row_ids(source) for source in found]
+        if all(lacks) and not self.changes_rows:
+            return found
+        qualified = set() if self.changes_rows else _qualifiers_of_row_id(fragment)
+        return [
+            _without_row_ids(source)
+            if lacking and ref.visible_name.lower() not in qualified
+            else source
+            for source, lacking, ref in zip(found, lacks, fragment.tables, strict=True)
+        ]
+
+    def _lacks_row_ids(self, source: AnySource | None) -> bool:
+        """Whether the source is a table that is not full-ACID."""
+        if not isinstance(source, TableSource):
+            return False
+        table = self.names.find_table(source.table)
+        return table is not None and table.kind is not TableKind.FULL_ACID
 
     def _resolve(
         self, fragment: Fragment, ref: TableRef, given: tuple[Predicate, ...]
@@ -204,6 +234,23 @@ def _alias_of_source(fragment: Fragment, ref: TableRef) -> str:
     if ref.sample is not None and ref.alias is None and not is_query:
         return f" AS {quote_identifier(ref.table)}"
     return alias_of(fragment, ref)
+
+
+def _qualifiers_of_row_id(fragment: Fragment) -> set[str]:
+    """The names, in lower case, that stand before ``row__id`` in the fragment."""
+    found = set()
+    for column in fragment.tree.find_all(exp.Column):
+        parts = [part.name.lower() for part in column.parts]
+        pairs = pairwise(parts)
+        found |= {before for before, name in pairs if name == HiddenColumn.ROW_ID.value}
+    return found
+
+
+def _without_row_ids(source: AnySource | None) -> AnySource | None:
+    if not isinstance(source, TableSource):
+        return source
+    hidden = tuple(column for column in source.hidden if column is not HiddenColumn.ROW_ID)
+    return source.model_copy(update={"hidden": hidden})
 
 
 def alias_of(fragment: Fragment, ref: TableRef) -> str:

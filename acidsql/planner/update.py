@@ -29,7 +29,7 @@ def plan_update(statement: Update, names: Names, arguments: Arguments, rules: Ru
     alias = statement.target.visible_name
     values = [a.value for a in statement.assignments]
     fragments = [*statement.relations, *values, *_some(statement.where)]
-    lowering = Lowering(names, arguments)
+    lowering = Lowering(names, arguments, changes_rows=True)
     assignments = plan_assignments(statement.assignments, table, lowering, rules)
     return UpdatePlan(
         table=table.name,

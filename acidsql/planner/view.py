@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
-from acidsql.model.hidden_column import hidden_columns
+from acidsql.model.hidden_column import HiddenColumn, hidden_columns
 from acidsql.model.names import quote_identifier, quoted_table
-from acidsql.model.table import Table
+from acidsql.model.table import Table, TableKind
 from acidsql.model.view import View
 from acidsql.planner.names import Names, find_relation, find_temporary, unknown_table
 from acidsql.planner.text import alias_of, view_text
@@ -106,6 +106,8 @@ def _refuse_hidden(relation: Table | View, source: Fragment, ref: TableRef) -> N
     if isinstance(relation, View):
         return
     for column in hidden_columns(relation, source.hidden):
+        if column is HiddenColumn.ROW_ID and relation.kind is not TableKind.FULL_ACID:
+            continue  # These are NULL.
         raise UnsupportedStatementError(
             f"this star over {relation.name} cannot be used together with {column.value} in a view",
             hint="List the columns by name.",

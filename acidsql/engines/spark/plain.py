@@ -18,6 +18,7 @@ from acidsql.engines.spark.kept import Kept
 from acidsql.engines.spark.paths import read_paths
 from acidsql.engines.spark.places import FILE, with_places
 from acidsql.engines.spark.read import (
+    ROW_ID_TYPE,
     Scan,
     ScanRequest,
     empty_scan,
@@ -66,6 +67,8 @@ def scan_rows(
     frames = _frames(spark, snapshot, selection.inserts, storage, kept, request)
     rows = reduce(lambda one, other: one.unionAll(other), frames)
     columns = [quote(c.name) for c in table.columns] + partition_values(table, partitions)
+    if request.row_id:
+        columns.append(f"cast(null as {ROW_ID_TYPE}) as {HiddenColumn.ROW_ID.value}")
     if request.file_name:
         columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)

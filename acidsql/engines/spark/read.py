@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 ROW_ID_FIELDS = ("writeid", "bucketid", "rowid")
 """The fields of ``row__id``, as Hive calls them (RecordIdentifier)."""
 
+_FIELDS = ", ".join(f"{n}: {t}" for n, t in zip(ROW_ID_FIELDS, ID_TYPES, strict=True))
+ROW_ID_TYPE = f"struct<{_FIELDS}>"
+"""The type of ``row__id``."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScanRequest:
@@ -196,8 +200,7 @@ def empty_scan(spark: SparkSession, table: Table, request: ScanRequest) -> DataF
     """A frame of the columns that the scan would have, without rows."""
     columns = [f"{quote(c.name)} {spark_type(c.type)}" for c in table.all_columns]
     if request.row_id:
-        fields = ", ".join(f"{n}: {t}" for n, t in zip(ROW_ID_FIELDS, ID_TYPES, strict=True))
-        columns.append(f"row__id struct<{fields}>")
+        columns.append(f"row__id {ROW_ID_TYPE}")
     if request.file_name:
         columns.append(f"{HiddenColumn.FILE_NAME.value} string")
     if request.key:
