@@ -368,13 +368,16 @@ def _place(target: TableRef) -> dict[str, Any]:
     return {"line": target.line, "column": target.column}
 
 
-def adopt_location(table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool) -> Adoption:
+def adopt_location(
+    table: Table, scope: Scope, txn: OpenTxn, *, chosen: bool, shared: bool = True
+) -> Adoption:
     """Adopt the files in the table's directory, which a user must have named (``chosen``).
 
+    ``shared`` says that the directory of an external table may be that of another plain table.
     UnsupportedStatementError for a directory that no user named and that is not empty.
     """
     plain = table.kind is TableKind.PLAIN
-    refuse_place(table.location, scope, table.name.database, with_plain=table.external)
+    refuse_place(table.location, scope, table.name.database, with_plain=shared and table.external)
     adoption = adopt(table, [table.location], scope, txn)
     if not (adoption.is_empty or chosen or plain):
         raise UnsupportedStatementError(

@@ -81,7 +81,9 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         frame = engine.query(plan, context)
         columns = column_names(statement.query.source, frame.columns)
         table = _table(statement, name, frame, columns, scope)
-        if not adopt_location(table, scope, txn, chosen=_has_location(statement)).is_empty:
+        # The rows would be those of the other table as well.
+        adoption = adopt_location(table, scope, txn, chosen=_has_location(statement), shared=False)
+        if not adoption.is_empty:
             raise AnalysisError(
                 "CREATE-TABLE-AS-SELECT cannot create table with location to a non-empty directory",
                 detail=f"{table.location} is not empty.",

@@ -12,7 +12,7 @@ from acidsql.definitions.create_table import (
     make_table,
     new_table_name,
 )
-from acidsql.definitions.table_defaults import default_kind
+from acidsql.definitions.table_defaults import default_kind, transactional_kind
 from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
 from acidsql.errors import AnalysisError
 from acidsql.execution.places import chosen_path
@@ -45,7 +45,9 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
     parameters = {**inherited, **given}
     stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
-    if source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
+    if source.kind is TableKind.PLAIN and statement.transactional:
+        parameters |= transactional_kind(stored_as, given)
+    elif source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
         settings, managed = scope.settings, statement.managed
         parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
     database = scope.store.database(name.database)
@@ -87,6 +89,7 @@ def _described(statement: CreateTableLike, view: View) -> CreateTable:
         location=statement.location,
         properties=statement.properties,
         managed=statement.managed,
+        transactional=statement.transactional,
     )
 
 

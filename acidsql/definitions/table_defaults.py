@@ -8,7 +8,7 @@ hive.create.as.acid or hive.create.as.insert.only was set.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from acidsql.definitions.table_kind import TRANSACTIONAL, TRANSACTIONAL_PROPERTIES
@@ -27,7 +27,8 @@ def with_defaults(statement: CreateTable, settings: Settings) -> CreateTable:
     AnalysisError for ``transactional_properties`` without ``transactional``.
     """
     given = {key.lower() for key, _ in statement.properties}
-    if TRANSACTIONAL_PROPERTIES in given and TRANSACTIONAL not in given:
+    says_kind = statement.transactional or TRANSACTIONAL in given
+    if TRANSACTIONAL_PROPERTIES in given and not says_kind:
         raise AnalysisError(
             f"Cannot specify {TRANSACTIONAL_PROPERTIES} without {TRANSACTIONAL}",
             line=statement.target.line,
@@ -40,7 +41,9 @@ def with_defaults(statement: CreateTable, settings: Settings) -> CreateTable:
         by_default = default_format(settings, external=external)
         stored_as = (FileFormat.TEXT if statement.delimited else by_default).value
     kind: Mapping[str, str] = {}
-    if not external and TRANSACTIONAL not in given:
+    if statement.transactional:
+        kind = transactional_kind(FileFormat(stored_as), given)
+    elif not external and TRANSACTIONAL not in given:
         kind = default_kind(
             settings, FileFormat(stored_as), says_format=says_format, managed=statement.managed
         )
@@ -51,8 +54,13 @@ def with_defaults(statement: CreateTable, settings: Settings) -> CreateTable:
 def says_neither_kind_nor_format(statement: CreateTable) -> bool:
     """Whether kind and format are left to `with_defaults`."""
     given = {key.lower() for key, _ in statement.properties}
-    says_kind = statement.external or statement.managed or TRANSACTIONAL in given
-    return not (says_kind or statement.delimited or statement.stored_as is not None)
+    says_kind = statement.external or statement.managed or statement.transactional
+    return not (
+        says_kind
+        or TRANSACTIONAL in given
+        or statement.delimited
+        or statement.stored_as is not None
+    )
 
 
 def default_format(settings: Settings, *, external: bool) -> FileFormat:
@@ -63,6 +71,15 @@ def default_format(settings: Settings, *, external: bool) -> FileFormat:
     if settings.default_format is not None:
         return FileFormat(settings.default_format.upper())
     return FileFormat.TEXT if external or managed is not None else FileFormat.ORC
+
+
+def transactional_kind(format: FileFormat, given: Collection[str]) -> Mapping[str, str]:
+    """The properties that the word TRANSACTIONAL adds to those ``given``, as in Hive.
+
+    A table that cannot be full-ACID by its format is insert-only.
+    """
+    is_full = format is FileFormat.ORC or TRANSACTIONAL_PROPERTIES in given
+    return _FULL_ACID if is_full else _INSERT_ONLY
 
 
 def default_kind(

@@ -75,8 +75,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
     while not cursor.done and not cursor.sees("AS"):
         _clause(cursor, clauses, has_columns=bool(columns))
     _take_row_format(cursor, clauses)
-    given: tuple[tuple[str, str], ...] = clauses.get("properties", ())
-    clauses["properties"] = _with_transactional(cursor, given) if transactional else given
+    clauses["transactional"] = transactional and _lets_be_transactional(cursor, clauses)
     clauses["external"], clauses["managed"] = external, kind == "MANAGED"
     partition_by = clauses.pop("partition_by", ())
     has_columns = bool(columns)
@@ -85,13 +84,6 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
     table = CreateTable(target, columns, if_not_exists, **clauses)
     if has_columns and cursor.done:
         return table
-    if external:
-        cursor.source.refuse(
-            "CREATE-TABLE-AS-SELECT cannot create external table",
-            cursor.offset,
-            hint="CREATE EXTERNAL TABLE with its columns, then INSERT INTO … SELECT.",
-            code=10070,
-        )
     return CreateTableAs(table, partition_by, _query(cursor, has_columns=has_columns))
 
 
@@ -174,8 +166,7 @@ def _like(cursor: Cursor, target: TableRef, if_not_exists: bool, kind: str) -> C
                 hint="STORED AS, LOCATION and TBLPROPERTIES may follow.",
             )
         _clause(cursor, clauses, has_columns=True)
-    given = clauses.pop("properties", ())
-    clauses["properties"] = _with_transactional(cursor, given) if kind == "TRANSACTIONAL" else given
+    clauses["transactional"] = kind == "TRANSACTIONAL" and _lets_be_transactional(cursor, clauses)
     return CreateTableLike(target, source, if_not_exists, kind == "MANAGED", **clauses)
 
 
@@ -188,16 +179,19 @@ def parse_drop_table(cursor: Cursor) -> DropTable:
     return DropTable(target, if_exists)
 
 
-def _with_transactional(
-    cursor: Cursor, pairs: tuple[tuple[str, str], ...]
-) -> tuple[tuple[str, str], ...]:
+def _lets_be_transactional(cursor: Cursor, clauses: dict[str, Any]) -> bool:
+    """Whether the properties leave the kind to the word TRANSACTIONAL.
+
+    AnalysisError if they contradict it.
+    """
+    pairs: tuple[tuple[str, str], ...] = clauses.get("properties", ())
     given = {key.lower(): value.lower() for key, value in pairs}
     if given.get("transactional", "true") != "true":
         cursor.source.analysis_error(
             "CREATE TRANSACTIONAL TABLE contradicts transactional=false",
             cursor.source.tokens[0].start,
         )
-    return pairs if "transactional" in given else (*pairs, ("transactional", "true"))
+    return "transactional" not in given
 
 
 def parse_columns(text: str, what: str = "column") -> tuple[ColumnDefinition, ...]:

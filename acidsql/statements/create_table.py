@@ -25,7 +25,8 @@ class CreateTable:
 
     ``stored_as`` is the word after STORED AS, in upper case. ``bucket_columns`` and
     ``bucket_count`` come from CLUSTERED BY (…) INTO n BUCKETS. ``delimited`` says that the
-    statement has ROW FORMAT DELIMITED, and ``managed`` that it has the word MANAGED.
+    statement has ROW FORMAT DELIMITED, ``managed`` that it has the word MANAGED, and
+    ``transactional`` that it has the word TRANSACTIONAL and no property that says so.
     ``constraints`` stand beside the columns; others stand in the columns' definitions.
     """
 
@@ -41,6 +42,7 @@ class CreateTable:
     comment: str | None = None
     external: bool = False
     managed: bool = False
+    transactional: bool = False
     delimited: bool = False
     field_delimiter: str | None = None
     constraints: tuple[ConstraintDefinition, ...] = ()
@@ -60,7 +62,7 @@ class CreateTableAs:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
-    """CREATE [MANAGED] TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` …."""
+    """CREATE [MANAGED | TRANSACTIONAL] TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` …."""
 
     target: TableRef
     source: TableRef
@@ -69,6 +71,7 @@ class CreateTableLike:
     stored_as: str | None = None
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
+    transactional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

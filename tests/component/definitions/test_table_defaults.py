@@ -43,6 +43,13 @@ def made(session: Session, sql: str, properties: dict[str, str] | None = None) -
         ("TABLE t (k int) STORED AS PARQUET", PLAIN, "PARQUET"),
         ("TABLE t (k int) ROW FORMAT DELIMITED", PLAIN, "TEXTFILE"),
         ("TRANSACTIONAL TABLE t (k int)", ACID, "ORC"),
+        ("TRANSACTIONAL TABLE t (k int) STORED AS TEXTFILE", INSERT_ONLY, "TEXTFILE"),
+        (
+            "TRANSACTIONAL TABLE t (k int)"
+            " TBLPROPERTIES ('transactional_properties' = 'insert_only')",
+            INSERT_ONLY,
+            "ORC",
+        ),
         ("MANAGED TABLE t (k int)", ACID, "ORC"),
         ("MANAGED TABLE t (k int) STORED AS ORC", ACID, "ORC"),
         ("MANAGED TABLE t (k int) STORED AS PARQUET", PLAIN, "PARQUET"),
@@ -73,6 +80,12 @@ def test_without_properties(session: Session, clauses: str, kind: str, stored_as
             "ORC",
         ),
         ({"hive.default.fileformat": "TextFile"}, "TABLE t (k int)", PLAIN, "TEXTFILE"),
+        (
+            {"hive.default.fileformat": "TextFile"},
+            "TRANSACTIONAL TABLE t (k int)",
+            INSERT_ONLY,
+            "TEXTFILE",
+        ),
         ({"hive.default.fileformat": "parquet"}, "TABLE t (k int)", PLAIN, "PARQUET"),
         ({"hive.default.fileformat": "orc"}, "EXTERNAL TABLE t (k int)", PLAIN, "ORC"),
         ({"hive.default.fileformat.managed": "none"}, "TABLE t (k int)", PLAIN, "TEXTFILE"),
@@ -120,6 +133,8 @@ def test_like_of_a_plain_table(session: Session) -> None:
     assert made(session, "CREATE MANAGED TABLE t LIKE s") == (ACID, "ORC")
     assert made(session, "CREATE TABLE t LIKE s", CDP) == (ACID, "ORC")
     session.execute("CREATE TABLE p (k int) STORED AS PARQUET")
+    assert made(session, "CREATE TRANSACTIONAL TABLE t LIKE s") == (ACID, "ORC")
+    assert made(session, "CREATE TRANSACTIONAL TABLE t LIKE p") == (INSERT_ONLY, "PARQUET")
     assert made(session, "CREATE TABLE t LIKE p", CDP) == (INSERT_ONLY, "PARQUET")
 
 
@@ -127,7 +142,7 @@ def test_a_full_acid_table_of_another_format(session: Session) -> None:
     session.execute("CREATE TABLE s (k int)")
     for sql in (
         "CREATE TABLE t LIKE s STORED AS PARQUET",
-        "CREATE TRANSACTIONAL TABLE t (k int) STORED AS PARQUET",
+        "CREATE TABLE t (k int) STORED AS PARQUET TBLPROPERTIES ('transactional' = 'true')",
     ):
         with pytest.raises(AnalysisError, match="must be stored using an ACID compliant format"):
             session.execute(sql)
