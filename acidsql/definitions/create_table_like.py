@@ -13,25 +13,32 @@ from acidsql.definitions.create_table import (
     new_table_name,
 )
 from acidsql.definitions.table_defaults import default_kind, transactional_kind
-from acidsql.definitions.table_kind import TRANSACTIONAL, normal_properties, refuse_bad_kind
+from acidsql.definitions.table_kind import (
+    TRANSACTIONAL,
+    TRANSACTIONAL_PROPERTIES,
+    normal_properties,
+    refuse_bad_kind,
+)
 from acidsql.errors import AnalysisError
 from acidsql.execution.places import chosen_path
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.naming import table_path
-from acidsql.model.table import CREATED_COLUMNS, FileFormat, TableKind
+from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, FileFormat, TableKind
 from acidsql.model.view import View
 from acidsql.planner.names import find_target, table_name
 from acidsql.statements.create_table import ColumnDefinition, CreateTable, CreateTableLike
 from acidsql.statements.fragment import Identifier, TableRef
 
 _OF_EXTERNAL = frozenset({"external", "external.table.purge", "translated_to_external"})
+_OF_ACID = frozenset({TRANSACTIONAL, TRANSACTIONAL_PROPERTIES, HIVE4_NAMES})
 
 
 def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     """Create a table with the columns, buckets and properties of another table, without rows.
 
-    A view has columns only: the table is like one whose statement lists them.
+    With EXTERNAL it is a plain table of the same format. A view has columns only: the table is like
+    one whose statement lists them.
     """
     view = scope.names.find_view(table_name(statement.source, scope.names))
     if view is not None:
@@ -42,10 +49,13 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         statement = replace(statement, location=chosen_path(statement.location, scope))
     given = normal_properties(statement.properties)
     given.pop(CREATED_COLUMNS, None)
-    inherited = {k: v for k, v in source.noted.items() if k.lower() not in _OF_EXTERNAL}
+    left_out = _OF_EXTERNAL | (_OF_ACID if statement.external else frozenset())
+    inherited = {k: v for k, v in source.noted.items() if k.lower() not in left_out}
     parameters = {**inherited, **given}
     stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
-    if source.kind is TableKind.PLAIN and statement.transactional:
+    if statement.external:
+        parameters["EXTERNAL"] = "TRUE"
+    elif source.kind is TableKind.PLAIN and statement.transactional:
         parameters |= transactional_kind(stored_as, given)
     elif source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
         settings, managed = scope.settings, statement.managed
@@ -88,6 +98,7 @@ def _described(statement: CreateTableLike, view: View) -> CreateTable:
         stored_as=statement.stored_as,
         location=statement.location,
         properties=statement.properties,
+        external=statement.external,
         managed=statement.managed,
         transactional=statement.transactional,
     )

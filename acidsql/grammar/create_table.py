@@ -61,12 +61,6 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     target = cursor.table()
     if cursor.sees("LIKE"):
-        if external:
-            cursor.source.refuse(
-                "CREATE EXTERNAL TABLE LIKE is not supported",
-                cursor.offset,
-                hint="List the columns; SHOW CREATE TABLE prints them.",
-            )
         return _like(cursor, target, if_not_exists, kind)
     columns: tuple[ColumnDefinition, ...] = ()
     clauses: dict[str, Any] = {}
@@ -167,7 +161,8 @@ def _like(cursor: Cursor, target: TableRef, if_not_exists: bool, kind: str) -> C
             )
         _clause(cursor, clauses, has_columns=True)
     clauses["transactional"] = kind == "TRANSACTIONAL" and _lets_be_transactional(cursor, clauses)
-    return CreateTableLike(target, source, if_not_exists, kind == "MANAGED", **clauses)
+    clauses["external"], clauses["managed"] = kind == "EXTERNAL", kind == "MANAGED"
+    return CreateTableLike(target, source, if_not_exists, **clauses)
 
 
 def parse_drop_table(cursor: Cursor) -> DropTable:

@@ -62,7 +62,10 @@ class CreateTableAs:
 
 @dataclass(frozen=True, slots=True)
 class CreateTableLike:
-    """CREATE [MANAGED | TRANSACTIONAL] TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` …."""
+    """CREATE [kind] TABLE [IF NOT EXISTS] ``target`` LIKE ``source`` ….
+
+    ``external``, ``managed`` and ``transactional`` are those of `CreateTable`.
+    """
 
     target: TableRef
     source: TableRef
@@ -72,6 +75,7 @@ class CreateTableLike:
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()
     transactional: bool = False
+    external: bool = False
 
 
 @dataclass(frozen=True, slots=True)

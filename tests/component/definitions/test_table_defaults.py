@@ -128,6 +128,43 @@ def test_like(session: Session, source: str, like: str, kind: str, stored_as: st
     assert made(session, f"CREATE TABLE t {like}") == (kind, stored_as)
 
 
+@pytest.mark.parametrize(
+    ("source", "stored_as"),
+    [
+        ("(k int, v string) PARTITIONED BY (p int)", "ORC"),
+        ("(k int, v string) TBLPROPERTIES ('acidsql.hive4.names' = 'true')", "ORC"),
+        ("(k int) STORED AS TEXTFILE", "TEXTFILE"),
+        (
+            "(k int) STORED AS PARQUET TBLPROPERTIES"
+            " ('transactional' = 'true', 'transactional_properties' = 'insert_only')",
+            "PARQUET",
+        ),
+    ],
+)
+def test_external_like(session: Session, source: str, stored_as: str, tmp_path: Path) -> None:
+    """A plain table of the same columns and format, whatever the source is, as in Hive 3 and 4."""
+    session.execute(f"CREATE TABLE s {source}")
+    place = tmp_path / "x"
+    session.execute(f"CREATE EXTERNAL TABLE t LIKE s LOCATION '{place}'")
+    like = session._store.table(TableName("default", "t"))
+    of = session._store.table(TableName("default", "s"))
+    assert (like.kind.value, like.external, like.format.value) == (PLAIN, True, stored_as)
+    assert (like.columns, like.partition_columns) == (of.columns, of.partition_columns)
+    assert {k.lower() for k in like.noted} == {"external", "bucketing_version"}
+    session.execute("DROP TABLE t")
+    assert place.exists()
+
+
+def test_external_like_of_a_view_or_with_another_format(session: Session) -> None:
+    session.execute("CREATE TABLE s (k int)")
+    session.execute("CREATE VIEW v AS SELECT k FROM s")
+    assert made(session, "CREATE EXTERNAL TABLE t LIKE v") == (PLAIN, "TEXTFILE")
+    assert made(session, "CREATE EXTERNAL TABLE t LIKE s STORED AS PARQUET") == (PLAIN, "PARQUET")
+    transactional = "CREATE EXTERNAL TABLE t LIKE s TBLPROPERTIES ('transactional' = 'true')"
+    with pytest.raises(AnalysisError, match="cannot be declared transactional because it's an ext"):
+        session.execute(transactional)
+
+
 def test_like_of_a_plain_table(session: Session) -> None:
     session.execute("CREATE TABLE s (k int) STORED AS ORC")
     assert made(session, "CREATE MANAGED TABLE t LIKE s") == (ACID, "ORC")
