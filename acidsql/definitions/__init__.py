@@ -17,10 +17,10 @@ from acidsql.definitions.partition import (
     add_partitions,
     drop_partitions,
     rename_partition,
-    repair_table,
 )
 from acidsql.definitions.properties import set_properties, unset_properties
 from acidsql.definitions.rename_table import rename_table
+from acidsql.definitions.repair import repair_table
 from acidsql.definitions.view import alter_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope

@@ -112,7 +112,7 @@ def _alteration_locks(
     statement: AlterTable | RepairTable, table: Table, scope: Scope
 ) -> list[LockComponent]:
     match statement:
-        case ChangeNothing():
+        case ChangeNothing() | RepairTable(repair=False):
             return []
         case RenameTable():
             return renaming_locks(table.name, table_name(statement.renamed, scope.names))

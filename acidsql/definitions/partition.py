@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD, DROP and RENAME PARTITION, and MSCK REPAIR TABLE."""
+"""ALTER TABLE … ADD, DROP and RENAME PARTITION."""
 
 from __future__ import annotations
 
@@ -17,32 +17,28 @@ from acidsql.errors import (
     PartitionNotFoundError,
     UnsupportedStatementError,
 )
-from acidsql.execution.older_store import unknown_ids
 from acidsql.execution.places import Neighbours, chosen_path, refuse_files_outside, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
-from acidsql.layout.dir_names import is_hidden
 from acidsql.model.access import Access, Operation
 from acidsql.model.names import PartitionName
 from acidsql.model.naming import partition_path, refuse_partition
 from acidsql.model.own_path import OwnPath
 from acidsql.model.predicate import membership
-from acidsql.model.table import Table, TableKind
+from acidsql.model.table import Table
 from acidsql.planner.names import ViewRefusal, find_target, refuse_read_only
 from acidsql.planner.partition import (
     matching_partitions,
-    partition_from_directory,
     require_partitioned,
     whole_partition,
 )
 from acidsql.ports.catalog import Partition, Place, partition_exists, partition_not_found
-from acidsql.ports.storage import Storage, missing_directory, require_present
+from acidsql.ports.storage import Storage, require_present
 from acidsql.statements.partition import (
     AddPartitions,
     DropPartitions,
     RenamePartition,
-    RepairTable,
 )
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
@@ -75,7 +71,7 @@ def add_partitions(statement: AddPartitions, scope: Scope) -> Result:
             database = table.name.database
             refuse_place(partition.location, scope, database, table.name, beside)
         own_places = [p for p in added if p not in placed]
-        _refuse_linked(table, own_places, scope.store.partitions(table.name), scope)
+        refuse_linked(table, own_places, scope.store.partitions(table.name), scope)
         _add(table, added, scope, txn)
     return Result("alter", message="OK")
 
@@ -166,49 +162,7 @@ def rename_partition(statement: RenamePartition, scope: Scope) -> Result:
     return Result("alter", message="OK")
 
 
-def repair_table(statement: RepairTable, scope: Scope) -> Result:
-    """Make catalog and store agree with the directories that are there.
-
-    ADD adds a partition for each directory that has none. DROP drops the partitions whose directory
-    is gone. Where directories have ids that the store has not given out, ADD raises the store's ids
-    above them.
-    """
-    table = find_target(statement.target, scope.names)
-    if table.kind is TableKind.PLAIN:
-        require_partitioned(table, statement.target)
-    with altering(table, scope) as (txn, table):
-        require_present(table.location, table.name, scope.storage)
-        known = scope.store.partitions(table.name)
-        added = _unknown_partitions(table, known, scope) if statement.add else []
-        _refuse_linked(table, added, known, scope)
-        dropped = _without_directory(table, known, scope) if statement.drop else []
-        kept = [p for p in known if p not in dropped]
-        newer = _unknown_writes(table, kept, scope) if statement.add else []
-        places = [*(p.location for p in added), *newer]
-        adoption = adopt(table, places, scope, txn, own=newer)
-        clear_default_places(table, added, scope)
-        with scope.store.committing(txn.txn_id):
-            adoption.seed(scope, txn)
-            _note_adoption(table, adoption, scope)
-            scope.store.drop_partitions(table.name, [p.name for p in dropped])
-            scope.store.add_partitions(table.name, added)
-    lines = [f"Repair: Added partition to metastore {table.name}:{p.name}" for p in added]
-    lines += [f"Repair: Dropped partition from metastore {table.name}:{p.name}" for p in dropped]
-    if newer:
-        mark = adoption.highest_write_id
-        lines.append(f"Repair: Took in write ids up to {mark} of {table.name}")
-    return Result("repair", message="\n".join(lines) or "nothing to repair")
-
-
-def _unknown_partitions(table: Table, known: Sequence[Partition], scope: Scope) -> list[Partition]:
-    if not table.partition_columns:
-        return []
-    places = {p.location for p in known}
-    found = [p for p in partition_directories(table, scope.storage) if p.location not in places]
-    return _new_ones(table, found, [p.name for p in known])
-
-
-def _refuse_linked(
+def refuse_linked(
     table: Table, found: Sequence[Partition], known: Sequence[Partition], scope: Scope
 ) -> None:
     """Check partitions whose directory is a symbolic link, as a LOCATION is checked.
@@ -226,24 +180,6 @@ def _refuse_linked(
             continue
         beside = [_place(p, table) for p in everything if p.name != partition.name]
         refuse_place(place, scope, table.name.database, table.name, beside)
-
-
-def _without_directory(table: Table, known: Sequence[Partition], scope: Scope) -> list[Partition]:
-    if not table.partition_columns:
-        return []
-    _require_table_directory(table, scope.storage)
-    return [p for p in known if not scope.storage.exists(p.location)]
-
-
-def _unknown_writes(table: Table, known: Sequence[Partition], scope: Scope) -> list[str]:
-    """The directories of the known partitions, or of the table; [] if the store knows all writes.
-
-    If one of them holds a write that the store does not know, all of them are looked at again.
-    """
-    places = [p.location for p in known] if table.partition_columns else [table.location]
-    if table.kind is TableKind.PLAIN:
-        return []
-    return places if unknown_ids(table, places, scope.store, scope.storage) else []
 
 
 @contextlib.contextmanager
@@ -280,66 +216,7 @@ def move(source: str, target: str, storage: Storage, undo: contextlib.ExitStack)
         undo.callback(storage.rename, target, source)
 
 
-def partition_directories(table: Table, storage: Storage) -> list[Partition]:
-    """The partitions that the directories below a table stand for, with values in canonical text.
-
-    AnalysisError for a directory that stands for no partition: rows could lie in it.
-    """
-    places = [("", table.location)]
-    for column in table.partition_columns:
-        places = [
-            (f"{path}/{name}", f"{place}/{name}")
-            for path, place in places
-            for name in storage.list_directories(place)
-            if not is_hidden(name) and _is_level(name, column.name, place)
-        ]
-    found = []
-    for path, place in places:
-        try:
-            name = partition_from_directory(PartitionName.parse(path), table)
-        except ValueError as error:
-            raise AnalysisError(
-                f"the directory {place} is not a partition of {table.name}", detail=f"{error}."
-            ) from None
-        found.append(Partition(name, place))
-    return found
-
-
-def _require_table_directory(table: Table, storage: Storage) -> None:
-    """MissingFileError if the table's own directory is missing, as when its disk is not mounted.
-
-    Then the partitions' directories are missing, too, but were not removed.
-    """
-    if not storage.exists(table.location):
-        raise missing_directory(table.location, table.name)
-
-
-def _is_level(name: str, column: str, place: str) -> bool:
-    if name.partition("=")[0].lower() != column or "=" not in name:
-        raise AnalysisError(
-            f"the directory {place}/{name} is not a partition",
-            detail=f"Directories of this level are named {column}=value.",
-            hint="Move it elsewhere, or give it a name that begins with a dot.",
-        )
-    return True
-
-
-def _new_ones(
-    table: Table, found: Sequence[Partition], known: Sequence[PartitionName]
-) -> list[Partition]:
-    names = set(known)
-    for partition in found:
-        if partition.name in names:
-            raise AnalysisError(
-                f"two directories stand for the partition {partition.name} of {table.name}",
-                detail=f"One of them is {partition.location}.",
-                hint="Move one of them elsewhere.",
-            )
-        names.add(partition.name)
-    return list(found)
-
-
-def _note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
+def note_adoption(table: Table, adoption: Adoption, scope: Scope) -> None:
     """Drop the noted facts about the table's files: adopted files need not agree with them."""
     if not adoption.is_empty and table.noted != table.parameters:
         scope.store.alter_table(replace(table, parameters=table.noted))
@@ -368,7 +245,7 @@ def _add(table: Table, added: Sequence[Partition], scope: Scope, txn: OpenTxn) -
     clear_default_places(table, added, scope)
     with scope.store.committing(txn.txn_id):
         adoption.seed(scope, txn)
-        _note_adoption(table, adoption, scope)
+        note_adoption(table, adoption, scope)
         scope.store.add_partitions(table.name, added)
 
 

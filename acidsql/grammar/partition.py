@@ -1,4 +1,4 @@
-"""ALTER TABLE … ADD, DROP and RENAME PARTITION, and MSCK REPAIR TABLE."""
+"""ALTER TABLE … ADD, DROP and RENAME PARTITION, and MSCK [REPAIR] TABLE."""
 
 from __future__ import annotations
 
@@ -60,25 +60,20 @@ def parse_rename_partition(
 
 
 def parse_repair(cursor: Cursor) -> RepairTable:
-    """Parse MSCK REPAIR TABLE, or Spark's REPAIR TABLE, from the cursor."""
-    start = cursor.offset
-    if cursor.accept("MSCK") and not cursor.accept("REPAIR"):
-        cursor.source.refuse(
-            "MSCK without REPAIR is not supported",
-            start,
-            hint="Write MSCK REPAIR TABLE t, or SHOW PARTITIONS t.",
-        )
-    cursor.accept("REPAIR")
+    """Parse MSCK [REPAIR] TABLE, or Spark's REPAIR TABLE, from the cursor."""
+    cursor.accept("MSCK")
+    repair = cursor.accept("REPAIR")
     cursor.expect("TABLE")
     target = cursor.table()
     if cursor.done:
-        return RepairTable(target, add=True, drop=False)
+        return RepairTable(target, add=True, drop=False, repair=repair)
     word = cursor.peek().word
     if word not in ("ADD", "DROP", "SYNC"):
         cursor.unexpected("expected ADD, DROP or SYNC PARTITIONS")
     cursor.step()
     cursor.expect("PARTITIONS")
-    return RepairTable(target, add=word in ("ADD", "SYNC"), drop=word in ("DROP", "SYNC"))
+    add, drop = word in ("ADD", "SYNC"), word in ("DROP", "SYNC")
+    return RepairTable(target, add=add, drop=drop, repair=repair)
 
 
 def fixed_partition(cursor: Cursor, where: str) -> tuple[PartitionValue, ...]:

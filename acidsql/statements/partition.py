@@ -58,8 +58,12 @@ class RenamePartition:
 
 @dataclass(frozen=True, slots=True)
 class RepairTable:
-    """MSCK [REPAIR] TABLE ``target`` [ADD | DROP | SYNC PARTITIONS]."""
+    """MSCK [REPAIR] TABLE ``target`` [ADD | DROP | SYNC PARTITIONS].
+
+    Without REPAIR it changes nothing.
+    """
 
     target: TableRef
     add: bool
     drop: bool
+    repair: bool = True

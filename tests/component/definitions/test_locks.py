@@ -52,6 +52,7 @@ def tables(session):
             [f"{PARTED} -> EXCLUSIVE"],
         ),
         ("MSCK REPAIR TABLE parted", [f"{PARTED} -> EXCLUSIVE"]),
+        ("MSCK TABLE parted", []),
         ("ALTER TABLE t COMPACT 'major'", []),
         ("TRUNCATE TABLE t", [f"{T}EXCLUSIVE"]),
     ],

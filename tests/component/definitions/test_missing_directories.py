@@ -127,6 +127,25 @@ def test_a_missing_partition_is_an_error_where_it_is_reached(
     assert problems(session) == []
 
 
+def test_msck_without_repair_reports(session: Session, tmp_path: Path) -> None:
+    """In the words of Hive 3 and 4, whichever of ADD, DROP and SYNC is asked for."""
+    session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (d string) {ACID}")
+    session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    assert session.execute("MSCK TABLE t").message == "nothing to repair"
+    (tmp_path / "t" / "d=1").rename(tmp_path / "d=1")
+    (tmp_path / "t" / "d=3").mkdir()
+    said = (
+        "Partitions not in metastore:\tdefault.t:d=3\n"
+        "Partitions missing from filesystem:\tdefault.t:d=1"
+    )
+    for clause in ("", " ADD PARTITIONS", " DROP PARTITIONS", " SYNC PARTITIONS"):
+        assert session.execute(f"MSCK TABLE t{clause}").message == said
+    assert session.execute("SHOW PARTITIONS t").fetchall() == [("d=1",), ("d=2",)]
+    move_away(tmp_path / "t")
+    with pytest.raises(MissingFileError, match=f"{tmp_path}/t of table"):
+        session.execute("MSCK TABLE t")
+
+
 def test_a_new_partition_needs_the_directory_of_its_table(session: Session, tmp_path: Path) -> None:
     session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (d string) {ACID}")
     move_away(tmp_path / "t")

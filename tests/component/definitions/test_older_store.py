@@ -140,6 +140,7 @@ def test_what_lies_there_is_taken_in_before_anything_is_written(
         session.execute("INSERT INTO t VALUES (4, 'd')")
     session.execute("COMMIT")
     assert older.files() == files
+    assert session.execute("MSCK TABLE t").message == "Write ids not in metastore:\tdefault.t"
     [said] = [session.execute("MSCK REPAIR TABLE t").message]
     assert "Took in write ids up to" in str(said)
     assert older.rows() == newer_rows
