@@ -97,7 +97,13 @@ def _accept_unless_exists(
             at,
             hint="Write INSERT OVERWRITE TABLE t PARTITION (…) IF NOT EXISTS, or MERGE.",
         )
-    if not partition or any(item.value is None for item in partition):
+    if not partition:
+        cursor.source.refuse(
+            "INSERT OVERWRITE … IF NOT EXISTS without PARTITION is not supported",
+            at,
+            hint="Leave IF NOT EXISTS out. Hive takes it, and replaces the rows all the same.",
+        )
+    if any(item.value is None for item in partition):
         cursor.source.syntax_error("IF NOT EXISTS needs a value for each partition column", at)
     return True
 

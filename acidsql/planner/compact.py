@@ -42,7 +42,10 @@ def plan_compact(statement: Compact, names: Names, arguments: Arguments) -> Comp
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     if table.kind is TableKind.PLAIN:
         raise AnalysisError(
-            f"Compaction is not allowed on non-ACID table {table.name}", code=10286, **place
+            f"Compaction is not allowed on non-ACID table {table.name}",
+            hint="INSERT OVERWRITE TABLE t SELECT * FROM t writes its rows into fewer files.",
+            code=10286,
+            **place,
         )
     values = fixed_values(statement.partition, table, arguments)
     is_whole = len(values) == len(table.partition_columns)
