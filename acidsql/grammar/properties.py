@@ -33,7 +33,10 @@ def properties_change(
 
 
 def properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
-    """Parse ``key = value, …`` up to the end of the cursor."""
+    """Parse ``key = value, …`` up to the end of the cursor.
+
+    A key may stand there twice if it has the same value. Hive takes the last of several values.
+    """
     found: list[tuple[str, str]] = []
     while not found or inside.accept(","):
         offset = inside.offset
@@ -44,6 +47,8 @@ def properties(inside: Cursor) -> tuple[tuple[str, str], ...]:
             value = inside.step().text.lower()
         else:
             value = inside.string("a value in quotes")
+        if (key, value) in found:
+            continue
         if any(key.lower() == other.lower() for other, _ in found):
             inside.source.analysis_error(f'property "{key}" appears twice', offset)
         found.append((key, value))
