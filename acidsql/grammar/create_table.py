@@ -39,7 +39,10 @@ from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.query import Query
 
 _REFUSED_CLAUSES = {
-    "SORTED": ("SORTED BY", "An ACID table cannot be sorted; leave it out."),
+    "SORTED": (
+        "SORTED BY",
+        "Leave it out: acidsql writes no sorted files, and a full-ACID table has none in Hive.",
+    ),
     "SKEWED": ("SKEWED BY", "Leave it out."),
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
     "WITH": ("WITH", "Use TBLPROPERTIES, or write AS before a query."),

@@ -55,6 +55,9 @@ _NOT_DONE = {
     ("hive.strict.checks.type.safety", "true"): (
         "Comparisons follow Spark's rules: a bigint beside a double loses digits."
     ),
+    ("hive.default.nulls.last", "true"): (
+        "ORDER BY puts NULLs first, and behind DESC last, as in Hive 3: write NULLS LAST or FIRST."
+    ),
 }
 """Properties of Hive, the value that asks for what is not done, and why it is not."""
 

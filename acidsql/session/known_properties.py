@@ -16,6 +16,11 @@ _OF_HIVE = {
         "BOOLEAN",
         "The check stays on: without it, a row could get two versions.",
     ),
+    "hive.default.nulls.last": (
+        "false",
+        "BOOLEAN",
+        "Has no effect: ORDER BY puts NULLs first, and behind DESC last.",
+    ),
     "hive.strict.checks.type.safety": (
         "false",
         "BOOLEAN",

@@ -114,6 +114,7 @@ def test_what_has_no_meaning_is_kept_and_noted_once(session: Session) -> None:
     [
         ("hive.merge.cardinality.check", "true", "FALSE", "a row could get two versions."),
         ("hive.strict.checks.type.safety", "false", "True", "beside a double loses digits."),
+        ("hive.default.nulls.last", "false", "TRUE", "as in Hive 3: write NULLS LAST or FIRST."),
     ],
 )
 def test_what_is_not_done_is_noted(
