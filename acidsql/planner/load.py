@@ -6,7 +6,8 @@ from typing import Any
 
 from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.model.constraint import checks, requirements
-from acidsql.model.table import Table
+from acidsql.model.names import quote_identifier, string_literal
+from acidsql.model.table import FIELD_DELIMITER, FileFormat, Table
 from acidsql.planner.names import Names, ViewRefusal, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
@@ -21,12 +22,7 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     static = fixed_values(statement.partition, table, arguments)
     if len(static) != len(table.partition_columns):
-        raise AnalysisError(
-            f'PARTITION must fix every partition column of "{table.name}"',
-            hint="INSERT INTO … SELECT finds the partitions by itself.",
-            code=10062,
-            **place,
-        )
+        raise _unfixed(statement, table, place)
     if table.bucketing is not None:
         raise UnsupportedStatementError(
             "LOAD DATA into a bucketed table is not supported: rows would lie in wrong buckets",
@@ -49,6 +45,27 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         overwrite=statement.overwrite,
         static_partition=static,
         target=table.kind,
+    )
+
+
+def _unfixed(statement: Load, table: Table, place: dict[str, Any]) -> AnalysisError:
+    """The error for a LOAD DATA that leaves a partition column to the rows."""
+    given = {item.column.name.lower() for item in statement.partition}
+    loose = [c for c in table.partition_columns if c.name not in given]
+    columns = ", ".join(f"{quote_identifier(c.name)} {c.type}" for c in (*table.columns, *loose))
+    word = "OVERWRITE TABLE" if statement.overwrite else "INTO"
+    form = f"STORED AS {table.format.value}"
+    if table.format is FileFormat.TEXT and table.field_delimiter != FIELD_DELIMITER:
+        delimiter = string_literal(table.field_delimiter)
+        form = f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {delimiter}"
+    create = f"CREATE EXTERNAL TABLE x ({columns}) {form} LOCATION '…'"
+    return AnalysisError(
+        f'PARTITION must fix every partition column of "{table.name}"',
+        detail="Hive makes an INSERT … SELECT of such a statement. It takes the partitions from the"
+        " last columns of the files, not from the names of directories.",
+        hint=f"{create}, then INSERT {word} … SELECT of all columns of x.",
+        code=10062,
+        **place,
     )
 
 
