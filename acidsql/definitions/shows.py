@@ -27,6 +27,7 @@ from acidsql.definitions.show_view import (
     describe_view,
     parameter_rows,
 )
+from acidsql.errors import TableNotFoundError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import partition_directory
@@ -53,6 +54,7 @@ from acidsql.statements import (
     ShowTransactions,
     ShowViews,
 )
+from acidsql.statements.fragment import TableRef
 from acidsql.statements.show import ShownDefinition
 from acidsql.txn.entities import Lock, Txn
 from acidsql.txn.manager import TxnManager
@@ -193,7 +195,7 @@ def _show_locks(statement: ShowLocks, scope: Scope) -> Result:
     if statement.database is not None:
         database = scope.store.database(statement.database.name).name
     elif statement.target is not None:
-        found = find_target(statement.target, scope.names)
+        found = _locked_table(statement.target, scope)
         database, table = found.name.database, found.name.table
         if statement.partition:
             values = statement.partition
@@ -206,6 +208,16 @@ def _show_locks(statement: ShowLocks, scope: Scope) -> Result:
         and partition in (None, lock.partition)
     ]
     return text_rows("show", _LOCK_COLUMNS, [_lock_row(lock) for lock in locks])
+
+
+def _locked_table(target: TableRef, scope: Scope) -> Table:
+    """The table of SHOW LOCKS. TableNotFoundError; the hint is for whoever means a database."""
+    try:
+        return find_target(target, scope.names)
+    except TableNotFoundError as error:
+        if target.database is None and target.table.lower() in scope.store.databases():
+            error.hint = f"SHOW LOCKS DATABASE {target.table} shows those of the database."
+        raise
 
 
 def describe(table: Table) -> Result:

@@ -9,7 +9,12 @@ import pytest
 
 import acidsql
 from acidsql.definitions.shows import describe_formatted
-from acidsql.errors import AnalysisError, ColumnNotFoundError, PartitionNotFoundError
+from acidsql.errors import (
+    AnalysisError,
+    ColumnNotFoundError,
+    PartitionNotFoundError,
+    TableNotFoundError,
+)
 from acidsql.model.names import TableName
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import PrimitiveType
@@ -281,3 +286,12 @@ def test_show_table_extended(partitioned: acidsql.Session, tmp_path: Path) -> No
         partitioned.execute("SHOW TABLE EXTENDED LIKE 'p' PARTITION (d = '2024-01-02', k = 9)")
     with pytest.raises(acidsql.TableNotFoundError):
         partitioned.execute("SHOW TABLE EXTENDED LIKE '*' PARTITION (d = '2024-01-02', k = 3)")
+
+
+def test_locks_of_a_database_that_is_taken_for_a_table(partitioned: acidsql.Session) -> None:
+    for sql in ("SHOW LOCKS DATABASE default", "SHOW LOCKS SCHEMA default EXTENDED"):
+        assert partitioned.execute(sql).fetchall() == []
+    with pytest.raises(TableNotFoundError, match="Hint: SHOW LOCKS DATABASE default shows those"):
+        partitioned.execute("SHOW LOCKS default")
+    with pytest.raises(TableNotFoundError, match="Hint: SHOW TABLES lists the tables"):
+        partitioned.execute("SHOW LOCKS nowhere")
