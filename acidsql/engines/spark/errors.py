@@ -89,6 +89,9 @@ _TAKEN_BY_NAME = {
 
 _VIRTUAL_COLUMNS = {
     "INPUT__FILE__NAME": "A table has it. The query of a view or a subquery must list it.",
+    "ROW__ID": "Only tables have it. Beside another source, that of a table which is not full-ACID"
+    " needs the table's name: t.row__id. UPDATE, DELETE and MERGE have only those of full-ACID"
+    " tables.",
     "BLOCK__OFFSET__INSIDE__FILE": "Spark does not tell it; row__id tells rows apart.",
 }
 """Columns that every table of Hive has, and hints for what to write instead."""
