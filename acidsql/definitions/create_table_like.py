@@ -26,7 +26,7 @@ from acidsql.execution.scope import Scope
 from acidsql.model.naming import table_path
 from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, FileFormat, TableKind
 from acidsql.model.view import View
-from acidsql.planner.names import find_target, table_name
+from acidsql.planner.names import find_named_view, find_target
 from acidsql.statements.create_table import ColumnDefinition, CreateTable, CreateTableLike
 from acidsql.statements.fragment import Identifier, TableRef
 
@@ -40,7 +40,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     With EXTERNAL it is a plain table of the same format. A view has columns only: the table is like
     one whose statement lists them.
     """
-    view = scope.names.find_view(table_name(statement.source, scope.names))
+    view = find_named_view(statement.source, scope.names)
     if view is not None:
         return create_table(_described(statement, view), scope)
     name = new_table_name(statement.target, scope)
