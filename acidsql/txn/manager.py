@@ -119,11 +119,13 @@ class TxnManager(Protocol):
         """
         ...
 
-    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+    def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
         """The valid txn list of a transaction, or, without ``txn_id``, of this moment. Read-only.
 
         The transaction's own id is not among the exceptions, nor are those of read-only
-        transactions.
+        transactions. If it ``writes``, all later ids lie above the high watermark: what has them
+        wins conflicts. A transaction that only reads sees what has been committed by now. Otherwise
+        it would miss the commit of a later id, and see one of an earlier id that came after that.
         """
         ...
 

@@ -177,7 +177,8 @@ class OpenTxn:
         """The transactions that this one sees. Fixed at first use, which is after its locks."""
         with self._guard:
             if self._valid_txns is None:
-                self._valid_txns = self._manager.valid_txns(self.txn_id)
+                writes = self.type is not TxnType.READ_ONLY
+                self._valid_txns = self._manager.valid_txns(self.txn_id, writes=writes)
             return self._valid_txns
 
     def snapshot(self, tables: Sequence[TableName]) -> dict[TableName, ValidWriteIdList]:

@@ -23,8 +23,8 @@ class StaleStore(SqliteStore):
 
     _latest: ValidTxnList | None = None
 
-    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
-        now = super().valid_txns(txn_id)
+    def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
+        now = super().valid_txns(txn_id, writes=writes)
         if txn_id is None:
             return now
         before, self._latest = self._latest or now, now
@@ -36,5 +36,5 @@ class StaleStore(SqliteStore):
 class HastyStore(SqliteStore):
     """Shows what is not committed yet."""
 
-    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
-        return replace(super().valid_txns(txn_id), open=frozenset())
+    def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
+        return replace(super().valid_txns(txn_id, writes=writes), open=frozenset())

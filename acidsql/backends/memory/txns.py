@@ -121,10 +121,10 @@ class MemoryTxns(MemoryWriteIds, ABC):
                 self.end(txn_id, TxnState.ABORTED, reason)
             return aborted
 
-    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+    def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
         with self.guard:
             newest = TxnId(self.next_txn_id - 1)
-            mark = newest if txn_id is None else min(txn_id, newest)
+            mark = min(txn_id, newest) if txn_id is not None and writes else newest
             listed = [
                 t
                 for t in self.txns.values()

@@ -10,14 +10,14 @@ from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 
 
-def txn_list(answer: Any, txn_id: TxnId | None) -> ValidTxnList:
+def txn_list(answer: Any, txn_id: TxnId | None, *, writes: bool = True) -> ValidTxnList:
     """The valid txn list of a transaction, or, None, of a reader without one.
 
-    The transaction's own id is not among the exceptions, and later ids lie above the high watermark
-    (Hive createValidReadTxnList).
+    The transaction's own id is not among the exceptions. If it ``writes``, later ids lie above the
+    high watermark (Hive createValidReadTxnList).
     """
     newest = TxnId(answer.txn_high_water_mark)
-    mark = newest if txn_id is None else min(txn_id, newest)
+    mark = min(txn_id, newest) if txn_id is not None and writes else newest
     bits = _bits(answer.abortedBits, len(answer.open_txns))
     listed = [
         (TxnId(i), aborted)

@@ -183,12 +183,12 @@ class MetastoreTxns:
             self._client.call("abort_txns", request)
         return aborted
 
-    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+    def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
         excluded = hms.GetOpenTxnsRequest(excludeTxnTypes=[hms.TxnType.READ_ONLY])
         answer = self._client.call_known(
             Call("get_open_txns_req", (excluded,)), Call("get_open_txns")
         )
-        valid = txn_list(answer, txn_id)
+        valid = txn_list(answer, txn_id, writes=writes)
         if txn_id is not None and self._wants_pins():
             self._views[txn_id] = valid
         return valid

@@ -191,9 +191,9 @@ class RelationalTxns(RelationalWriteIds):
         self._sql.run("delete_min_history_of_ended", txn_id=txn_id)
 
     @reading()
-    def valid_txns(self, txn_id: TxnId | None = None) -> ValidTxnList:
+    def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
         newest = TxnId(self._sql.value("next_txn_id") - 1)
-        mark = newest if txn_id is None else min(txn_id, newest)
+        mark = min(txn_id, newest) if txn_id is not None and writes else newest
         listed = self._sql.rows(
             "listed_txns",
             high_watermark=mark,

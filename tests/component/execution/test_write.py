@@ -417,11 +417,11 @@ def test_a_statement_deletes_no_row_of_a_higher_write_id(
     snapshots = iter([True])
     take_snapshot = stage.store.valid_txns
 
-    def valid_txns(txn_id: TxnId | None = None) -> ValidTxnList:
+    def valid_txns(txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
         if txn_id is not None and next(snapshots, False):
             stage.bob.execute("INSERT INTO p VALUES (1, 20, 5)")
             stage.bob.execute("COMMIT")
-        return take_snapshot(txn_id)
+        return take_snapshot(txn_id, writes=writes)
 
     monkeypatch.setattr(stage.store, "valid_txns", valid_txns)
     deleted = stage.ann.execute(f"DELETE FROM p WHERE {condition}")

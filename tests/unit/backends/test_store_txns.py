@@ -189,6 +189,17 @@ def test_the_list_of_a_txn_ends_at_its_own_id_and_leaves_it_out(store):
     assert str(store.valid_txns(TxnId(3))) == "3:2:2:1"
 
 
+def test_a_reader_that_sees_a_commit_sees_the_commits_before_it(store):
+    """The later id commits first, both after the reader has opened."""
+    early, reader = begin(store), begin(store, TxnType.READ_ONLY)
+    late = begin(store)
+    store.commit_txn(late)
+    assert str(store.valid_txns(reader, writes=False)) == "3:1:1:"
+    store.commit_txn(early)
+    assert str(store.valid_txns(reader, writes=False)) == "3:9223372036854775807::"
+    assert str(store.valid_txns(reader)) == "2:9223372036854775807::"
+
+
 def test_the_list_of_an_empty_store(store):
     assert str(store.valid_txns()) == "0:9223372036854775807::"
 

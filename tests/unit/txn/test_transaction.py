@@ -418,3 +418,18 @@ def test_a_transaction_without_a_heartbeat_is_aborted(store, monkeypatch):
     with pytest.raises(ExecutionError, match="no thread"):
         OpenTxn(store, **WHO, heartbeats=Heartbeats(1))
     assert [txn.state for txn in store.show_txns()] == [TxnState.ABORTED]
+
+
+def test_a_transaction_that_only_reads_sees_all_commits_before_its_snapshot():
+    store = MemoryStore(lambda: 1)
+    early = store.open_txn("bob", "host1")
+    reader = OpenTxn(store, **WHO, type=TxnType.READ_ONLY)
+    writer = OpenTxn(store, **WHO)
+    late = store.open_txn("bob", "host1")
+    store.commit_txn(late)
+    store.commit_txn(early)
+    assert reader.valid_txns.is_valid(late)
+    assert reader.valid_txns.is_valid(early)
+    assert not writer.valid_txns.is_valid(late)
+    for txn in (reader, writer):
+        txn.abort()
