@@ -6,7 +6,7 @@ A block is an open transaction of several statements.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from typing_extensions import assert_never
@@ -41,7 +41,7 @@ from acidsql.statements import (
     WriteStatement,
 )
 from acidsql.txn.entities import TxnType
-from acidsql.txn.transaction import OpenTxn
+from acidsql.txn.transaction import TxnOpener
 
 _ALLOWED = (
     WriteStatement
@@ -63,7 +63,7 @@ class TransactionControl:
         self,
         store: Store,
         engine: Engine,
-        open_txn: Callable[[TxnType], OpenTxn],
+        open_txn: TxnOpener,
         leases: Leases,
     ) -> None:
         self._store = store
@@ -143,12 +143,8 @@ class TransactionControl:
             # The thread of the leases rolls the block back if the session is collected meanwhile.
             self._leases.start()
             chosen = self._next_read_only if read_only is None else read_only
-            txn = self._open_txn(TxnType.READ_ONLY if chosen else TxnType.DEFAULT)
-            try:
-                _ = txn.valid_txns
-            except BaseException as error:
-                txn.abort_after(error)
-                raise
+            kind = TxnType.READ_ONLY if chosen else TxnType.DEFAULT
+            txn = self._open_txn(kind, is_block=True)
             self._next_read_only = False
             self._block = TransactionBlock(txn, explicit=True, read_only=chosen)
             return self._block

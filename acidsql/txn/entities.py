@@ -8,6 +8,7 @@ from enum import Enum, IntEnum
 
 from acidsql.model.ids import CompactionId, LockId, TxnId, WriteId
 from acidsql.model.names import PartitionName, TableName
+from acidsql.model.snapshot import ValidTxnList
 
 
 class TxnState(Enum):
@@ -89,13 +90,14 @@ class Opened:
     """A transaction with its write ids and the answer to its first lock request.
 
     ``in_one_step`` says that no other transaction came in between. It is False in a store that
-    cannot tell.
+    cannot tell. ``valid_txns`` is the valid txn list of that step, or None in such a store.
     """
 
     txn_id: TxnId
     write_ids: Mapping[TableName, WriteId]
     response: LockResponse
     in_one_step: bool = True
+    valid_txns: ValidTxnList | None = None
 
 
 @dataclass(frozen=True, slots=True)

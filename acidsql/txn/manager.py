@@ -48,6 +48,16 @@ class TxnManager(Protocol):
         """Open a transaction. Safe to retry. TooManyOpenTxnsError at hive.max.open.txns."""
         ...
 
+    def open_block(
+        self, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> tuple[TxnId, ValidTxnList]:
+        """`open_txn` and `valid_txns`, in one step if the store can. Safe to retry.
+
+        If others open and commit transactions between two steps, the list may have a commit, but
+        not one before it whose id is higher.
+        """
+        ...
+
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:

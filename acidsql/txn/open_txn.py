@@ -53,8 +53,9 @@ class OpenTxn:
         components: Sequence[LockComponent] = (),
         progress: Progress = UNWATCHED,
         heir_of: OpenTxn | None = None,
+        is_block: bool = False,
     ) -> None:
-        """Open the transaction.
+        """Open the transaction. That of a block, ``is_block``, takes its snapshot as it opens.
 
         With ``components``, the step of the store that opens it also gives out write ids in
         ``tables`` and takes a request for these locks. `lock` of the same sequence then waits for
@@ -82,8 +83,10 @@ class OpenTxn:
         agent_info = agent_info or uuid.uuid4().hex
         request = user, host, type, tables, components, agent_info
         sent_on_open = self._open(request, heir_of) if components else None
-        if sent_on_open is None:
-            self.txn_id: TxnId = manager.open_txn(user, host, type)
+        if is_block:
+            self.txn_id, self._valid_txns = manager.open_block(user, host, type)
+        elif sent_on_open is None:
+            self.txn_id = manager.open_txn(user, host, type)
         self._locks = LockRequests(
             manager,
             self.txn_id,
@@ -104,6 +107,8 @@ class OpenTxn:
         opened = _open_locked(self._manager, request, heir_of)
         granted = opened.response.state is LockState.ACQUIRED
         self.granted_on_open = opened.in_one_step and granted
+        if self.granted_on_open and self.type is not TxnType.READ_ONLY:
+            self._valid_txns = opened.valid_txns
         self._write_ids.update(opened.write_ids)
         self.txn_id = opened.txn_id
         *_, components, _ = request
@@ -174,7 +179,10 @@ class OpenTxn:
 
     @property
     def valid_txns(self) -> ValidTxnList:
-        """The transactions that this one sees. Fixed at first use, which is after its locks."""
+        """The transactions that this one sees, fixed at first use.
+
+        That is after its locks: in the step that opened the transaction, if they were granted then.
+        """
         with self._guard:
             if self._valid_txns is None:
                 writes = self.type is not TxnType.READ_ONLY

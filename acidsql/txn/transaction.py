@@ -38,6 +38,7 @@ class TxnOpener:
         tables: Sequence[TableName] = (),
         components: Sequence[LockComponent] = (),
         heir_of: OpenTxn | None = None,
+        is_block: bool = False,
     ) -> OpenTxn:
         """A new transaction; `OpenTxn` explains the arguments.
 
@@ -58,6 +59,7 @@ class TxnOpener:
                     components=components,
                     progress=self.progress,
                     heir_of=heir_of,
+                    is_block=is_block,
                 )
         except BaseException as error:
             if txn is not None:

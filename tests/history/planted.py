@@ -8,6 +8,7 @@ from typing import Any
 from acidsql.backends.sqlite.store import SqliteStore
 from acidsql.model.ids import TxnId
 from acidsql.model.snapshot import ValidTxnList
+from acidsql.txn.entities import Opened
 
 
 class BlindStore(SqliteStore):
@@ -18,7 +19,18 @@ class BlindStore(SqliteStore):
         return []
 
 
-class StaleStore(SqliteStore):
+class _LateStore(SqliteStore):
+    """Takes every snapshot by `valid_txns`."""
+
+    def open_block(self, *args: Any) -> tuple[TxnId, ValidTxnList]:
+        txn_id, _ = super().open_block(*args)
+        return txn_id, self.valid_txns(txn_id)
+
+    def open_locked(self, *args: Any) -> Opened:
+        return replace(super().open_locked(*args), valid_txns=None)
+
+
+class StaleStore(_LateStore):
     """Gives each transaction the snapshot of the one before; own writes are seen all the same."""
 
     _latest: ValidTxnList | None = None
@@ -33,7 +45,7 @@ class StaleStore(SqliteStore):
         return replace(now, open=frozenset(unseen - now.aborted - {txn_id}))
 
 
-class HastyStore(SqliteStore):
+class HastyStore(_LateStore):
     """Shows what is not committed yet."""
 
     def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:

@@ -56,7 +56,7 @@ class MemoryLocks(MemoryTxns):
             else:
                 response = self._look(lock_id)
                 self._record(txn_id, components)
-            return Opened(txn_id, write_ids, response)
+            return Opened(txn_id, write_ids, response, valid_txns=self.valid_txns(txn_id))
 
     def _inherit(self, txn_id: TxnId, heir: Mapping[str, Any]) -> LockId | None:
         """Abort a transaction whose lock requests pass to another one; the latest of them."""

@@ -38,6 +38,13 @@ class MemoryTxns(MemoryWriteIds, ABC):
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
 
+    def open_block(
+        self, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> tuple[TxnId, ValidTxnList]:
+        with self.guard:
+            txn_id = self.open_txn(user, host, type)
+            return txn_id, self.valid_txns(txn_id)
+
     def open_txns(
         self, count: int, user: str, host: str, type: TxnType = TxnType.DEFAULT
     ) -> list[TxnId]:

@@ -21,6 +21,7 @@ from acidsql.errors import NoSuchTxnError, TxnAbortedError, TxnError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
+from acidsql.txn.cleanup import failures_logged
 from acidsql.txn.conflict import Winner
 from acidsql.txn.entities import (
     LockComponent,
@@ -182,6 +183,19 @@ class MetastoreTxns:
             request = hms.AbortTxnsRequest(txn_ids=aborted, errorCode=_ROLLED_BACK)
             self._client.call("abort_txns", request)
         return aborted
+
+    def open_block(
+        self, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> tuple[TxnId, ValidTxnList]:
+        """As in the port, but in two steps, between which others may act."""
+        txn_id = self.open_txn(user, host, type)
+        try:
+            return txn_id, self.valid_txns(txn_id, writes=type is not TxnType.READ_ONLY)
+        except BaseException:
+            # If this fails, the transaction will time out.
+            with failures_logged("aborting", txn_id):
+                self.abort_txn(txn_id)
+            raise
 
     def valid_txns(self, txn_id: TxnId | None = None, *, writes: bool = True) -> ValidTxnList:
         excluded = hms.GetOpenTxnsRequest(excludeTxnTypes=[hms.TxnType.READ_ONLY])

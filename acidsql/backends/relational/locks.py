@@ -9,7 +9,7 @@ from functools import cache
 
 from acidsql.backends.relational.connection import Answer, Row, alone, reading, undamaged, writing
 from acidsql.backends.relational.rows import maybe_txn, place_of, require_txn
-from acidsql.backends.relational.txns import RelationalTxns
+from acidsql.backends.relational.txns import RelationalTxns, txn_list
 from acidsql.errors import AcidSqlError
 from acidsql.model.ids import LockId, TxnId, WriteId
 from acidsql.model.names import TableName
@@ -56,8 +56,10 @@ class _Inherited:
     lock_id: LockId | None
 
 
-_Answers = tuple[Answer, dict[TableName, Answer]]
-"""The transaction that was opened with its lock request, and the next write id of each table."""
+_Answers = tuple[Answer, dict[TableName, Answer], Answer]
+"""The transaction that was opened with its lock request, the next write id of each table, and what
+the transaction does not see.
+"""
 
 
 class RelationalLocks(RelationalTxns):
@@ -80,7 +82,7 @@ class RelationalLocks(RelationalTxns):
     ) -> Opened:
         require_request(type, tables, components)
         request = _Request(components, user, host, agent_info, heir_of)
-        answer, write_ids = self._open_and_ask(type, tables, request)
+        answer, write_ids, listed = self._open_and_ask(type, tables, request)
         [(txn_id, lock_id, state)] = answer.rows()
         # The ids will be in names of files. They must not be given out again while the files exist.
         if tables or recorded_components(TxnId(0), components, {}):
@@ -88,7 +90,8 @@ class RelationalLocks(RelationalTxns):
         written = {table: WriteId(asked.value() - 1) for table, asked in write_ids.items()}
         response = self._response(lock_id, state)
         at_once = state == LockState.ACQUIRED.value
-        return Opened(TxnId(txn_id), written, response, in_one_step=at_once)
+        seen = txn_list(TxnId(txn_id), listed.rows())
+        return Opened(TxnId(txn_id), written, response, in_one_step=at_once, valid_txns=seen)
 
     @writing(durable=False)
     def _open_and_ask(
@@ -109,7 +112,8 @@ class RelationalLocks(RelationalTxns):
             table = c.table if (c.database, c.table) in written else None
             self._sql.run("insert_component_of_newest", written=table, **place_of(c))
         request.was_tried = bool(request.agent_info)
-        return self._sql.ask("opened", lock_id=inherited and inherited.lock_id), write_ids
+        opened = self._sql.ask("opened", lock_id=inherited and inherited.lock_id)
+        return opened, write_ids, self._listed_on_open()
 
     def _inherited(self, txn_id: TxnId | None) -> _Inherited | None:
         """The transaction and its latest lock request, or None unless it is open.

@@ -5,7 +5,14 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from acidsql.backends.relational.connection import Answer, alone, reading, undamaged, writing
+from acidsql.backends.relational.connection import (
+    Answer,
+    Row,
+    alone,
+    reading,
+    undamaged,
+    writing,
+)
 from acidsql.backends.relational.rows import (
     component_of,
     maybe_txn,
@@ -48,6 +55,23 @@ class RelationalTxns(RelationalWriteIds):
 
     def open_txn(self, user: str, host: str, type: TxnType = TxnType.DEFAULT) -> TxnId:
         return self.open_txns(1, user, host, type)[0]
+
+    @undamaged
+    def open_block(
+        self, user: str, host: str, type: TxnType = TxnType.DEFAULT
+    ) -> tuple[TxnId, ValidTxnList]:
+        after, listed = self._open_block_now(user, host, type)
+        txn_id = TxnId(after.value() - 1)
+        return txn_id, txn_list(txn_id, listed.rows())
+
+    @writing(durable=False)
+    def _open_block_now(self, user: str, host: str, type: TxnType) -> tuple[Answer, Answer]:
+        self._open(1, user, host, type)
+        return self._sql.ask("next_txn_id"), self._listed_on_open()
+
+    def _listed_on_open(self) -> Answer:
+        """What the newest transaction does not see. The counter is locked."""
+        return self._sql.ask("listed_on_open", read_only=TxnType.READ_ONLY.value)
 
     @undamaged
     def open_txns(
@@ -200,11 +224,7 @@ class RelationalTxns(RelationalWriteIds):
             txn_id=txn_id,
             read_only=TxnType.READ_ONLY.value,
         )
-        return ValidTxnList(
-            mark,
-            frozenset(TxnId(i) for i, state in listed if state == TxnState.OPEN.value),
-            frozenset(TxnId(i) for i, state in listed if state == TxnState.ABORTED.value),
-        )
+        return txn_list(mark, listed)
 
     @reading()
     def show_txns(self) -> list[Txn]:
@@ -301,3 +321,12 @@ class RelationalTxns(RelationalWriteIds):
     def _rivals(since: Answer) -> list[WriteSetEntry]:
         """The entries of the write set that a transaction may lose to."""
         return [write_set_entry_of(row) for row in since.rows()]
+
+
+def txn_list(mark: TxnId, listed: Sequence[Row]) -> ValidTxnList:
+    """The valid txn list with this high watermark and the transactions that were listed."""
+    return ValidTxnList(
+        mark,
+        frozenset(TxnId(i) for i, state in listed if state == TxnState.OPEN.value),
+        frozenset(TxnId(i) for i, state in listed if state == TxnState.ABORTED.value),
+    )

@@ -105,8 +105,8 @@ SAME = [
 """Idempotent and read-only verbs: the answer is the same, and the store as it was."""
 
 OTHERS = {
-    "open_txn", "open_txns", "open_locked", "abort_txns", "time_out_txns", "lock", "compact",
-    "next_compaction", "abort_compactions", "close",
+    "open_txn", "open_txns", "open_block", "open_locked", "abort_txns", "time_out_txns", "lock",
+    "compact", "next_compaction", "abort_compactions", "close",
 }  # fmt: skip
 """Those that a test below is about."""
 

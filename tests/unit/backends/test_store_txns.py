@@ -200,6 +200,35 @@ def test_a_reader_that_sees_a_commit_sees_the_commits_before_it(store):
     assert str(store.valid_txns(reader)) == "2:9223372036854775807::"
 
 
+def test_a_block_is_opened_with_the_list_of_that_moment(store):
+    early, ended, aborted = begin(store), begin(store), begin(store)
+    begin(store, TxnType.READ_ONLY)
+    store.commit_txn(ended)
+    store.abort_txn(aborted)
+    txn, seen = store.open_block("ann", "host1")
+    assert (txn, str(seen)) == (5, "5:1:1:3")
+    assert [t.txn_id for t in store.show_txns()] == [1, 3, 4, 5]
+    reader, of_reader = store.open_block("ann", "host1", TxnType.READ_ONLY)
+    assert (reader, str(of_reader)) == (6, "6:1:1,5:3")
+    store.commit_txn(early)
+    # A repetition, after a lost answer, opens another one.
+    again, now = store.open_block("ann", "host1")
+    assert (again, str(now)) == (7, "7:5:5:3")
+    assert store.show_txns()[-1].type is TxnType.DEFAULT
+
+
+def test_a_transaction_that_is_opened_with_its_locks_has_the_list_of_that_moment(store):
+    early, aborted = begin(store), begin(store)
+    store.abort_txn(aborted)
+    lock = LockComponent(LockType.SHARED_WRITE, "default", "t", None, WriteOperation.INSERT)
+    opened = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], [lock], "one")
+    assert (opened.txn_id, str(opened.valid_txns)) == (3, "3:1:1:2")
+    heir = store.open_locked("ann", "host1", TxnType.DEFAULT, [T], [lock], "two", TxnId(3))
+    assert (heir.txn_id, str(heir.valid_txns)) == (4, "4:1:1:2,3")
+    store.commit_txn(early)
+    assert store.valid_txns(TxnId(4)).is_valid(early)
+
+
 def test_the_list_of_an_empty_store(store):
     assert str(store.valid_txns()) == "0:9223372036854775807::"
 
