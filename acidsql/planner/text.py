@@ -139,15 +139,15 @@ class Lowering:
             refuse_sample(ref)
             return FrameSource(name=ref.table.lower())
         relation = find_relation(ref, self.names)
-        if not isinstance(relation, Table):
-            refuse_sample(ref)
         if relation is not None:
             own = scan_predicates(fragment, ref, relation, self.arguments)
             predicates = tuple(dict.fromkeys([*own, *given]))
             if isinstance(relation, View):
+                refuse_sample(ref)
                 return self.view_source(ref, relation, predicates)
             return self._table_source(fragment, ref, relation, predicates)
         if ref.database is None and self.names.is_temporary_view(ref.table):
+            refuse_sample(ref)
             return None
         raise self.path.explained(unknown_table(ref, self.names))
 
