@@ -107,7 +107,7 @@ class OpenTxn:
         opened = _open_locked(self._manager, request, heir_of)
         granted = opened.response.state is LockState.ACQUIRED
         self.granted_on_open = opened.in_one_step and granted
-        if self.granted_on_open and self.type is not TxnType.READ_ONLY:
+        if self.granted_on_open:
             self._valid_txns = opened.valid_txns
         self._write_ids.update(opened.write_ids)
         self.txn_id = opened.txn_id
