@@ -23,7 +23,8 @@ from acidsql.txn.policy import TxnPolicy
 from tests.python_engine import PythonEngine
 
 STORE_VERBS = (
-    "open_txn", "open_txns", "open_locked", "allocate_write_id", "allocate_write_ids", "lock",
+    "open_txn", "open_txns", "open_block", "open_locked", "allocate_write_id",
+    "allocate_write_ids", "lock",
     "add_dynamic_partitions", "commit_txn", "abort_txn", "abort_txns", "compact",
     "next_compaction", "compaction_started", "mark_compacted", "mark_refused", "mark_failed",
     "mark_cleaned", "time_out_txns", "trim",
