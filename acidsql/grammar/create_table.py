@@ -77,7 +77,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
     partition_by = clauses.pop("partition_by", ())
     has_columns = bool(columns)
     if has_columns and partition_by:
-        columns, clauses["partition_columns"] = _divided(cursor, columns, partition_by)
+        columns, clauses["partition_columns"] = _divided(columns, partition_by)
     table = CreateTable(target, columns, if_not_exists, **clauses)
     if has_columns and cursor.done:
         return table
@@ -85,7 +85,7 @@ def parse_create_table(cursor: Cursor) -> CreateTable | CreateTableAs | CreateTa
 
 
 def _divided(
-    cursor: Cursor, columns: Sequence[ColumnDefinition], names: Sequence[Identifier]
+    columns: Sequence[ColumnDefinition], names: Sequence[Identifier]
 ) -> tuple[tuple[ColumnDefinition, ...], tuple[ColumnDefinition, ...]]:
     """The columns without those of these names, and the others, which are partition columns.
 
@@ -329,6 +329,8 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
 def _partitioned_by(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
     """Parse ``(a type, …)`` or, of columns that are listed or those of a query, ``(a, …)``."""
     start, inside = cursor.at, cursor.parenthesised()
+    if clauses.keys() & {"partition_by", "partition_columns"}:
+        return  # which the caller refuses: the clause is given twice
     between = cursor.source.tokens[inside.at + 1 : inside.end : 2]
     if has_columns and any(token.text != "," for token in between):
         given = column_definitions(inside, "partition column")

@@ -35,28 +35,25 @@ def parse_format(cursor: Cursor) -> str:
     cursor.expect("AS")
     if cursor.sees("INPUTFORMAT"):
         return _parse_file_classes(cursor).value
-    offset = cursor.offset
-    word = cursor.name("a file format").name.upper()
-    if word not in {f.value for f in FileFormat}:
-        cursor.source.refuse(
-            f"STORED AS {word} is not supported",
-            offset,
-            hint="Write STORED AS ORC, PARQUET or TEXTFILE; full-ACID tables are ORC.",
-        )
-    return word
+    return _format(
+        cursor, "STORED AS", "Write STORED AS ORC, PARQUET or TEXTFILE; full-ACID tables are ORC."
+    )
 
 
 def parse_source(cursor: Cursor) -> str:
     """Parse ``format`` behind USING, Spark's word for STORED AS."""
+    return _format(
+        cursor,
+        "USING",
+        "Leave it out: a table is an ACID table of ORC files, unless a clause says otherwise.",
+    )
+
+
+def _format(cursor: Cursor, behind: str, hint: str) -> str:
     offset = cursor.offset
     word = cursor.name("a file format").name.upper()
     if word not in {f.value for f in FileFormat}:
-        cursor.source.refuse(
-            f"USING {word} is not supported",
-            offset,
-            hint="Leave it out: a table is an ACID table of ORC files, unless a clause says"
-            " otherwise.",
-        )
+        cursor.source.refuse(f"{behind} {word} is not supported", offset, hint=hint)
     return word
 
 
