@@ -1,75 +1,25 @@
-"""ALTER TABLE … ADD and DROP CONSTRAINT, ALTER [COLUMN]."""
+"""ALTER TABLE … ADD and DROP CONSTRAINT."""
 
 from __future__ import annotations
 
-from acidsql.grammar.constraint import parse_column_constraint, parse_table_constraint
-from acidsql.grammar.create_table import parse_type_text
+from acidsql.grammar.constraint import parse_table_constraint
 from acidsql.grammar.cursor import Cursor
-from acidsql.model.constraint import ConstraintKind
-from acidsql.statements.alter_table import (
-    AddConstraint,
-    ChangeColumn,
-    DropColumnConstraint,
-    DropConstraint,
-)
-from acidsql.statements.fragment import Identifier, TableRef
+from acidsql.statements.alter_table import AddConstraint, DropConstraint
+from acidsql.statements.fragment import TableRef
 
 _ADDED = ("CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK")
-
-ConstraintChange = AddConstraint | DropConstraint | DropColumnConstraint
-"""What is done to a constraint."""
 
 
 def sees_constraint_change(cursor: Cursor) -> bool:
     """Whether what is done to the table is something about its constraints."""
     adds = cursor.sees_any("ADD") and cursor.peek(1).word in _ADDED
-    return adds or cursor.sees("DROP", "CONSTRAINT") or cursor.sees("ALTER")
+    return adds or cursor.sees("DROP", "CONSTRAINT")
 
 
-def parse_constraint_change(cursor: Cursor, target: TableRef) -> ConstraintChange | ChangeColumn:
+def parse_constraint_change(cursor: Cursor, target: TableRef) -> AddConstraint | DropConstraint:
     """Parse what follows the table's name."""
     if cursor.accept("ADD"):
         return AddConstraint(target, parse_table_constraint(cursor))
-    if cursor.accept("DROP", "CONSTRAINT"):
-        if_exists = cursor.accept("IF", "EXISTS")
-        return DropConstraint(target, cursor.name("a constraint"), if_exists)
-    return _alter_column(cursor, target)
-
-
-def _alter_column(cursor: Cursor, target: TableRef) -> ConstraintChange | ChangeColumn:
-    """Parse ``ALTER [COLUMN] c SET | DROP NOT NULL | DEFAULT [e]``, or Spark's other forms."""
-    start = cursor.offset
-    cursor.expect("ALTER")
-    cursor.accept("COLUMN")
-    column = cursor.name("a column")
-    if cursor.sees_any("TYPE", "COMMENT", "FIRST", "AFTER") or cursor.sees("SET", "DATA", "TYPE"):
-        return _changed_column(cursor, target, column)
-    drops = cursor.accept("DROP")
-    if (not drops and not cursor.accept("SET")) or not cursor.sees_any("NOT", "DEFAULT"):
-        cursor.source.refuse(
-            "this form of ALTER COLUMN is not supported",
-            start,
-            hint="Write TYPE t, COMMENT s, SET NOT NULL, DROP NOT NULL, SET DEFAULT e or DROP"
-            " DEFAULT.",
-        )
-    if not drops:
-        constraint = parse_column_constraint(cursor, column)
-        assert constraint is not None, "NOT or DEFAULT is next"
-        return AddConstraint(target, constraint)
-    if cursor.accept("DEFAULT"):
-        return DropColumnConstraint(target, column, ConstraintKind.DEFAULT)
-    cursor.expect("NOT", "NULL")
-    return DropColumnConstraint(target, column, ConstraintKind.NOT_NULL)
-
-
-def _changed_column(cursor: Cursor, target: TableRef, column: Identifier) -> ChangeColumn:
-    """Parse ``[SET DATA] TYPE t``, ``COMMENT s``, ``FIRST`` or ``AFTER c``, which keep the name."""
-    if cursor.accept("COMMENT"):
-        return ChangeColumn(target, column, column, comment=cursor.string("a comment in quotes"))
-    if cursor.accept("FIRST"):
-        return ChangeColumn(target, column, column, first=True)
-    if cursor.accept("AFTER"):
-        return ChangeColumn(target, column, column, after=cursor.name("a column"))
-    cursor.accept("SET", "DATA")
-    cursor.expect("TYPE")
-    return ChangeColumn(target, column, column, parse_type_text(cursor))
+    cursor.expect("DROP", "CONSTRAINT")
+    if_exists = cursor.accept("IF", "EXISTS")
+    return DropConstraint(target, cursor.name("a constraint"), if_exists)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from acidsql.errors import UnsupportedStatementError
+from acidsql.grammar.alter_column import parse_alter_column
 from acidsql.grammar.alter_constraint import parse_constraint_change, sees_constraint_change
 from acidsql.grammar.compact import parse_compact
 from acidsql.grammar.create_table import column_definition, column_definitions
@@ -59,6 +60,8 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
     place = cursor.offset
     if cursor.sees("PARTITION"):
         return _of_partition(cursor, target, start)
+    if cursor.sees("ALTER"):
+        return parse_alter_column(cursor, target)
     if sees_constraint_change(cursor):
         return parse_constraint_change(cursor, target)
     if cursor.sees_any("COMPACT", "CONCATENATE"):

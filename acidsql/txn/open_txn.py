@@ -67,6 +67,7 @@ class OpenTxn:
         given. ``sleep`` replaces the waits for locks, in tests.
         """
         self._manager = manager
+        self.txn_id: TxnId
         self.type = type
         self.policy = policy or TxnPolicy()
         self._progress = progress
@@ -82,11 +83,7 @@ class OpenTxn:
         """
         agent_info = agent_info or uuid.uuid4().hex
         request = user, host, type, tables, components, agent_info
-        sent_on_open = self._open(request, heir_of) if components else None
-        if is_block:
-            self.txn_id, self._valid_txns = manager.open_block(user, host, type)
-        elif sent_on_open is None:
-            self.txn_id = manager.open_txn(user, host, type)
+        sent_on_open = self._open(request, heir_of, is_block=is_block)
         self._locks = LockRequests(
             manager,
             self.txn_id,
@@ -101,9 +98,19 @@ class OpenTxn:
         self._heartbeat = self._started_heartbeat(heartbeats)
 
     def _open(
-        self, request: _Request, heir_of: OpenTxn | None
-    ) -> tuple[Sequence[LockComponent], LockResponse]:
-        """Open it in the step that asks for its locks. Which those are, and the answer."""
+        self, request: _Request, heir_of: OpenTxn | None, *, is_block: bool
+    ) -> tuple[Sequence[LockComponent], LockResponse] | None:
+        """Open it; with components in the step that asks for its locks: those, and the answer."""
+        user, host, kind, _, components, _ = request
+        if components:
+            return components, self._open_locked(request, heir_of)
+        if is_block:
+            self.txn_id, self._valid_txns = self._manager.open_block(user, host, kind)
+        else:
+            self.txn_id = self._manager.open_txn(user, host, kind)
+        return None
+
+    def _open_locked(self, request: _Request, heir_of: OpenTxn | None) -> LockResponse:
         opened = _open_locked(self._manager, request, heir_of)
         granted = opened.response.state is LockState.ACQUIRED
         self.granted_on_open = opened.in_one_step and granted
@@ -111,8 +118,7 @@ class OpenTxn:
             self._valid_txns = opened.valid_txns
         self._write_ids.update(opened.write_ids)
         self.txn_id = opened.txn_id
-        *_, components, _ = request
-        return components, opened.response
+        return opened.response
 
     def _started_heartbeat(self, heartbeats: Heartbeats) -> Heartbeat:
         try:
