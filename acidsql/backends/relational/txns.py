@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import cast
 
 from acidsql.backends.relational.connection import (
     Answer,
@@ -324,9 +325,11 @@ class RelationalTxns(RelationalWriteIds):
 
 
 def txn_list(mark: TxnId, listed: Sequence[Row]) -> ValidTxnList:
-    """The valid txn list with this high watermark and the transactions that were listed."""
-    return ValidTxnList(
-        mark,
-        frozenset(TxnId(i) for i, state in listed if state == TxnState.OPEN.value),
-        frozenset(TxnId(i) for i, state in listed if state == TxnState.ABORTED.value),
-    )
+    """The valid txn list with this high watermark: (state, ids with commas between) of each state."""
+    texts: dict[str, str] = dict(listed)
+    return ValidTxnList(mark, *(_ids(texts.get(s.value)) for s in (TxnState.OPEN, TxnState.ABORTED)))
+
+
+def _ids(text: str | None) -> frozenset[TxnId]:
+    # Thousands of ids are not passed through TxnId one by one.
+    return cast(frozenset[TxnId], frozenset(map(int, text.split(","))) if text else frozenset())

@@ -96,12 +96,11 @@ class RelationalWriteIds(OverSql):
             self._sql.ask(query, high_watermark=mark, **place)
             for query in ("highest_write_id", "write_ids_above")
         ]
-        hidden = {
-            txn_id: self._sql.ask("write_id", txn_id=txn_id, **place)
-            for txn_id in txns.open | txns.aborted
-        }
+        hidden = txns.open | txns.aborted
+        if hidden:
+            txn_ids = ",".join(map(str, hidden))
+            found.append(self._sql.ask("write_ids_of_txns", txn_ids=txn_ids, **place))
         rows = [row for answer in found for row in answer.rows()]
-        rows += [(txn_id, w) for txn_id, answer in hidden.items() for (w,) in answer.rows()]
         return {TxnId(txn_id): WriteId(write_id) for txn_id, write_id in rows}
 
     @reading()

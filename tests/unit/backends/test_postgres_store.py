@@ -218,6 +218,24 @@ def test_a_transaction_takes_two_round_trips(store, trips):
     assert ["commit" in trip for trip in trips] == [True, True]
 
 
+def test_a_snapshot_takes_as_many_statements_whatever_was_aborted(store, trips):
+    def statements():
+        trips.clear()
+        write_ids = store.valid_write_ids([T], store.valid_txns())[T]
+        return len(write_ids.aborted), [name for trip in trips for name in trip]
+
+    def abort(count):
+        for _ in range(count):
+            store.abort_txn(store.open_locked("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T).txn_id)
+
+    abort(1)
+    few, asked_for_few = statements()
+    abort(40)
+    many, asked_for_many = statements()
+    assert (few, many) == (1, 41)
+    assert asked_for_few == asked_for_many
+
+
 GROWING = {
     "txns", "txn_components", "completed_txn_components", "txn_to_write_id", "write_set",
     "hive_locks", "min_history_level",
@@ -266,7 +284,7 @@ def test_no_statement_reads_a_whole_table_that_grows(new, trips):
     """Plans are made when a store is new, and must be good when it is not."""
     live(new)
     asked = {name for trip in trips for name in trip}
-    assert asked > {"insert_lock", "commit_unrivalled", "write_set_since", "locks", "listed_txns"}
+    assert asked > {"insert_lock", "commit_unrivalled", "write_set_since", "locks", "write_ids_of_txns"}
     scanned = {
         (name, line.split(" on ")[1].split()[0])
         for name in asked
