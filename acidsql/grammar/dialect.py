@@ -123,22 +123,26 @@ class AcidParser(SparkParser):
         return join
 
     def _parse_table_sample(self, as_modifier: bool = False) -> exp.TableSample | None:
-        """A sample. sqlglot allows one field behind the ON of a BUCKET, where Hive has a list."""
-        first, start = self._index, self._curr
-        if not start or not self._match_text_seq("TABLESAMPLE", "(", "BUCKET"):
+        """A sample, with its place."""
+        start = self._curr
+        sample = self._bucket_sample() or super()._parse_table_sample(as_modifier=as_modifier)
+        if start and sample is not None:
+            sample.meta.update(start=start.start, end=self._prev.end)
+        return sample
+
+    def _bucket_sample(self) -> exp.TableSample | None:
+        """A sample of buckets. sqlglot allows one field behind its ON, where Hive has a list."""
+        first = self._index
+        if not self._match_text_seq("TABLESAMPLE", "(", "BUCKET"):
             self._retreat(first)
-            return super()._parse_table_sample(as_modifier=as_modifier)
+            return None
         number = self._expected_number()
         if not self._match_text_seq("OUT", "OF"):
             self.raise_error("OUT OF is missing")
         count = self._expected_number()
         keys = self._parse_csv(self._placed_key) if self._match(TokenType.ON) else []
         self._match_r_paren()
-        sample = exp.TableSample(
-            bucket_numerator=number, bucket_denominator=count, expressions=keys
-        )
-        sample.meta.update(start=start.start, end=self._prev.end)
-        return sample
+        return exp.TableSample(bucket_numerator=number, bucket_denominator=count, expressions=keys)
 
     def _expected_number(self) -> exp.Expr:
         number = self._parse_number()

@@ -207,6 +207,7 @@ class TreeWalk:
             column=column,
             is_common=database is None and name.name.lower() in self.source.common_tables,
             sample=None if sample is None else bucket_sample(sample, self.source, self.base),
+            sample_end=_sample_end(node),
         )
 
     def _refuse_properties(self, node: exp.Table, call: exp.Func) -> None:
@@ -327,6 +328,11 @@ class TreeWalk:
 def _bucket_sample_of(table: exp.Table) -> exp.Expr | None:
     sample: exp.Expr | None = table.args.get("sample")
     return sample if sample is not None and sample.args.get("bucket_numerator") else None
+
+
+def _sample_end(table: exp.Table) -> int | None:
+    sample: exp.Expr | None = table.args.get("sample")
+    return None if sample is None else int(sample.meta["end"]) + 1
 
 
 def _cte_scopes(with_: exp.Expr, scope: _Scope) -> tuple[list[tuple[exp.Expr, _Scope]], _Scope]:

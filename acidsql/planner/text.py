@@ -31,7 +31,6 @@ from acidsql.plans.sql_text import (
 )
 from acidsql.statements.fragment import Constant, Default, Fragment, Star, TableRef, Value
 
-_SAMPLE = re.compile(r"\s*TABLESAMPLE\b", re.IGNORECASE)
 _TABLE_QUERY = re.compile(r"\bTABLE\s+$", re.IGNORECASE)
 
 
@@ -77,12 +76,12 @@ class Lowering:
         sources: list[AnySource] = []
         found = self._sources(fragment, given)
 
-        def table(index: int, ref: TableRef) -> str:
+        def table(index: int, ref: TableRef) -> tuple[str, str]:
             source = found[index]
             if source is None:
-                return fragment.text[ref.start : ref.end]
+                return fragment.text[ref.start : ref.end], ""
             sources.append(source)
-            return mark + _alias_of_source(fragment, ref)
+            return mark, alias_of(fragment, ref)
 
         filled = fragment.fill(
             table,
@@ -228,14 +227,6 @@ def mentioned_columns(fragment: Fragment) -> frozenset[str]:
     return frozenset(column.name.lower() for column in fragment.tree.find_all(exp.Column))
 
 
-def _alias_of_source(fragment: Fragment, ref: TableRef) -> str:
-    """As `alias_of` where samples of buckets are left out."""
-    is_query = _TABLE_QUERY.search(fragment.text[: ref.start])
-    if ref.sample is not None and ref.alias is None and not is_query:
-        return f" AS {quote_identifier(ref.table)}"
-    return alias_of(fragment, ref)
-
-
 def _qualifiers_of_row_id(fragment: Fragment) -> set[str]:
     """The names, in lower case, that stand before ``row__id`` in the fragment."""
     found = set()
@@ -256,10 +247,8 @@ def _without_row_ids(source: AnySource | None) -> AnySource | None:
 def alias_of(fragment: Fragment, ref: TableRef) -> str:
     """An ``AS`` alias that keeps the table's own name usable as a qualifier.
 
-    Empty before TABLESAMPLE and after TABLE, where Spark's grammar allows no alias.
+    Empty after TABLE, where Spark's grammar allows no alias.
     """
-    if ref.alias is not None or _SAMPLE.match(fragment.text, ref.end):
-        return ""
-    if _TABLE_QUERY.search(fragment.text[: ref.start]):
+    if ref.alias is not None or _TABLE_QUERY.search(fragment.text[: ref.start]):
         return ""
     return f" AS {quote_identifier(ref.table)}"

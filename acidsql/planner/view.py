@@ -35,17 +35,17 @@ def expanded_text(query: Query, names: Names, *, is_temporary: bool = False) -> 
     if source.shows_columns:
         frozen = set(range(len(found)))
 
-    def table(index: int, ref: TableRef) -> str:
+    def table(index: int, ref: TableRef) -> tuple[str, str]:
         relation = found[index]
         if relation is None:
-            return source.text[ref.start : ref.end]
+            return source.text[ref.start : ref.end], ""
         name = quoted_table(relation.name)
         if index in frozen:
             _refuse_hidden(relation, source, ref)
             _refuse_sample(ref)
             columns = ", ".join(_columns(relation))
             name = " ".join(["(SELECT", columns, "FROM", f"{name})"])
-        return name + alias_of(source, ref)
+        return name, alias_of(source, ref)
 
     for ref in source.tables:
         if _TABLE_QUERY.search(source.text[: ref.start]):

@@ -62,7 +62,8 @@ class TableRef:
     ``start`` and ``end`` (exclusive) are the offsets of the name in the fragment's text; for a
     statement's target, in the text of the statement. They take in a qualifier, but no alias.
     ``alias`` is None if the user gave none. ``is_common`` says that the name is that of a common
-    table expression in front of the statement.
+    table expression in front of the statement. ``sample_end`` is the offset behind a TABLESAMPLE
+    of the table, or None.
     """
 
     database: str | None
@@ -74,6 +75,12 @@ class TableRef:
     column: int
     is_common: bool = False
     sample: BucketSample | None = None
+    sample_end: int | None = None
+
+    @property
+    def alias_at(self) -> int:
+        """The offset at which an alias of the table stands."""
+        return self.end if self.sample_end is None else self.sample_end
 
     @property
     def visible_name(self) -> str:
@@ -185,7 +192,7 @@ class Fragment:
 
     def fill(
         self,
-        table: Callable[[int, TableRef], str],
+        table: Callable[[int, TableRef], tuple[str, str]],
         parameter: Callable[[str], str],
         star: Callable[[Star], str | None],
         other: Callable[[str], str] = str,
@@ -194,14 +201,16 @@ class Fragment:
     ) -> str:
         """The text with each place replaced by what ``table``, ``parameter`` and ``star`` return.
 
-        ``star`` may return None to keep a star. ``other`` is applied to the text between places.
-        Without ``keep_samples``, samples of buckets are left out: the sources apply them.
+        ``table`` returns what stands for the name, and what is added where an alias stands: behind
+        a sample. ``star`` may return None to keep a star. ``other`` is applied to the text between
+        places. Without ``keep_samples``, samples of buckets are left out: the sources apply them.
         """
         edits = [(start, end, "") for start, end in self.qualifiers]
         if not keep_samples:
             edits += [(r.sample.start, r.sample.end, " ") for r in self.tables if r.sample]
         for index, ref in enumerate(self.tables):
-            edits.append((ref.start, ref.end, table(index, ref)))
+            name, alias = table(index, ref)
+            edits += [(ref.start, ref.end, name), (ref.alias_at, ref.alias_at, alias)]
         for place in self.parameters:
             edits.append((place.start, place.end, parameter(place.name)))
         for place_star in self.stars:
@@ -209,7 +218,7 @@ class Fragment:
             if text is not None:
                 edits.append((place_star.start, place_star.end, text))
         out, at = [], 0
-        for start, end, text in sorted(edits):
+        for start, end, text in sorted(edits, key=lambda edit: edit[:2]):
             if start < at:
                 continue  # in a sample that is left out
             out += [other(self.text[at:start]), text]

@@ -325,9 +325,14 @@ class RelationalTxns(RelationalWriteIds):
 
 
 def txn_list(mark: TxnId, listed: Sequence[Row]) -> ValidTxnList:
-    """The valid txn list with this high watermark: (state, ids with commas between) of each state."""
+    """The valid txn list with this high watermark.
+
+    ``listed`` has the ids of each state as a text, with commas between them.
+    """
     texts: dict[str, str] = dict(listed)
-    return ValidTxnList(mark, *(_ids(texts.get(s.value)) for s in (TxnState.OPEN, TxnState.ABORTED)))
+    return ValidTxnList(
+        mark, *(_ids(texts.get(s.value)) for s in (TxnState.OPEN, TxnState.ABORTED))
+    )
 
 
 def _ids(text: str | None) -> frozenset[TxnId]:

@@ -226,7 +226,9 @@ def test_a_snapshot_takes_as_many_statements_whatever_was_aborted(store, trips):
 
     def abort(count):
         for _ in range(count):
-            store.abort_txn(store.open_locked("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T).txn_id)
+            store.abort_txn(
+                store.open_locked("ann", "host1", TxnType.DEFAULT, [T], UPDATE_T).txn_id
+            )
 
     abort(1)
     few, asked_for_few = statements()
@@ -284,7 +286,13 @@ def test_no_statement_reads_a_whole_table_that_grows(new, trips):
     """Plans are made when a store is new, and must be good when it is not."""
     live(new)
     asked = {name for trip in trips for name in trip}
-    assert asked > {"insert_lock", "commit_unrivalled", "write_set_since", "locks", "write_ids_of_txns"}
+    assert asked > {
+        "insert_lock",
+        "commit_unrivalled",
+        "write_set_since",
+        "locks",
+        "write_ids_of_txns",
+    }
     scanned = {
         (name, line.split(" on ")[1].split()[0])
         for name in asked

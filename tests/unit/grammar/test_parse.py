@@ -58,7 +58,7 @@ TEMPLATES = [
 def refill(fragment: Fragment) -> str:
     """The fragment with each place filled with what stands there."""
     return fragment.fill(
-        table=lambda _, ref: fragment.text[ref.start : ref.end],
+        table=lambda _, ref: (fragment.text[ref.start : ref.end], ""),
         parameter=lambda name: "?" if name.startswith("_") else f":{name}",
         star=lambda star: fragment.text[star.start : star.end],
     )
