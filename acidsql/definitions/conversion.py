@@ -27,6 +27,7 @@ from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import table_directories
 from acidsql.layout.dir_names import DeltaDir, lies_hidden
 from acidsql.layout.history import ORIGINAL_WRITE_IDS, history
+from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.ids import StatementId, WriteId
 from acidsql.model.table import POSITIONAL_EVOLUTION, Table, TableKind
 from acidsql.orc.evolution import matched
@@ -61,8 +62,7 @@ def convert(table: Table, given: Mapping[str, str], scope: Scope, target: TableR
 
 def with_properties(table: Table, given: Mapping[str, str]) -> Table:
     """The table with the given TBLPROPERTIES; the property ``comment`` sets its comment."""
-    parameters = {**table.parameters, **given}
-    comment = parameters.pop("comment", table.comment)
+    parameters, comment = split_comment({**with_comment(table.parameters, table.comment), **given})
     return replace(table, parameters=parameters, comment=comment)
 
 

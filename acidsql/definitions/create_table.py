@@ -22,6 +22,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
+from acidsql.model.comment import split_comment
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, is_path_part, refuse_name, table_path
@@ -239,14 +240,15 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         )
     form = FileFormat(statement.stored_as)
     is_text = form is FileFormat.TEXT
+    parameters, comment = split_comment(parameters_of(statement))
     table = Table(
         name=name,
         columns=tuple(columns),
         partition_columns=tuple(partition_columns),
         location=statement.location or table_path(parent, name.table),
         bucketing=_bucketing(statement, columns),
-        parameters=parameters_of(statement),
-        comment=statement.comment,
+        parameters=parameters,
+        comment=comment if statement.comment is None else statement.comment,
         owner=owner,
         created_s=int(time.time()),
         format=form,

@@ -19,6 +19,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
+from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.table import CREATED_COLUMNS, POSITIONAL_EVOLUTION, Table, TableKind
 from acidsql.planner.names import ViewRefusal, find_target
 from acidsql.statements.alter_table import SetProperties, UnsetProperties
@@ -58,16 +59,20 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
             raise _cannot_be_unset(table, place)
         if key in _FIXED and key in table.parameters:
             raise _unchangeable(key, table, place)
-        if key not in table.parameters and not statement.if_exists:
+        known = with_comment(table.parameters, table.comment)
+        if key not in known and not statement.if_exists:
             raise AnalysisError(
                 f"The following property {key} does not exist in {table.name.table}",
                 hint="UNSET TBLPROPERTIES IF EXISTS skips properties that are not there.",
                 **place,
             )
     with altering(table, scope, _note_locks(table)) as (txn, now):
-        parameters = {k: v for k, v in now.parameters.items() if k not in statement.keys}
+        known = with_comment(now.parameters, now.comment)
+        parameters, comment = split_comment(
+            {key: value for key, value in known.items() if key not in statement.keys}
+        )
         with scope.store.committing(txn.txn_id):
-            scope.store.alter_table(replace(now, parameters=parameters))
+            scope.store.alter_table(replace(now, parameters=parameters, comment=comment))
     return Result("alter", message="OK")
 
 

@@ -9,6 +9,7 @@ from acidsql.definitions.show_view import DESCRIBE_COLUMNS, column_row
 from acidsql.errors import ColumnNotFoundError
 from acidsql.execution.result import Result, text_rows
 from acidsql.execution.scope import Scope
+from acidsql.model.comment import with_comment
 from acidsql.model.near import near_name
 from acidsql.model.table import Column, Table
 from acidsql.model.types import StructType
@@ -33,8 +34,8 @@ def show_properties(statement: ShowProperties, scope: Scope) -> Result:
     """The TBLPROPERTIES, or one of them. As in Hive, a row says so if there is none so called."""
     shown = find_shown(statement.target, scope)
     parameters: Mapping[str, str] = shown.noted if isinstance(shown, Table) else shown.parameters
-    key = statement.key
-    rows = [(k, v) for k, v in sorted(parameters.items()) if key in (None, k)]
+    properties, key = with_comment(parameters, shown.comment), statement.key
+    rows = [(k, v) for k, v in sorted(properties.items()) if key in (None, k)]
     if key is not None and not rows:
         rows = [(f"Table {shown.name} does not have property: {key}", "")]
     return text_rows("show", ["prpt_name", "prpt_value"], rows)

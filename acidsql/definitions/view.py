@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from acidsql.errors import AnalysisError, UnsupportedStatementError
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.model.access import Access, Operation
+from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.view import View
 from acidsql.planner.names import find_view_target, table_name, unknown_table
@@ -92,9 +93,10 @@ def alter_view(statement: AlterView, scope: Scope) -> Result:
                 with scope.store.committing(txn.txn_id):
                     scope.store.rename_view(now.name, new)
             case SetViewProperties():
-                parameters = {**now.parameters, **dict(statement.properties)}
+                known = with_comment(now.parameters, now.comment)
+                changed = _with_properties(now, {**known, **dict(statement.properties)})
                 with scope.store.committing(txn.txn_id):
-                    scope.store.alter_view(replace(now, parameters=parameters))
+                    scope.store.alter_view(changed)
             case UnsetViewProperties():
                 changed = _without_properties(now, statement)
                 with scope.store.committing(txn.txn_id):
@@ -111,8 +113,14 @@ def alter_view_locks(statement: AlterView, view: View, scope: Scope) -> list[Loc
     return lock_components([Access.of(view.name, Operation.DESCRIBE)])
 
 
+def _with_properties(view: View, properties: Mapping[str, str]) -> View:
+    parameters, comment = split_comment(properties)
+    return replace(view, parameters=parameters, comment=comment)
+
+
 def _without_properties(view: View, statement: UnsetViewProperties) -> View:
-    missing = [key for key in statement.keys if key not in view.parameters]
+    known = with_comment(view.parameters, view.comment)
+    missing = [key for key in statement.keys if key not in known]
     if missing and not statement.if_exists:
         raise AnalysisError(
             f"The following property {missing[0]} does not exist in {view.name.table}",
@@ -120,8 +128,7 @@ def _without_properties(view: View, statement: UnsetViewProperties) -> View:
             code=10215,
             **_place(statement.target),
         )
-    kept = {k: v for k, v in view.parameters.items() if k not in statement.keys}
-    return replace(view, parameters=kept)
+    return _with_properties(view, {k: v for k, v in known.items() if k not in statement.keys})
 
 
 def refuse_table_properties(properties: Iterable[tuple[str, str]], target: TableRef) -> None:

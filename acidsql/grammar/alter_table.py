@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NoReturn
 
 from acidsql.errors import UnsupportedStatementError
@@ -15,6 +16,7 @@ from acidsql.grammar.near import near_hint
 from acidsql.grammar.partition import (
     parse_add_partitions,
     parse_drop_partitions,
+    parse_recover_partitions,
     parse_rename_partition,
 )
 from acidsql.grammar.properties import properties, properties_change
@@ -29,8 +31,9 @@ from acidsql.statements.alter_table import (
     SetProperties,
     UnsetProperties,
 )
+from acidsql.statements.create_table import ColumnDefinition
 from acidsql.statements.fragment import TableRef
-from acidsql.statements.partition import RenamePartition
+from acidsql.statements.partition import RenamePartition, RepairTable
 
 _REFUSED = {
     "SET LOCATION": "The rows would stay in the old directory. ADD PARTITION … LOCATION and CREATE "
@@ -45,13 +48,12 @@ _REFUSED = {
     " it.",
     "EXECUTE": "Write ALTER TABLE t COMPACT 'major', or VACUUM t.",
     "WRITE": "ALTER TABLE t COMPACT 'rebalance' ORDER BY … sorts the rows that are there.",
-    "RECOVER PARTITIONS": "Write MSCK REPAIR TABLE t.",
 }
 _FORMS = ("ADD", "CHANGE", "COMPACT", "DROP", "RENAME", "REPLACE", "SET", "UNSET")
 _KNOWN = "See docs/statements.md for the forms of ALTER TABLE."
 
 
-def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
+def parse_alter_table(cursor: Cursor) -> AlterTable | RepairTable | Compact:
     """Parse an ALTER TABLE from the cursor."""
     start = cursor.offset
     cursor.expect("ALTER", "TABLE")
@@ -69,19 +71,16 @@ def parse_alter_table(cursor: Cursor) -> AlterTable | Compact:
     return _of_table(cursor, target) or _refuse(cursor, start)
 
 
-def _of_table(cursor: Cursor, target: TableRef) -> AlterTable | None:
+def _of_table(cursor: Cursor, target: TableRef) -> AlterTable | RepairTable | None:
     """Parse a change of the table's definition or partitions; None if it is none of them."""
+    by_word = _BY_WORD.get(cursor.peek().word)
+    if by_word is not None:
+        return by_word(cursor, target)
     match cursor.peek().word, cursor.peek(1).word:
-        case "CHANGE", _:
-            return _change(cursor, target)
-        case "RENAME", _:
-            return _rename(cursor, target)
-        case "CONVERT", _:
-            return _convert(cursor, target)
-        case "TOUCH", _:
-            return _touch(cursor, target)
         case "UPDATE", "STATISTICS":
             return _update_statistics(cursor, target)
+        case "RECOVER", "PARTITIONS":
+            return parse_recover_partitions(cursor, target)
         case "ADD", "PARTITION" | "IF":
             return parse_add_partitions(cursor, target)
         case "DROP", "PARTITION" | "IF":
@@ -170,9 +169,7 @@ def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns | 
     replaces = cursor.step().word == "REPLACE"
     one = cursor.step().word == "COLUMN" and not cursor.sees("(")
     columns = (
-        (column_definition(cursor, "column"),)
-        if one
-        else column_definitions(cursor.parenthesised(), "column")
+        (_one_column(cursor),) if one else column_definitions(cursor.parenthesised(), "column")
     )
     constrained = next((c for column in columns for c in column.constraints), None)
     if constrained is not None:
@@ -185,6 +182,21 @@ def _columns(cursor: Cursor, target: TableRef) -> AddColumns | ReplaceColumns | 
         )
     _skip_reach(cursor)
     return ReplaceColumns(target, columns) if replaces else AddColumns(target, columns)
+
+
+def _one_column(cursor: Cursor) -> ColumnDefinition:
+    """Parse a column and its type. FIRST and AFTER are refused."""
+    # The words end the statement. Before that they may be names.
+    for back, word in ((1, "FIRST"), (2, "AFTER")):
+        at = cursor.end - back
+        if at >= cursor.at + 2 and cursor.source.tokens[at].word == word:
+            cursor.source.refuse(
+                f"ADD COLUMN … {word} is not supported",
+                cursor.source.tokens[at].start,
+                hint="Leave it out: a new column is the last one, because rows of older files end"
+                " before it.",
+            )
+    return column_definition(cursor, "column")
 
 
 def _drop_columns(cursor: Cursor, target: TableRef) -> DropColumns:
@@ -229,3 +241,11 @@ def _skip_reach(cursor: Cursor) -> None:
     """Step over CASCADE or RESTRICT, which mean the same: partitions have no own columns."""
     if not cursor.accept("CASCADE"):
         cursor.accept("RESTRICT")
+
+
+_BY_WORD: dict[str, Callable[[Cursor, TableRef], AlterTable]] = {
+    "CHANGE": _change,
+    "RENAME": _rename,
+    "CONVERT": _convert,
+    "TOUCH": _touch,
+}

@@ -176,20 +176,36 @@ class Cursor:
 
     def table(self, *, alias: bool = False) -> TableRef:
         """Step over a table name; with ``alias`` also over an optional alias."""
-        start = self.offset
-        parts = [self.name("a table name")]
-        while self.accept("."):
-            parts.append(self.name("a name"))
+        start, parts = self.offset, self._parts("a table name")
         end = self.source.tokens[self.at - 1].end
-        if len(parts) > 2:
-            refuse_catalog(self.source, start)
         given = None
         if alias and (self.accept("AS") or self.sees_name()):
             given = self.name("an alias").name
+        return self._table_of(parts, start, end, given)
+
+    def table_and_column(self) -> tuple[TableRef, Identifier]:
+        """Step over ``t.c`` or ``db.t.c``: a table and its column."""
+        start, parts = self.offset, self._parts("a table and its column")
+        if len(parts) == 1:
+            self.missing("a dot and the name of a column")
+        end = self.source.tokens[self.at - 3].end
+        return self._table_of(parts[:-1], start, end), parts[-1]
+
+    def _parts(self, what: str) -> list[Identifier]:
+        parts = [self.name(what)]
+        while self.accept("."):
+            parts.append(self.name("a name"))
+        return parts
+
+    def _table_of(
+        self, parts: Sequence[Identifier], start: int, end: int, alias: str | None = None
+    ) -> TableRef:
+        if len(parts) > 2:
+            refuse_catalog(self.source, start)
         return TableRef(
             database=parts[0].name if len(parts) == 2 else None,
             table=parts[-1].name,
-            alias=given,
+            alias=alias,
             start=start,
             end=end,
             line=parts[0].line,

@@ -14,7 +14,7 @@ from acidsql.statements.database import (
 from acidsql.statements.fragment import Identifier
 from acidsql.statements.show import DescribeDatabase
 
-DATABASE_WORDS = ("DATABASE", "SCHEMA")
+DATABASE_WORDS = ("DATABASE", "SCHEMA", "NAMESPACE")
 
 
 def parse_create_database(cursor: Cursor) -> CreateDatabase:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.fragment import query, starts_query, stitched_query
-from acidsql.grammar.storage_format import parse_delimited, parse_format
+from acidsql.grammar.storage_format import parse_delimited, parse_format, parse_source
 from acidsql.model.table import FileFormat
 from acidsql.statements.insert_directory import InsertDirectory
 
@@ -45,15 +45,21 @@ def parse_insert_directory(cursor: Cursor, with_at: int | None = None) -> Insert
 
 
 def _clauses(cursor: Cursor) -> tuple[str | None, str]:
-    """Parse ``[ROW FORMAT DELIMITED …] [STORED AS …]``: a delimiter or None, and the format."""
+    """Parse ``[ROW FORMAT DELIMITED …] [STORED AS …]``: a delimiter or None, and the format.
+
+    USING is Spark's word for STORED AS.
+    """
     at, delimiter, is_delimited = cursor.offset, None, cursor.accept("ROW", "FORMAT")
     if is_delimited:
         delimiter = parse_delimited(cursor)
-    stored_as = parse_format(cursor) if cursor.accept("STORED") else FileFormat.TEXT.value
+    stored_as = FileFormat.TEXT.value
+    if cursor.accept("STORED"):
+        stored_as = parse_format(cursor)
+    elif cursor.accept("USING"):
+        stored_as = parse_source(cursor, "Write USING ORC or PARQUET, or STORED AS TEXTFILE.")
     if is_delimited and stored_as != FileFormat.TEXT.value:
         cursor.source.analysis_error(
             f"ROW FORMAT DELIMITED cannot be used with STORED AS {stored_as}", at
         )
-    hint = "Write STORED AS ORC, PARQUET or TEXTFILE."
-    cursor.refuse_words("INSERT OVERWRITE DIRECTORY", ("USING", "OPTIONS"), hint)
+    cursor.refuse_words("INSERT OVERWRITE DIRECTORY", ("OPTIONS",), "Leave it out.")
     return delimiter, stored_as

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from acidsql.grammar.alter_table import parse_alter_table
 from acidsql.grammar.analyze import parse_analyze
+from acidsql.grammar.cache import (
+    parse_cache,
+    parse_clear_cache,
+    parse_refresh,
+    parse_uncache,
+)
 from acidsql.grammar.check import parse_check
+from acidsql.grammar.comment import parse_comment
 from acidsql.grammar.configuration import parse_reset, parse_set
 from acidsql.grammar.create_table import parse_create_table, parse_drop_table
 from acidsql.grammar.cursor import Cursor
@@ -94,6 +101,11 @@ _PARSERS: dict[str, Callable[[Cursor], Statement]] = {
     "SET": parse_set,
     "RESET": parse_reset,
     "ABORT": parse_abort,
+    "COMMENT": parse_comment,
+    "REFRESH": parse_refresh,
+    "CACHE": parse_cache,
+    "UNCACHE": parse_uncache,
+    "CLEAR": parse_clear_cache,
 }
 _DEFINITIONS: dict[tuple[str, str], Callable[[Cursor], Statement]] = {
     ("DROP", "TABLE"): parse_drop_table,

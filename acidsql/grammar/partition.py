@@ -76,6 +76,12 @@ def parse_repair(cursor: Cursor) -> RepairTable:
     return RepairTable(target, add=add, drop=drop, repair=repair)
 
 
+def parse_recover_partitions(cursor: Cursor, target: TableRef) -> RepairTable:
+    """Parse ``RECOVER PARTITIONS`` of Spark's ALTER TABLE: MSCK REPAIR TABLE in other words."""
+    cursor.expect("RECOVER", "PARTITIONS")
+    return RepairTable(target, add=True, drop=False, repair=True)
+
+
 def fixed_partition(cursor: Cursor, where: str) -> tuple[PartitionValue, ...]:
     """Parse ``PARTITION (a = 1, …)``, in which every item needs a value."""
     if not cursor.sees("PARTITION"):

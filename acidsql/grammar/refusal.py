@@ -18,9 +18,6 @@ _NO_HISTORY = "Tables keep no earlier versions. Within a transaction, ROLLBACK u
 _REFUSED: dict[str, tuple[str, str]] = {
     "SAVEPOINT": ("savepoints are not supported", SAVEPOINT_HINT),
     "RELEASE": ("savepoints are not supported", SAVEPOINT_HINT),
-    "CACHE": ("CACHE is not supported", "A cached table would not see later transactions."),
-    "UNCACHE": ("UNCACHE is not supported", "Nothing is cached."),
-    "REFRESH": ("REFRESH is not needed", "Every statement reads a snapshot of its own."),
     "GRANT": ("GRANT is not supported", _ACCESS),
     "REVOKE": ("REVOKE is not supported", _ACCESS),
     "LOCK": ("LOCK TABLE is not supported", "Each statement takes the locks it needs."),

@@ -167,7 +167,7 @@ def parse_describe(
     """Parse a DESCRIBE or DESC from the cursor."""
     start = cursor.offset
     cursor.step()
-    kinds = ("CATALOG", "NAMESPACE", "PROCEDURE")
+    kinds = ("CATALOG", "PROCEDURE")
     names_another = cursor.peek(1).kind in (Kind.WORD, Kind.QUOTED)
     if cursor.sees("FUNCTION") and cursor.peek(1).text:
         cursor.step()
@@ -233,6 +233,7 @@ _SHOWN: dict[str, Callable[[Cursor], Show | EngineAnswer]] = {
     "VIEWS": _show_views,
     "DATABASES": lambda cursor: ShowDatabases(_pattern(cursor)),
     "SCHEMAS": lambda cursor: ShowDatabases(_pattern(cursor)),
+    "NAMESPACES": lambda cursor: ShowDatabases(_pattern(cursor)),
     "PARTITIONS": _show_partitions,
     "COLUMNS": _show_columns,
     "SORTED": _show_sorted,

@@ -10,6 +10,7 @@ from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import FIELD_DELIMITER, FileFormat
 
 _FORMATS = "Write STORED AS ORC, PARQUET or TEXTFILE."
+_LEAVE_OUT = "Leave it out: a table is an ACID table of ORC files, unless a clause says otherwise."
 _TEXT_PROPERTIES = {"line.delim": "\n", "serialization.null.format": "\\N"}
 """What LazySimpleSerDe may be told beside the delimiter: that text is as it is here."""
 
@@ -40,13 +41,9 @@ def parse_format(cursor: Cursor) -> str:
     )
 
 
-def parse_source(cursor: Cursor) -> str:
+def parse_source(cursor: Cursor, hint: str = _LEAVE_OUT) -> str:
     """Parse ``format`` behind USING, Spark's word for STORED AS."""
-    return _format(
-        cursor,
-        "USING",
-        "Leave it out: a table is an ACID table of ORC files, unless a clause says otherwise.",
-    )
+    return _format(cursor, "USING", hint)
 
 
 def _format(cursor: Cursor, behind: str, hint: str) -> str:

@@ -14,6 +14,7 @@ from acidsql.definitions import define
 from acidsql.definitions.abort_compactions import abort_compactions
 from acidsql.definitions.abort_transactions import abort_transactions
 from acidsql.definitions.analyze import analyze
+from acidsql.definitions.cache import cache
 from acidsql.definitions.compaction_request import compact
 from acidsql.definitions.create_table_as import create_table_as
 from acidsql.definitions.create_view import create_temporary_view, define_view
@@ -39,6 +40,7 @@ from acidsql.statements import (
     AbortCompactions,
     AbortTransactions,
     Analyze,
+    Cache,
     Check,
     Compact,
     ConfigurationStatement,
@@ -118,7 +120,7 @@ class Dispatch:
                 return run_check(statement, block, self.open_txn, scope)
             case Analyze():
                 return analyze(statement, scope, self.engine)
-            case Compact() | Vacuum() | AbortTransactions() | AbortCompactions():
+            case Compact() | Vacuum() | Cache() | AbortTransactions() | AbortCompactions():
                 return self._maintain(statement, scope)
             case Use():
                 self.names.database = scope.store.database(statement.name.name).name
@@ -159,7 +161,9 @@ class Dispatch:
                 return show(statement, scope)
 
     def _maintain(
-        self, statement: Compact | Vacuum | AbortTransactions | AbortCompactions, scope: Scope
+        self,
+        statement: Compact | Vacuum | Cache | AbortTransactions | AbortCompactions,
+        scope: Scope,
     ) -> Result:
         match statement:
             case Compact():
@@ -167,6 +171,8 @@ class Dispatch:
                 return compact(statement, scope, self.open_txn.host, self._work, thresholds)
             case Vacuum():
                 return run_vacuum(statement, scope, self.rounds)
+            case Cache():
+                return cache(statement, scope)
             case AbortTransactions():
                 return abort_transactions(statement, scope.store)
             case AbortCompactions():

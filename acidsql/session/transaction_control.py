@@ -26,6 +26,7 @@ from acidsql.statements import (
     AbortCompactions,
     AbortTransactions,
     Begin,
+    Cache,
     Check,
     Commit,
     CreateView,
@@ -48,6 +49,7 @@ _ALLOWED = (
     | Query
     | Explain
     | Check
+    | Cache
     | Show
     | Use
     | AbortTransactions

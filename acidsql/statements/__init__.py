@@ -16,6 +16,7 @@ from acidsql.statements.alter_table import (
     UnsetProperties,
 )
 from acidsql.statements.analyze import Analyze
+from acidsql.statements.cache import Cache
 from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.configuration import (
@@ -104,6 +105,7 @@ OtherStatement = (
     | Check
     | Analyze
     | Vacuum
+    | Cache
     | Compact
     | Definition
     | CreateTableAs
@@ -128,6 +130,7 @@ __all__ = [
     "AlterViewAs",
     "Analyze",
     "Begin",
+    "Cache",
     "ChangeColumn",
     "ChangeNothing",
     "Check",

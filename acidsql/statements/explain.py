@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acidsql.statements.analyze import Analyze
+from acidsql.statements.cache import Cache
 from acidsql.statements.check import Check
 from acidsql.statements.compact import AbortCompactions, Compact
 from acidsql.statements.configuration import ConfigurationStatement
@@ -43,6 +44,7 @@ Explained = (
     | Check
     | Analyze
     | Vacuum
+    | Cache
     | Use
     | Show
     | EngineAnswer

@@ -14,6 +14,7 @@ from acidsql.backends.metastore.locations import location_of, place_of
 from acidsql.backends.metastore.sense import NonsenseError, given
 from acidsql.errors import UnsupportedStatementError
 from acidsql.layout.bucketing import is_bucketable
+from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.names import DEFAULT_PARTITION_VALUE, PartitionName, TableName
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import (
@@ -83,7 +84,7 @@ def table_from(struct: Struct) -> Table:
     stored = stored_as(struct.sd, f"table {name}")
     kept = (*KEPT_BY_METASTORE, CREATED_COLUMNS)
     noted = {k: v for k, v in parameters.items() if k not in kept}
-    comment = noted.pop("comment", None)
+    noted, comment = split_comment(noted)
     if struct.tableType == "EXTERNAL_TABLE" and not _is_true(noted, "external"):
         noted["EXTERNAL"] = "TRUE"
     table = Table(
@@ -322,7 +323,7 @@ def own_parameters(noted: Mapping[str, str], comment: str | None) -> dict[str, s
     taken = [key for key in noted if key in KEPT_BY_METASTORE]
     if taken:
         raise UnsupportedStatementError(f"only the metastore may set the property '{taken[0]}'")
-    return dict(noted) if comment is None else {**noted, "comment": comment}
+    return with_comment(noted, comment)
 
 
 def _table_type(table: Table) -> str:

@@ -17,6 +17,7 @@ from acidsql.backends.metastore.tables import (
     own_parameters,
 )
 from acidsql.errors import UnsupportedStatementError
+from acidsql.model.comment import split_comment
 from acidsql.model.storage_classes import STORAGE_CLASSES
 from acidsql.model.table import FileFormat
 from acidsql.model.view import View
@@ -47,7 +48,7 @@ def view_from(struct: Struct) -> View:
             hint="Make the view with acidsql or with Hive, which keep the whole query.",
         )
     noted = {k: v for k, v in parameters.items() if k not in _KEPT}
-    comment = noted.pop("comment", None)
+    noted, comment = split_comment(noted)
     descriptor = given(struct.sd, f"the columns of {name}")
     expanded = given(struct.viewExpandedText, f"the query of view {name}")
     return View(
