@@ -11,10 +11,10 @@ from acidsql.statements.configuration import (
 )
 from acidsql.statements.transaction import SetAutocommit, SetTransaction
 
+_TIME_ZONE = "spark.sql.session.timeZone"
 _FORM = "Write SET key = value, SET key or SET."
 _REFUSED = {
     "ROLE": "The permissions of the files and of the catalog control access.",
-    "TIME": "Write SET spark.sql.session.timeZone = UTC.",
     "VAR": "Write SET hivevar:name = value, and ${name} in a script.",
     "VARIABLE": "Write SET hivevar:name = value, and ${name} in a script.",
     "CATALOG": "A table name has two parts: database.table.",
@@ -31,6 +31,8 @@ def parse_set(
         return parse_set_transaction(cursor)
     if cursor.sees("AUTOCOMMIT"):
         return parse_set_autocommit(cursor)
+    if cursor.sees("TIME", "ZONE"):
+        return _time_zone(cursor)
     first = cursor.peek()
     text = _rest(cursor)
     key, equals, value = (part.strip() for part in text.partition("="))
@@ -46,6 +48,21 @@ def parse_set(
     if equals:
         return SetConfiguration(key, value, *cursor.source.place(first.start))
     return ShowConfiguration(None if key in ("", "-v") else key)
+
+
+def _time_zone(cursor: Cursor) -> SetConfiguration:
+    """Parse ``TIME ZONE 'zone'``, Spark's SET of one property."""
+    start = cursor.offset
+    cursor.expect("TIME", "ZONE")
+    if cursor.sees_any("LOCAL", "INTERVAL"):
+        cursor.source.refuse(
+            f"SET TIME ZONE {cursor.peek().word} is not supported",
+            cursor.offset,
+            hint="Name the zone: SET TIME ZONE 'Europe/Berlin', or '+02:00'.",
+        )
+    return SetConfiguration(
+        _TIME_ZONE, cursor.string("a zone in quotes"), *cursor.source.place(start)
+    )
 
 
 def parse_reset(cursor: Cursor) -> ResetConfiguration:
