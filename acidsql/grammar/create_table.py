@@ -38,6 +38,7 @@ from acidsql.statements.create_table import (
 from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.statements.query import Query
 
+_COPY = "Write CREATE TABLE t AS SELECT * FROM …, which copies the rows."
 _REFUSED_CLAUSES = {
     "SORTED": (
         "SORTED BY",
@@ -47,7 +48,10 @@ _REFUSED_CLAUSES = {
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
     "WITH": ("WITH", "Use TBLPROPERTIES, or write AS before a query."),
     "SELECT": ("SELECT here", "Write AS before the query."),
-    "CLONE": ("CLONE", "List the columns."),
+    "CLONE": ("CLONE", _COPY),
+    "SHALLOW": ("SHALLOW CLONE", _COPY),
+    "DEEP": ("DEEP CLONE", _COPY),
+    "CLUSTER": ("CLUSTER BY", "Write CLUSTERED BY (c, …) INTO n BUCKETS, or leave it out."),
 }
 _REFUSED_KINDS = {
     "TEMPORARY": "Create a table, or a temporary view of a query.",

@@ -71,6 +71,11 @@ def parse_insert_head(cursor: Cursor) -> InsertHead:
     unless_exists = _accept_unless_exists(cursor, partition, overwrite=overwrite)
     by_name = cursor.accept("BY", "NAME")
     columns = None if by_name else _columns(cursor, target)
+    cursor.refuse_words(
+        "INSERT",
+        ("REPLACE",),
+        "Write BEGIN, DELETE FROM t WHERE …, INSERT INTO t … and COMMIT.",
+    )
     return partial(
         Insert,
         target=target,
