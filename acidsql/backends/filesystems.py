@@ -121,7 +121,7 @@ class LocalStorage:
     appends = True
 
     def __init__(self, *, missing_is_empty: bool = False) -> None:
-        self._missing_is_empty = missing_is_empty
+        self.missing_is_empty = missing_is_empty
 
     def list_files(self, directory: str) -> list[ListedFile]:
         root = self._path(directory)
@@ -151,7 +151,7 @@ class LocalStorage:
             return self._path(path).exists()
 
     def is_missing(self, directory: str) -> bool:
-        return not self._missing_is_empty and not self.exists(directory)
+        return not self.missing_is_empty and not self.exists(directory)
 
     def make_directory(self, path: str) -> None:
         _refuse_strange("create", path)
@@ -305,7 +305,7 @@ class ArrowStorage:
         self._filesystem = filesystem
         self._home = home
         self._local = LocalStorage(missing_is_empty=missing_is_empty)
-        self._missing_is_empty = missing_is_empty
+        self.missing_is_empty = missing_is_empty
 
     @property
     def has_directories(self) -> bool:
@@ -334,7 +334,7 @@ class ArrowStorage:
         return bool(info.type != pafs.FileType.NotFound)
 
     def is_missing(self, directory: str) -> bool:
-        return not self._missing_is_empty and not self.exists(directory)
+        return not self.missing_is_empty and not self.exists(directory)
 
     def make_directory(self, path: str) -> None:
         _refuse_strange("create", path)

@@ -129,7 +129,7 @@ class _NameCheck:
             else:
                 ids = [w.write_id for w in committed if w.partition == partition]
                 for write_id in self._missing(files, directories, ids):
-                    detail = f"write id {write_id} was committed here, and no directory has it"
+                    detail = f"write id {write_id} was committed here, and no file has it"
                     yield Problem(place.location, ProblemKind.MISSING_WRITE, detail, place.name)
             names = Names(
                 self.snapshot.table.kind,

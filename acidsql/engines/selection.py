@@ -141,13 +141,12 @@ def _require_written(
     if partition.name is not None or not snapshot.write_ids.written:
         return
     lost = missing_writes(files, (), snapshot.write_ids.written, snapshot.write_ids, txns)
-    name = DeltaDir(lost[0], lost[0]).name if lost else ""
-    if lost and storage.is_missing(f"{partition.location}/{name}"):
+    if lost and not storage.missing_is_empty:
+        name = DeltaDir(lost[0], lost[0]).name
         raise MissingFileError(
-            f"write id {lost[0]} was committed to table {snapshot.table.name}, and no directory"
-            " has it",
-            detail=f"Neither {name} nor a compaction of it lies in {partition.location}.",
-            hint="Bring the directory back; CHECK TABLE names all that are missing. To give up"
+            f"write id {lost[0]} was committed to table {snapshot.table.name}, and no file has it",
+            detail=f"Neither a file of {name} nor a compaction of it lies in {partition.location}.",
+            hint="Bring the files back; CHECK TABLE names all that are missing. To give up"
             " their rows, overwrite the table with what is left of it, in a session with"
             " acidsql.missing.directory.is.empty = true.",
         )

@@ -69,11 +69,16 @@ class Storage(Protocol):
         """Whether there can be an empty directory. An object store has only prefixes of names."""
         ...
 
+    @property
+    def missing_is_empty(self) -> bool:
+        """Whether what is missing counts as empty, by `acidsql.missing.directory.is.empty`."""
+        ...
+
     def is_missing(self, directory: str) -> bool:
         """Whether a directory that the catalog names is missing.
 
-        In an object store: whether no name begins with the prefix. Always False where a missing
-        directory counts as empty, by `acidsql.missing.directory.is.empty`.
+        In an object store: whether no name begins with the prefix. Always False if
+        ``missing_is_empty``.
         """
         ...
 

@@ -28,6 +28,7 @@ INSERT_ONLY = (
     " ('transactional' = 'true', 'transactional_properties' = 'insert_only')"
 )
 T = TableName("default", "t")
+PLACES = [("", "t"), ("PARTITIONED BY (p string)", "p=a")]
 
 
 class Stage:
@@ -82,13 +83,11 @@ def stages(tmp_path: Path) -> Iterator[Any]:
 
 
 def detail(write_id: int) -> str:
-    return f"write id {write_id} was committed here, and no directory has it"
+    return f"write id {write_id} was committed here, and no file has it"
 
 
 @pytest.mark.parametrize("kind", [ACID, INSERT_ONLY])
-@pytest.mark.parametrize(
-    ("partitioned", "place"), [("", "t"), ("PARTITIONED BY (p string)", "p=a")]
-)
+@pytest.mark.parametrize(("partitioned", "place"), PLACES)
 def test_a_lost_directory_is_named(stages, kind, partitioned, place):
     stage = stages(partitioned, kind)
     assert stage.problems() == []
@@ -125,6 +124,20 @@ def test_a_snapshot_from_before_the_lost_write_is_read(stages):
     stage.run("INSERT INTO t VALUES (3, 'c')")
     assert (sorted(before.written), txn.snapshot([T])[T]) == ([1, 2], before)
     txn.close()
+
+
+@pytest.mark.parametrize("kind", [ACID, INSERT_ONLY])
+@pytest.mark.parametrize(("partitioned", "place"), PLACES)
+def test_a_directory_without_its_files_is_missing_too(stages, kind, partitioned, place):
+    stage = stages(partitioned, kind)
+    [directory] = stage.location.rglob("delta_0000002_0000002_0000")
+    for file in directory.iterdir():
+        if not file.name.startswith("_"):
+            file.unlink()
+    assert stage.problems() == [(place, "missing write", detail(2))]
+    if not partitioned:
+        with pytest.raises(MissingFileError, match="write id 2 was committed to table"):
+            stage.session.execute("SELECT * FROM t")
 
 
 def test_what_is_lost_can_be_given_up(stages, tmp_path):
@@ -280,9 +293,10 @@ IDS = ValidWriteIdList.parse("default.t:9:9223372036854775807::8")
 @pytest.mark.parametrize(
     ("directory", "covers"),
     [
-        ("delta_0000003_0000003_0000", True),
-        ("delete_delta_0000003_0000003_0001", True),
-        ("delta_3_3", True),
+        ("delta_3_3/bucket_00000", True),
+        ("delta_3_3/_orc_acid_version", False),
+        ("delta_3_3", False),
+        ("delete_delta_0000003_0000003_0001/bucket_00000", True),
         ("delta_0000001_0000005", True),
         ("delta_0000001_0000005_v0000007", True),
         ("base_0000003", True),
@@ -296,10 +310,14 @@ IDS = ValidWriteIdList.parse("default.t:9:9223372036854775807::8")
     ],
 )
 def test_a_directory_covers_what_it_was_made_of(directory, covers):
-    """Write id 8 and transaction 6 were aborted."""
+    """Write id 8 and transaction 6 were aborted. The delta of the write itself has a file."""
     txns = ValidTxnList(TxnId(20), frozenset(), frozenset({TxnId(6)}))
-    for listing in (([], [directory]), ([ListedFile(f"{directory}/bucket_00000", 9)], [])):
-        assert missing_writes(*listing, [3], IDS, txns) == ([] if covers else [3])
+    name, slash, _ = directory.partition("/")
+    listed = [ListedFile(directory, 9)] if slash else []
+    assert missing_writes(listed, [name], [3], IDS, txns) == ([] if covers else [3])
+    if not slash and not name.startswith("delta_3_3"):
+        files = [ListedFile(f"{name}/bucket_00000", 9)]
+        assert missing_writes(files, [], [3], IDS, txns) == ([] if covers else [3])
 
 
 def test_a_block_over_several_tables_notes_each(stages):

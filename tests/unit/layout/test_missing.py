@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acidsql.layout.dir_names import BaseDir, DeltaDir
+from acidsql.layout.listing import ListedFile
 from acidsql.layout.missing import missing_writes
 from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
@@ -21,7 +22,8 @@ def test_a_write_is_missing_if_no_range_has_it(deltas, base, committed):
     if base is not None:
         names.append(BaseDir(base).name)
     seen = ValidWriteIdList("default.t", WriteId(20))
-    found = missing_writes([], names, committed, seen, ValidTxnList(TxnId(20)))
+    files = [ListedFile(f"{name}/bucket_00000", 9) for name in names]
+    found = missing_writes(files, [], committed, seen, ValidTxnList(TxnId(20)))
     assert found == [
         w
         for w in sorted(committed)
