@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 
 from acidsql.background.events import Action, Event, type_word
@@ -11,7 +11,7 @@ from acidsql.background.scope import BackgroundScope
 from acidsql.errors import CompactionRefusedError
 from acidsql.execution.compaction_need import needed_compaction
 from acidsql.execution.snapshots import partition_directory
-from acidsql.model.ids import WriteId
+from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.names import PartitionName, TableName
 from acidsql.model.table import Table, TableKind
 from acidsql.txn.compaction_need import Need, Thresholds
@@ -27,23 +27,35 @@ from acidsql.txn.entities import (
 INITIATOR = "acidsql-initiator"
 """What SHOW COMPACTIONS names as the initiator of its entries."""
 NO_AUTO_COMPACTION = "no_auto_compaction"
-_NEVER = WriteId(-1)
-"""No place has this as its highest write id."""
 _Key = tuple[TableName, str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What a look at a place has seen of it.
+
+    ``highest`` is the highest write id that was committed there, None if there was none. A
+    compaction covers the write ids up to ``mark``. It is lower than ``highest`` if an open
+    transaction has a write id of the table in between.
+    """
+
+    highest: WriteId | None
+    mark: WriteId
 
 
 class Initiator:
     """Looks, round after round, at what has changed since the last compaction.
 
-    A place that needs nothing is looked at again when it has a later write, so a round costs as
-    much as has been written since the one before.
+    A place that needs nothing is looked at again when a compaction could cover more of it: it has a
+    later write, or an open transaction with a lower write id has ended. So a round costs as much as
+    has been written since the one before.
     """
 
     def __init__(self, thresholds: Thresholds, host: str) -> None:
         self.thresholds = thresholds
         self._host = host
-        self._settled: dict[_Key, WriteId | None] = {}
-        self._asked: dict[_Key, WriteId | None] = {}
+        self._settled: dict[_Key, _Seen] = {}
+        self._asked: dict[_Key, _Seen] = {}
 
     def run(self, scope: BackgroundScope) -> int:
         """One round. Returns how many compactions it has asked for.
@@ -55,18 +67,25 @@ class Initiator:
         for remembered in (self._settled, self._asked):
             for key in remembered.keys() - here:
                 del remembered[key]
+        marks = _marks({place.table for place in changed}, scope)
         entries = scope.txns.show_compactions() if changed else []
         asked = 0
         for place in changed:
-            look = partial(self._look, place, entries, scope)
+            highest = place.highest_write_id
+            seen = _Seen(highest, min(marks[place.table], highest or NO_WRITE_ID))
+            look = partial(self._look, place, seen, entries, scope)
             asked += scope.supervisor.attempt("initiator", look, otherwise=0, about=place.label)
         return asked
 
     def _look(
-        self, place: ChangedPlace, entries: Sequence[Compaction], scope: BackgroundScope
+        self,
+        place: ChangedPlace,
+        seen: _Seen,
+        entries: Sequence[Compaction],
+        scope: BackgroundScope,
     ) -> int:
         key = place.table, place.partition
-        if not place.aborted and self._settled.get(key, _NEVER) == place.highest_write_id:
+        if not place.aborted and self._settled.get(key) == seen:
             return 0
         of_place = [e for e in entries if _place(e) == key]
         if any(e.state in UNFINISHED for e in of_place):
@@ -75,9 +94,9 @@ class Initiator:
             # Looked at again in the next round: time alone may end this.
             return 0
         table = scope.catalog.find_table(place.table)
-        need = None if table is None else self._wanted(table, place, of_place, scope)
+        need = None if table is None else self._wanted(table, place, seen, of_place, scope)
         if table is None or need is None:
-            self._settled[key] = place.highest_write_id
+            self._settled[key] = seen
             return 0
         if need.for_cleaning and any(
             e.state is CompactionState.READY_FOR_CLEANING for e in of_place
@@ -93,7 +112,7 @@ class Initiator:
         except CompactionRefusedError:
             # Another initiator, or a user, was faster.
             return 0
-        self._asked[key] = place.highest_write_id
+        self._asked[key] = seen
         kind = type_word(need.type)
         event = Event(Action.ASKED, str(place.table), place.partition, kind, reason=need.reason)
         scope.told(event)
@@ -103,11 +122,12 @@ class Initiator:
         self,
         table: Table,
         place: ChangedPlace,
+        seen: _Seen,
         of_place: Sequence[Compaction],
         scope: BackgroundScope,
     ) -> Need | None:
         """The compaction that the place needs, unless a worker found nothing to do for it."""
-        if not self._is_refused(place, of_place):
+        if not self._is_refused(place, seen, of_place):
             return self._need(table, place, scope)
         if not place.aborted or of_place[0].type is not CompactionType.MINOR:
             return None
@@ -135,9 +155,11 @@ class Initiator:
         is_long_ago = 0 < retry_s * 1000 < now_ms - tried_ms
         return not is_long_ago and {e.state for e in last} == {CompactionState.FAILED}
 
-    def _is_refused(self, place: ChangedPlace, newest_first: Sequence[Compaction]) -> bool:
+    def _is_refused(
+        self, place: ChangedPlace, seen: _Seen, newest_first: Sequence[Compaction]
+    ) -> bool:
         """Whether a worker found nothing to do for the last request, and nothing came since."""
-        asked = self._asked.get((place.table, place.partition), _NEVER) == place.highest_write_id
+        asked = self._asked.get((place.table, place.partition)) == seen
         return asked and [e.state for e in newest_first[:1]] == [CompactionState.REFUSED]
 
     def _need(self, table: Table, place: ChangedPlace, scope: BackgroundScope) -> Need | None:
@@ -153,6 +175,12 @@ class Initiator:
         name = PartitionName.parse(place.partition) if place.partition else None
         directory = partition_directory(scope.catalog, table, name)
         return needed_compaction(table, directory, place, thresholds, scope.txns, scope.storage)
+
+
+def _marks(tables: Collection[TableName], scope: BackgroundScope) -> dict[TableName, WriteId]:
+    """The highest write id of each table up to which a compaction may go now."""
+    known = scope.txns.valid_write_ids(sorted(tables, key=str), scope.txns.valid_txns())
+    return {table: ids.for_compactor().high_watermark for table, ids in known.items()}
 
 
 def _place(entry: Compaction) -> _Key:

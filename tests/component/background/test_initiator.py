@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from acidsql.backends.filesystems import LocalStorage
 from acidsql.backends.memory import MemoryStore
+from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from acidsql.streaming import StreamingConnection
 from acidsql.txn.compaction_need import Thresholds
@@ -249,6 +251,34 @@ def test_what_a_worker_refused_is_asked_for_again_after_a_write(
     assert session.run_initiator() == 0
     insert(session, 1)
     assert session.run_initiator() == 1
+
+
+@pytest.mark.parametrize("end", ["commit_txn", "abort_txn"])
+def test_the_end_of_an_older_transaction_is_a_reason_to_look_again(
+    session: Session, end: str
+) -> None:
+    """A compaction ends below the lowest open write id, whatever was committed above it."""
+    session.execute(f"CREATE TABLE t (k int) TBLPROPERTIES ({ACID})")
+    store = session._store
+    older = store.open_txn("bob", "host2")
+    assert store.allocate_write_id(older, TableName("default", "t")) == 1
+    insert(session, 3)
+    assert (session.run_initiator(), session.run_initiator()) == (0, 0)
+    getattr(store, end)(older)
+    assert session.run_initiator() == 1
+
+
+def test_a_write_in_one_partition_is_no_reason_to_look_at_another(
+    session: Session, tmp_path: Path
+) -> None:
+    session.execute(f"CREATE TABLE t (k int) PARTITIONED BY (p int) TBLPROPERTIES ({ACID})")
+    session.execute("INSERT INTO t VALUES (1, 1), (2, 2)")
+    assert session.run_initiator() == 0
+    shutil.rmtree(tmp_path / "w" / "t" / "p=1")
+    session.execute("INSERT INTO t VALUES (3, 2)")
+    assert session.run_initiator() == 0
+    # A look at the first partition would have failed.
+    assert session.failures == {}
 
 
 def test_aborted_transactions(session: Session, clock: Clock) -> None:
