@@ -28,7 +28,7 @@ from acidsql.ports.catalog import partition_not_found
 from acidsql.ports.engine import PartitionLocation
 from acidsql.ports.storage import list_marked_files
 from acidsql.statements import Vacuum
-from acidsql.txn.entities import Compaction, TxnType
+from acidsql.txn.entities import Compaction, CompactionState, TxnType
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn, transaction
 
@@ -49,7 +49,9 @@ def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
         # Asked again: another table may have got the name while the lock was waited for. Write ids
         # of one table say nothing of the directories of another.
         named = _named(statement, scope)
-        found = _Vacuum(work, named, txn).run(dry_run=statement.dry_run)
+        vacuum = _Vacuum(work, named, txn)
+        found = vacuum.run(dry_run=statement.dry_run)
+        waiting = vacuum.waiting()
     rows = [(str(one.path), one.bytes, one.why.value) for one in found]
     result = text_rows("vacuum", _COLUMNS, sorted(rows))
     size = count_text(sum(one.bytes for one in found), "byte")
@@ -57,6 +59,11 @@ def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
     result.message = f"{count_text(len(found), 'path')} {verb}, {size}"
     if not may_be_cleaned(named.table):
         result.message += f"\n{name} has NO_CLEANUP"
+    elif waiting:
+        result.message += (
+            f"\nwhat {count_text(waiting, 'compaction')} replaced stays: an open transaction may"
+            " still read it (SHOW TRANSACTIONS), or its time has not come"
+        )
     return result
 
 
@@ -109,6 +116,16 @@ class _Vacuum:
         if not dry_run:
             self._remove(replaced)
         return list({one.path: one for one in reversed(found + replaced)}.values())
+
+    def waiting(self) -> int:
+        """How many compactions of the place must not be cleaned up after yet."""
+        due_ids = {entry.compaction_id for entry in self._scope.txns.ready_to_clean()}
+        return sum(
+            entry.state is CompactionState.READY_FOR_CLEANING
+            and self._is_meant(entry)
+            and entry.compaction_id not in due_ids
+            for entry in self._scope.txns.show_compactions()
+        )
 
     def _after_compactions(self, *, dry_run: bool) -> list[Doomed]:
         found: list[Doomed] = []
