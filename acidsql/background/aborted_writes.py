@@ -25,6 +25,7 @@ from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Table, TableKind
 from acidsql.ports.storage import Storage, list_marked_files
 from acidsql.txn.components import TxnComponent
+from acidsql.txn.entities import WriteOperation
 from acidsql.txn.transaction import OpenTxn
 
 
@@ -86,7 +87,12 @@ def _files(
     table: Table, written: Sequence[TxnComponent], scope: BackgroundScope
 ) -> tuple[list[Doomed], set[TxnId]]:
     """The directories of aborted writes; the transactions of which something has to stay."""
-    owners = {c.write_id: c.txn_id for c in written if c.write_id is not None}
+    # A compaction has recorded the highest write id that it covers, which is that of another one.
+    owners = {
+        c.write_id: c.txn_id
+        for c in written
+        if c.write_id is not None and c.operation is not WriteOperation.COMPACT
+    }
     all_txns = {c.txn_id for c in written}
     txns, storage = scope.txns, scope.storage
     known_txns = txns.valid_txns()

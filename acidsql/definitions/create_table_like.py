@@ -23,6 +23,7 @@ from acidsql.errors import AnalysisError
 from acidsql.execution.places import chosen_path
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
+from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.naming import table_path
 from acidsql.model.table import CREATED_COLUMNS, HIVE4_NAMES, FileFormat, TableKind
 from acidsql.model.view import View
@@ -51,7 +52,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     given.pop(CREATED_COLUMNS, None)
     left_out = _OF_EXTERNAL | (_OF_ACID if statement.external else frozenset())
     inherited = {k: v for k, v in source.noted.items() if k.lower() not in left_out}
-    parameters = {**inherited, **given}
+    parameters, comment = split_comment({**with_comment(inherited, source.comment), **given})
     stored_as = source.format if statement.stored_as is None else FileFormat(statement.stored_as)
     if statement.external:
         parameters["EXTERNAL"] = "TRUE"
@@ -67,6 +68,7 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         name=name,
         location=statement.location or table_path(parent, name.table),
         parameters=parameters,
+        comment=comment,
         owner=scope.user,
         created_s=int(time.time()),
         format=stored_as,

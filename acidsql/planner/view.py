@@ -116,9 +116,9 @@ def _refuse_hidden(relation: Table | View, source: Fragment, ref: TableRef) -> N
 
 
 def _refuse_sample(ref: TableRef) -> None:
-    if ref.sample is not None:
+    if ref.sample_end is not None:
         raise UnsupportedStatementError(
-            f"this star over {ref.table} with TABLESAMPLE (BUCKET …) cannot be used in a view",
+            f"this star over {ref.table} with TABLESAMPLE cannot be used in a view",
             hint="List the columns by name.",
             **_place(ref),
         )

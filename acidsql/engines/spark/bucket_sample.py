@@ -33,7 +33,8 @@ def sampled(frame: DataFrame, sample: Sample, table: Table) -> DataFrame:
     """
     with clear_errors():
         # Within a struct, a function that makes many rows of one is an error.
-        keys = ", ".join(f"{key.text}\n" for key in sample.keys)
+        # Behind a key may be a comment, which a line break ends.
+        keys = ", ".join(f"{key.text}\n AS k{number}" for number, key in enumerate(sample.keys))
         keyed = frame.alias(sample.name).selectExpr("*", f"struct({keys}) AS {_KEYS}")
         types = _types(keyed.schema[-1].dataType, sample, table)  # type: ignore[arg-type]
         work = kept_rows(types, sample.number - 1, sample.count, sample.version)

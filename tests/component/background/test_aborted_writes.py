@@ -9,6 +9,7 @@ from acidsql.background.aborted_writes import forget_aborted_writes
 from acidsql.background.scope import BackgroundScope
 from acidsql.errors import StorageError
 from acidsql.layout.dir_names import compaction_attempt
+from acidsql.model.ids import WriteId
 from acidsql.model.names import TableName
 from acidsql.session.session import Session
 from acidsql.txn.entities import LockComponent, LockType, TxnType, WriteOperation
@@ -159,6 +160,21 @@ def test_what_shares_a_delta_with_others_is_remembered(session, clock):
     """A reader tells the rows of a streamed batch apart by what the store remembers."""
     _, [made] = dead(session, clock, "delta_0000001_{0}")
     assert clean(session, clock) != []
+    age(session, clock)
+    assert exists(session, made) == [True]
+    assert states(session) == ["ABORTED"]
+
+
+def test_a_dead_compaction_up_to_the_same_write_id_makes_nothing_forgotten(session, clock):
+    """The store has both transactions with this write id; the rows in the delta are the write's."""
+    written, [made] = dead(session, clock, "delta_0000001_{0}")
+    session.execute("ALTER TABLE t PARTITION (p = 'a') COMPACT 'minor'")
+    store = session._store
+    entry = store.next_compaction("worker")
+    compaction = store.open_txn("ann", "host1", TxnType.COMPACTION)
+    store.compaction_started(entry.compaction_id, compaction, WriteId(2))
+    store.abort_txn(compaction)
+    assert [(c.txn_id, c.write_id) for c in clean(session, clock)] == [(written, 2)]
     age(session, clock)
     assert exists(session, made) == [True]
     assert states(session) == ["ABORTED"]
