@@ -566,4 +566,21 @@ RULES = [
         "lock_components(query_accesses(self.plan))",
         "component/definitions/test_views.py::test_whoever_makes_a_view_locks_the_views_in_it",
     ),
+    BrokenRule(
+        "The store remembers an aborted write as long as a file may hold its rows.",
+        "takes a compaction whose highest write id is that of the write for its writer",
+        "background/aborted_writes.py",
+        "        if c.write_id is not None and c.operation is not WriteOperation.COMPACT\n",
+        "        if c.write_id is not None\n",
+        "component/background/test_aborted_writes.py"
+        "::test_a_dead_compaction_up_to_the_same_write_id_makes_nothing_forgotten",
+    ),
+    BrokenRule(
+        "A committed write whose files are gone is an error, not empty.",
+        "takes an empty directory for the write",
+        "layout/missing.py",
+        "        and not (_is_of_one_write(d) and name not in filled)\n",
+        "",
+        "component/check/test_missing_writes.py::test_a_directory_without_its_files_is_missing_too",
+    ),
 ]
