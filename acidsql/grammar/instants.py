@@ -56,9 +56,12 @@ def instant_words(
             continue
         if end < len(tokens) and tokens[end].kind is Kind.STRING:
             _check(source, tokens[end])
-        # A line break stays where it is: what follows keeps its line.
-        if "\n" not in source.text[token.start : token.start + len(_WORD)]:
-            yield token.start, tokens[end - 1].end, _WORD
+        # A line break stays where it is, behind the word: what follows keeps its line.
+        if "\n" in source.text[token.start : token.start + len(_WORD)]:
+            source.syntax_error(
+                "a line ends behind TIMESTAMP", token.start, hint="Write its next words beside it."
+            )
+        yield token.start, tokens[end - 1].end, _WORD
 
 
 def _end_of_words(tokens: Sequence[Token], index: int, openers: Sequence[str]) -> int | None:

@@ -67,9 +67,10 @@ def test_words_of_several_lines_stay_on_their_lines():
     ]
 
 
-def test_words_of_which_the_first_has_a_line_to_itself_stay():
-    sql = "SELECT CAST(a AS timestamp\nwith local time zone)"
-    assert parse(sql).source.text == sql
+def test_the_first_of_the_words_cannot_have_a_line_to_itself():
+    with pytest.raises(SqlSyntaxError, match="a line ends behind TIMESTAMP") as caught:
+        parse("SELECT CAST(a AS timestamp\nwith local time zone)")
+    assert (caught.value.line, caught.value.column) == (1, 18)
 
 
 @pytest.mark.parametrize(
