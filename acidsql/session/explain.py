@@ -35,6 +35,7 @@ from acidsql.statements import (
     Check,
     Compact,
     CreateTableAs,
+    CreateView,
     Definition,
     Explain,
     Insert,
@@ -127,6 +128,8 @@ def _head(statement: Explained, scope: Scope) -> str:
     """The statement in words: its kind, and the table or database that it is about."""
     words = re.sub(r"\B(?=[A-Z])", " ", type(statement).__name__).lower()
     about = statement.table if isinstance(statement, CreateTableAs) else statement
+    if isinstance(statement, CreateView) and statement.is_temporary:
+        return f"create temporary view {statement.target.table.lower()}"
     match getattr(about, "target", None) or getattr(about, "name", None):
         case TableRef() as target:
             return f"{words} {table_name(target, scope.names)}"
