@@ -62,7 +62,7 @@ def run_vacuum(statement: Vacuum, scope: Scope, rounds: Rounds) -> Result:
     elif waiting:
         result.message += (
             f"\nwhat {count_text(waiting, 'compaction')} replaced stays: an open transaction may"
-            " still read it (SHOW TRANSACTIONS), or its time has not come"
+            " still read it (SHOW TRANSACTIONS), or the cleaner's retention time has not passed"
         )
     return result
 

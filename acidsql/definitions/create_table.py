@@ -22,7 +22,7 @@ from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.layout.bucketing import is_bucketable
 from acidsql.model.access import Access, Operation
-from acidsql.model.comment import split_comment
+from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import DEFAULT_DATABASE, TableName
 from acidsql.model.naming import Named, is_path_part, refuse_name, table_path
@@ -240,7 +240,7 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         )
     form = FileFormat(statement.stored_as)
     is_text = form is FileFormat.TEXT
-    parameters, comment = split_comment(parameters_of(statement))
+    parameters, comment = split_comment(with_comment(parameters_of(statement), statement.comment))
     table = Table(
         name=name,
         columns=tuple(columns),
@@ -248,7 +248,7 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
         location=statement.location or table_path(parent, name.table),
         bucketing=_bucketing(statement, columns),
         parameters=parameters,
-        comment=comment if statement.comment is None else statement.comment,
+        comment=comment,
         owner=owner,
         created_s=int(time.time()),
         format=form,

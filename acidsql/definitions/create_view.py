@@ -19,7 +19,7 @@ from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.execution.transaction_block import TransactionBlock
 from acidsql.model.access import Access, Operation
-from acidsql.model.comment import split_comment
+from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.names import TableName, quote_identifier
 from acidsql.model.naming import Named, refuse_name
@@ -219,8 +219,8 @@ def _draft(statement: ViewDefinition, name: TableName, scope: Scope) -> _Draft:
     )
     listed: tuple[ViewColumn, ...] = ()
     if isinstance(statement, CreateView):
-        parameters, comment = split_comment(dict(statement.properties))
-        comment = comment if statement.comment is None else statement.comment
+        given = with_comment(dict(statement.properties), statement.comment)
+        parameters, comment = split_comment(given)
         view = replace(view, parameters=parameters, comment=comment)
         listed = statement.columns
     with _without_place():

@@ -51,6 +51,7 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
     """Remove properties."""
     table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
     place = _place(statement.target)
+    known = with_comment(table.parameters, table.comment)
     for key in statement.keys:
         if (
             key.lower() in (TRANSACTIONAL, TRANSACTIONAL_PROPERTIES)
@@ -59,7 +60,6 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
             raise _cannot_be_unset(table, place)
         if key in _FIXED and key in table.parameters:
             raise _unchangeable(key, table, place)
-        known = with_comment(table.parameters, table.comment)
         if key not in known and not statement.if_exists:
             raise AnalysisError(
                 f"The following property {key} does not exist in {table.name.table}",
@@ -67,9 +67,9 @@ def unset_properties(statement: UnsetProperties, scope: Scope) -> Result:
                 **place,
             )
     with altering(table, scope, _note_locks(table)) as (txn, now):
-        known = with_comment(now.parameters, now.comment)
+        present = with_comment(now.parameters, now.comment)
         parameters, comment = split_comment(
-            {key: value for key, value in known.items() if key not in statement.keys}
+            {key: value for key, value in present.items() if key not in statement.keys}
         )
         with scope.store.committing(txn.txn_id):
             scope.store.alter_table(replace(now, parameters=parameters, comment=comment))

@@ -100,7 +100,7 @@ def test_what_an_open_reader_may_read_stays(session, tmp_path, kind):
     assert names(tmp_path) == before
     assert session.execute("VACUUM t").message == (
         "0 paths removed, 0 bytes\nwhat 1 compaction replaced stays: an open transaction may still"
-        " read it (SHOW TRANSACTIONS), or its time has not come"
+        " read it (SHOW TRANSACTIONS), or the cleaner's retention time has not passed"
     )
     store.commit_txn(reader)
     assert dict(vacuum(session)) == {delta(1): COMPACTED, delta(2): COMPACTED}
