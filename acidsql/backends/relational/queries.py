@@ -32,14 +32,18 @@ def load_queries(dialect: str) -> dict[str, str]:
     """Every named statement: the shared ones, and the ones in ``dialect.sql`` of a package.
 
     Parameters are written ``:name``. ``:now_ms`` is the time of the database, unless a value is
-    bound there.
+    bound there. ``:txn_ids_as_text`` has the TXN_IDs of a group, with commas between them.
     """
     texts = [files(_PACKAGE).joinpath(name).read_text("utf-8") for name in _FILES]
     own = files(dialect).joinpath("dialect.sql").read_text("utf-8")
     queries = parse_queries("\n".join([*texts, own]))
     clock, _ = queries.pop("clock").split(";")
+    joined, _ = queries.pop("txn_ids_as_text").split(";")
     time = f"COALESCE(CAST(:now_ms AS BIGINT), ({clock}))"
-    return {name: text.replace(":now_ms", time) for name, text in queries.items()}
+    return {
+        name: text.replace(":now_ms", time).replace(":txn_ids_as_text", joined)
+        for name, text in queries.items()
+    }
 
 
 def load_migrations(dialect: str) -> list[tuple[int, list[str]]]:

@@ -88,6 +88,21 @@ DELETE FROM MIN_HISTORY_LEVEL
 WHERE MHL_TXNID = :txn_id
   AND NOT EXISTS (SELECT 1 FROM TXNS WHERE TXN_ID = :txn_id AND TXN_STATE = 'o');
 
+-- name: listed_txns
+-- Read-only transactions write nothing that a snapshot would have to hide. There may be thousands of
+-- aborted transactions, so the ids of a state are one text.
+SELECT TXN_STATE, :txn_ids_as_text FROM TXNS
+WHERE TXN_STATE IN ('o', 'a') AND TXN_TYPE <> :read_only AND TXN_ID <= :high_watermark
+  AND (CAST(:txn_id AS BIGINT) IS NULL OR TXN_ID <> CAST(:txn_id AS BIGINT))
+GROUP BY TXN_STATE;
+
+-- name: listed_on_open
+-- The same for the newest transaction, while the counter is locked: there is no later one.
+SELECT TXN_STATE, :txn_ids_as_text FROM TXNS
+WHERE TXN_STATE IN ('o', 'a') AND TXN_TYPE <> :read_only
+  AND TXN_ID < (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)
+GROUP BY TXN_STATE;
+
 -- name: anything_late
 SELECT TXN_ID FROM TXNS WHERE TXN_STATE = 'o' AND TXN_LAST_HEARTBEAT < :oldest_ms
 UNION ALL

@@ -10,20 +10,8 @@ SELECT TXN_ID, TXN_STATE, TXN_TYPE, TXN_STARTED, TXN_LAST_HEARTBEAT, TXN_USER, T
   TXN_META_INFO
 FROM TXNS WHERE TXN_ID = :txn_id;
 
--- name: listed_txns
--- Read-only transactions write nothing that a snapshot would have to hide. There may be thousands of
--- aborted transactions, so the ids of a state are one text.
-SELECT TXN_STATE, GROUP_CONCAT(TXN_ID) FROM TXNS
-WHERE TXN_STATE IN ('o', 'a') AND TXN_TYPE <> :read_only AND TXN_ID <= :high_watermark
-  AND (CAST(:txn_id AS BIGINT) IS NULL OR TXN_ID <> CAST(:txn_id AS BIGINT))
-GROUP BY TXN_STATE;
-
--- name: listed_on_open
--- The same for the newest transaction, while the counter is locked: there is no later one.
-SELECT TXN_STATE, GROUP_CONCAT(TXN_ID) FROM TXNS
-WHERE TXN_STATE IN ('o', 'a') AND TXN_TYPE <> :read_only
-  AND TXN_ID < (SELECT NTXN_NEXT - 1 FROM NEXT_TXN_ID)
-GROUP BY TXN_STATE;
+-- name: txn_ids_as_text
+GROUP_CONCAT(TXN_ID);
 
 -- name: write_ids_of_txns
 -- Of transactions whose ids are a text with commas between them.
