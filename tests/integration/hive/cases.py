@@ -21,7 +21,8 @@ which must change none, by one of Hive's two readers in turn, and at the end of 
 `make thorough` compares after every turn by both. CHECK TABLE must find nothing after any turn.
 Indented lines go on with the turn. `| text` behind a turn is what it answers, one line per row; `!
 text` is a part of the error it ends with. `[name] hive 4` is a case for that version alone, and so
-is a turn that begins `hive 4>`. `#` begins a comment.
+is a turn that begins `hive 4>`. `[name] thorough` runs in `make thorough` alone. `#` begins a
+comment.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from pathlib import Path
 AT_LENGTH = "ACIDSQL_EACH_TURN" in os.environ
 """As in `make thorough`: every turn is compared, by all readers, and logic files are whole."""
 
-_CASE = re.compile(r"\[([\w ]+)\](?: hive ([34]))?")
+_CASE = re.compile(r"\[([\w ]+)\](?: hive ([34]))?( thorough)?")
 _TURN = re.compile(r"(both|acidsql|hive|rows|keep|files|copy)(?: ([34]))?>? (.+)")
 
 
@@ -57,6 +58,7 @@ class Case:
 
     name: str
     version: int | None
+    is_thorough: bool
     turns: list[Turn] = field(default_factory=list)
 
 
@@ -71,7 +73,8 @@ def read_cases(path: Path) -> Iterator[Case]:
         if begun is not None:
             if case is not None:
                 yield case
-            case = Case(begun[1], int(begun[2]) if begun[2] else None)
+            version = int(begun[2]) if begun[2] else None
+            case = Case(begun[1], version, is_thorough=begun[3] is not None)
             continue
         assert case is not None, f"{place}: no case has begun"
         _read_line(line, place, case)

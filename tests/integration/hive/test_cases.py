@@ -19,7 +19,11 @@ from tests.integration.hive.shared import Row, Shared
 pytestmark = pytest.mark.hive
 
 CASES = [
-    pytest.param(case, id=f"{path.stem}-{case.name.replace(' ', '-')}")
+    pytest.param(
+        case,
+        id=f"{path.stem}-{case.name.replace(' ', '-')}",
+        marks=[pytest.mark.thorough] if case.is_thorough else [],
+    )
     for path in sorted((Path(__file__).parent / "cases").glob("*.test"))
     for case in read_cases(path)
 ]

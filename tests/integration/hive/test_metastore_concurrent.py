@@ -44,6 +44,13 @@ CELLS = [
     *itertools.product(["update"], [name for name in OTHERS if name != "drop"]),
     *itertools.product(["overwrite"], ["select", "insert", "delete"]),
 ]
+MUCH_LIKE_OTHERS = {
+    ("select", "add columns"),
+    ("insert", "drop"),
+    ("update", "insert"),
+    ("update", "overwrite"),
+}
+"""Cells in which the same locks meet as in another one."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,14 @@ class Met:
     rows: list[tuple[Any, ...]] | None
 
 
-@pytest.mark.parametrize(("held", "other"), CELLS, ids=lambda name: name.replace(" ", "-"))
+@pytest.mark.parametrize(
+    ("held", "other"),
+    [
+        pytest.param(*cell, marks=[pytest.mark.thorough] if cell in MUCH_LIKE_OTHERS else [])
+        for cell in CELLS
+    ],
+    ids=lambda name: name.replace(" ", "-"),
+)
 def test_they_meet_as_two_hives_do(live: Turns, second: Session, held: str, other: str) -> None:
     cell = Cell(live, second, HOLDERS[held], OTHERS[other])
     two_hives = cell.play(by_hive=True, met_by_hive=True)

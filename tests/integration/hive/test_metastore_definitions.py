@@ -132,7 +132,9 @@ def test_properties(both: OneMetastore) -> None:
         both.acidsql("ALTER TABLE t SET TBLPROPERTIES ('numRows' = '5')")
 
 
-@pytest.mark.parametrize("kind", ["acid", "insert_only", "parquet"])
+@pytest.mark.parametrize(
+    "kind", ["acid", "insert_only", pytest.param("parquet", marks=pytest.mark.thorough)]
+)
 def test_partitions(both: OneMetastore, kind: str) -> None:
     both.acidsql(f"CREATE TABLE t (id int) PARTITIONED BY (d date, k string) {KINDS[kind]}")
     both.acidsql("INSERT INTO t VALUES (1, '2024-01-01', 'x/y'), (2, '2024-01-02', NULL)")
