@@ -21,7 +21,7 @@ from acidsql.definitions.partition import (
 from acidsql.definitions.properties import set_properties, unset_properties
 from acidsql.definitions.rename_table import rename_table
 from acidsql.definitions.repair import repair_table
-from acidsql.definitions.view import alter_view, drop_view
+from acidsql.definitions.view import alter_view, drop_materialized_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
 from acidsql.planner.names import ViewRefusal, find_target
@@ -41,6 +41,7 @@ from acidsql.statements import (
     DropColumns,
     DropConstraint,
     DropDatabase,
+    DropMaterializedView,
     DropPartitions,
     DropTable,
     DropView,
@@ -71,12 +72,20 @@ def define(statement: Definition, scope: Scope) -> Result:
             return set_database_properties(statement, scope)
         case RepairTable():
             return repair_table(statement, scope)
-        case DropView():
-            return drop_view(statement, scope)
-        case _ if isinstance(statement, AlterView):
-            return alter_view(statement, scope)
+        case _ if isinstance(statement, DropView | DropMaterializedView | AlterView):
+            return _of_view(statement, scope)
         case _:
             return _alter(statement, scope)
+
+
+def _of_view(statement: DropView | DropMaterializedView | AlterView, scope: Scope) -> Result:
+    match statement:
+        case DropView():
+            return drop_view(statement, scope)
+        case DropMaterializedView():
+            return drop_materialized_view(statement, scope)
+        case _:
+            return alter_view(statement, scope)
 
 
 def _alter(statement: AlterTable, scope: Scope) -> Result:

@@ -45,7 +45,7 @@ from acidsql.statements.create_table import (
     CreateTable,
     DropTable,
 )
-from acidsql.statements.fragment import TableRef
+from acidsql.statements.fragment import Identifier, TableRef
 from acidsql.txn.entities import LockComponent
 from acidsql.txn.locks import lock_components
 from acidsql.txn.transaction import OpenTxn
@@ -77,6 +77,7 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
         chosen=statement.location is not None,
         if_not_exists=statement.if_not_exists,
         unsaid=statement.target if says_nothing else None,
+        notes=notes_of(statement),
     )
 
 
@@ -87,11 +88,12 @@ def make_table(
     chosen: bool,
     if_not_exists: bool,
     unsaid: TableRef | None = None,
+    notes: Sequence[str] = (),
 ) -> Result:
     """Make the table and its directory, under locks.
 
     ``chosen`` says that the statement names the directory, ``unsaid`` is the name in a statement
-    that says neither kind nor format of the table.
+    that says neither kind nor format of the table. ``notes`` are lines for the message.
     """
     with scope.transaction() as txn:
         txn.lock(creation_locks(table.name))
@@ -112,7 +114,17 @@ def make_table(
         with scope.store.committing(txn.txn_id):
             adoption.seed(scope, txn)
             scope.store.create_table(table.created_empty() if adoption.is_empty else table)
-    return Result("create", message=_created(table, adoption))
+    return Result("create", message="\n".join([_created(table, adoption), *notes]))
+
+
+def notes_of(statement: CreateTable) -> list[str]:
+    """Lines for the message about clauses that are taken and have no effect."""
+    notes = []
+    if statement.sort_columns:
+        notes.append("SORTED BY has no effect: the rows of a file are not sorted.")
+    if statement.skew_columns:
+        notes.append("SKEWED BY has no effect: frequent values have no directories of their own.")
+    return notes
 
 
 def exists_already(name: TableName) -> Result:
@@ -238,6 +250,8 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
             line=statement.target.line,
             column=statement.target.column,
         )
+    _refuse_unknown("SORTED BY", statement.sort_columns, columns)
+    _refuse_unknown("SKEWED BY", statement.skew_columns, columns)
     form = FileFormat(statement.stored_as)
     is_text = form is FileFormat.TEXT
     parameters, comment = split_comment(with_comment(parameters_of(statement), statement.comment))
@@ -257,6 +271,18 @@ def table_of(statement: CreateTable, name: TableName, parent: str, owner: str) -
     )
     refuse_bad_kind(table, _place(statement.target))
     return table
+
+
+def _refuse_unknown(clause: str, named: Sequence[Identifier], columns: Sequence[Column]) -> None:
+    known = {column.name for column in columns}
+    for identifier in named:
+        if identifier.name.lower() not in known:
+            raise AnalysisError(
+                f'{clause}: the table has no column "{identifier.name}"',
+                line=identifier.line,
+                column=identifier.column,
+                code=10002,
+            )
 
 
 def column_of(definition: ColumnDefinition) -> Column:

@@ -12,6 +12,7 @@ from acidsql.definitions.create_table import (
     database_location,
     exists_already,
     new_table_name,
+    notes_of,
     parameters_of,
     table_of,
 )
@@ -20,7 +21,7 @@ from acidsql.definitions.table_defaults import with_defaults
 from acidsql.errors import AcidSqlError, AnalysisError
 from acidsql.execution.commit import Uncommitted
 from acidsql.execution.places import chosen_path
-from acidsql.execution.result import Result
+from acidsql.execution.result import Result, summary
 from acidsql.execution.scope import Scope
 from acidsql.execution.snapshots import read_context
 from acidsql.layout.dir_names import UNFINISHED_FILE
@@ -90,7 +91,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
                 code=10304,
             )
         job = _write(table, plan, columns, context, write_id, scope, engine, txn)
-    return Result(
+    result = Result(
         "create",
         rows_inserted=job.rows_inserted,
         rows_updated=0,
@@ -98,6 +99,10 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
         txn_id=txn.txn_id,
         write_ids={} if is_plain else {str(name): write_id},
     )
+    notes = notes_of(statement.table)
+    if notes:
+        result.message = "\n".join([summary(result), *notes])
+    return result
 
 
 def makes_plain(statement: CreateTableAs, scope: Scope) -> bool:

@@ -44,6 +44,7 @@ from acidsql.statements import (
     DropColumns,
     DropConstraint,
     DropDatabase,
+    DropMaterializedView,
     DropPartitions,
     DropTable,
     DropView,
@@ -69,7 +70,7 @@ def definition_locks(
     if isinstance(statement, ViewDefinition | AlterView | DropView):
         return _view_locks(statement, scope)
     match statement:
-        case CreateDatabase() | SetDatabaseProperties():
+        case CreateDatabase() | SetDatabaseProperties() | DropMaterializedView():
             return []
         case DropDatabase():
             return database_drop_locks(statement.name.name.lower())

@@ -18,9 +18,11 @@ from acidsql.model.comment import split_comment, with_comment
 from acidsql.model.naming import Named, refuse_name
 from acidsql.model.view import View
 from acidsql.planner.names import find_view_target, table_name, unknown_table
+from acidsql.ports.catalog import is_taken
 from acidsql.statements.fragment import TableRef
 from acidsql.statements.view import (
     AlterView,
+    DropMaterializedView,
     DropView,
     RenameView,
     SetViewProperties,
@@ -68,6 +70,23 @@ def _nothing_dropped(statement: DropView, scope: Scope) -> Result:
     refuse_name(name.table, Named.TABLE, **_place(ref))
     note = f"{error.message}: nothing was dropped. {error.hint or ''}"
     return Result("drop", message=f"OK\n{note.rstrip()}")
+
+
+def drop_materialized_view(statement: DropMaterializedView, scope: Scope) -> Result:
+    """Drop nothing: acidsql has no materialized views. What has the name stays as it is."""
+    ref = statement.target
+    name = table_name(ref, scope.names)
+    if is_taken(scope.store, name):
+        raise UnsupportedStatementError(
+            f"DROP MATERIALIZED VIEW cannot drop {name}",
+            detail="It is a table or a view, or a materialized view that only Hive can drop.",
+            hint="Write DROP TABLE or DROP VIEW.",
+            **_place(ref),
+        )
+    if not (statement.if_exists or scope.settings.drop_ignores_missing):
+        raise unknown_table(ref, scope.names)
+    refuse_name(name.table, Named.TABLE, **_place(ref))
+    return Result("drop", message=f"OK\nmaterialized view {name} does not exist")
 
 
 def finds_no_view(statement: DropView, scope: Scope) -> bool:

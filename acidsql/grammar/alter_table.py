@@ -9,7 +9,7 @@ from acidsql.errors import UnsupportedStatementError
 from acidsql.grammar.alter_column import parse_alter_column
 from acidsql.grammar.alter_constraint import parse_constraint_change, sees_constraint_change
 from acidsql.grammar.compact import parse_compact
-from acidsql.grammar.create_table import column_definition, column_definitions
+from acidsql.grammar.create_table import column_definition, column_definitions, parse_skew
 from acidsql.grammar.cursor import Cursor
 from acidsql.grammar.insert import parse_partition
 from acidsql.grammar.near import near_hint
@@ -79,6 +79,8 @@ def _of_table(cursor: Cursor, target: TableRef) -> AlterTable | RepairTable | No
     match cursor.peek().word, cursor.peek(1).word:
         case "UPDATE", "STATISTICS":
             return _update_statistics(cursor, target)
+        case "SKEWED", "BY":
+            return _skew(cursor, target)
         case "RECOVER", "PARTITIONS":
             return parse_recover_partitions(cursor, target)
         case "ADD", "PARTITION" | "IF":
@@ -148,6 +150,15 @@ def _update_statistics(cursor: Cursor, target: TableRef) -> ChangeNothing:
     properties(cursor.parenthesised())
     return ChangeNothing(
         target, "OK, but the numbers are not kept: ANALYZE TABLE … COMPUTE STATISTICS counts"
+    )
+
+
+def _skew(cursor: Cursor, target: TableRef) -> ChangeNothing:
+    """Parse ``SKEWED BY (…) ON (…) [STORED AS DIRECTORIES]``."""
+    cursor.expect("SKEWED", "BY")
+    parse_skew(cursor)
+    return ChangeNothing(
+        target, "OK, but frequent values have no directories of their own, as in CREATE TABLE"
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from acidsql.errors import AnalysisError
@@ -40,11 +40,6 @@ from acidsql.statements.query import Query
 
 _COPY = "Write CREATE TABLE t AS SELECT * FROM …, which copies the rows."
 _REFUSED_CLAUSES = {
-    "SORTED": (
-        "SORTED BY",
-        "Leave it out: acidsql writes no sorted files, and a full-ACID table has none in Hive.",
-    ),
-    "SKEWED": ("SKEWED BY", "Leave it out."),
     "OPTIONS": ("OPTIONS", "Use TBLPROPERTIES."),
     "WITH": ("WITH", "Use TBLPROPERTIES, or write AS before a query."),
     "SELECT": ("SELECT here", "Write AS before the query."),
@@ -305,29 +300,24 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
     _refuse_clause(cursor)
     start, word = cursor.offset, cursor.peek().word
     before = len(clauses)
-    if cursor.accept("COMMENT"):
-        clauses.setdefault("comment", cursor.string("a comment in quotes"))
-    elif cursor.accept("PARTITIONED", "BY"):
+    if cursor.accept("PARTITIONED", "BY"):
         _partitioned_by(cursor, clauses, has_columns=has_columns)
     elif cursor.accept("CLUSTERED", "BY"):
-        columns, count = _buckets(cursor)
-        clauses.setdefault("bucket_columns", columns)
-        clauses.setdefault("bucket_count", count)
-    elif cursor.accept("ROW", "FORMAT"):
-        parse = parse_serde if cursor.sees("SERDE") else parse_delimited
-        clauses.setdefault("row_format", parse(cursor))
-    elif cursor.accept("STORED"):
-        clauses.setdefault("stored_as", parse_format(cursor))
-    elif cursor.accept("USING"):
-        clauses.setdefault("stored_as", parse_source(cursor))
-    elif cursor.accept("LOCATION"):
-        clauses.setdefault("location", cursor.string("a location in quotes"))
-    elif cursor.accept("TBLPROPERTIES"):
-        clauses.setdefault("properties", properties(cursor.parenthesised()))
+        buckets = _buckets(cursor)
+        clauses.update({} if "bucket_columns" in clauses else buckets)
     else:
-        cursor.unexpected("expected a clause of CREATE TABLE")
+        for words, argument, read in _OTHER_CLAUSES:
+            if cursor.accept(*words):
+                clauses.setdefault(argument, read(cursor))
+                break
+        else:
+            cursor.unexpected("expected a clause of CREATE TABLE")
     if len(clauses) == before:
         cursor.source.syntax_error(f"{word} is given twice", start)
+
+
+def _row_format(cursor: Cursor) -> Serde | str | None:
+    return parse_serde(cursor) if cursor.sees("SERDE") else parse_delimited(cursor)
 
 
 def _partitioned_by(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> None:
@@ -363,13 +353,48 @@ def _refuse_clause(cursor: Cursor) -> None:
         cursor.source.refuse(f"{refused[0]} is not supported", cursor.offset, hint=refused[1])
 
 
-def _buckets(cursor: Cursor) -> tuple[tuple[Identifier, ...], int]:
+def _buckets(cursor: Cursor) -> dict[str, Any]:
+    """Parse ``(a, …) [SORTED BY (b [ASC | DESC] [NULLS FIRST | LAST], …)] INTO n BUCKETS``."""
     columns = cursor.names_in_parentheses()
-    _refuse_clause(cursor)
+    sort_columns: tuple[Identifier, ...] = ()
+    if cursor.accept("SORTED", "BY"):
+        sort_columns = tuple(cursor.parenthesised().listed(_sort_column))
     cursor.expect("INTO")
     offset = cursor.offset
     count = cursor.integer("the number of buckets")
     if count < 1:
         cursor.source.syntax_error("a table has at least one bucket", offset)
     cursor.expect("BUCKETS")
-    return columns, count
+    return {"bucket_columns": columns, "bucket_count": count, "sort_columns": sort_columns}
+
+
+def _sort_column(inside: Cursor) -> Identifier:
+    name = inside.name("a column")
+    if not inside.accept("ASC"):
+        inside.accept("DESC")
+    if inside.accept("NULLS") and not (inside.accept("FIRST") or inside.accept("LAST")):
+        inside.unexpected("expected FIRST or LAST")
+    return name
+
+
+def parse_skew(cursor: Cursor) -> tuple[Identifier, ...]:
+    """Parse ``(a, …) ON (…) [STORED AS DIRECTORIES]``. Returns the columns."""
+    columns = cursor.names_in_parentheses()
+    cursor.expect("ON")
+    values = cursor.parenthesised()
+    if values.done:
+        values.unexpected("expected a value")
+    cursor.accept("STORED", "AS", "DIRECTORIES")
+    return columns
+
+
+_OTHER_CLAUSES: tuple[tuple[tuple[str, ...], str, Callable[[Cursor], Any]], ...] = (
+    (("COMMENT",), "comment", lambda cursor: cursor.string("a comment in quotes")),
+    (("SKEWED", "BY"), "skew_columns", parse_skew),
+    (("ROW", "FORMAT"), "row_format", _row_format),
+    (("STORED",), "stored_as", parse_format),
+    (("USING",), "stored_as", parse_source),
+    (("LOCATION",), "location", lambda cursor: cursor.string("a location in quotes")),
+    (("TBLPROPERTIES",), "properties", lambda cursor: properties(cursor.parenthesised())),
+)
+"""The first words of a clause, the argument of CreateTable, and what parses the rest."""

@@ -54,6 +54,7 @@ from acidsql.grammar.view import (
     creates_view,
     parse_alter_view,
     parse_create_view,
+    parse_drop_materialized_view,
     parse_drop_view,
 )
 from acidsql.grammar.with_clause import parse_common_tables, parse_with, refuse_common_target
@@ -111,6 +112,7 @@ _DEFINITIONS: dict[tuple[str, str], Callable[[Cursor], Statement]] = {
     ("DROP", "TABLE"): parse_drop_table,
     ("ALTER", "TABLE"): parse_alter_table,
     ("DROP", "VIEW"): parse_drop_view,
+    ("DROP", "MATERIALIZED"): parse_drop_materialized_view,
     ("ALTER", "VIEW"): parse_alter_view,
     **{("CREATE", word): parse_create_database for word in DATABASE_WORDS},
     **{("DROP", word): parse_drop_database for word in DATABASE_WORDS},

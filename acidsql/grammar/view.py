@@ -16,6 +16,7 @@ from acidsql.statements.view import (
     AlterView,
     AlterViewAs,
     CreateView,
+    DropMaterializedView,
     DropView,
     RenameView,
     SetViewProperties,
@@ -172,3 +173,10 @@ def parse_drop_view(cursor: Cursor) -> DropView:
     cursor.expect("DROP", "VIEW")
     if_exists = cursor.accept("IF", "EXISTS")
     return DropView(cursor.table(), if_exists)
+
+
+def parse_drop_materialized_view(cursor: Cursor) -> DropMaterializedView:
+    """Parse a DROP MATERIALIZED VIEW from the cursor."""
+    cursor.expect("DROP", "MATERIALIZED", "VIEW")
+    if_exists = cursor.accept("IF", "EXISTS")
+    return DropMaterializedView(cursor.table(), if_exists)

@@ -91,7 +91,7 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True)
 class ChangeNothing:
-    """ALTER TABLE ``target`` TOUCH or UPDATE STATISTICS, which change no result.
+    """ALTER TABLE ``target`` TOUCH, UPDATE STATISTICS or SKEWED BY, which change no result.
 
     ``note`` says why nothing is done. A partition that is named is not looked for.
     """

@@ -28,6 +28,7 @@ class CreateTable:
     statement has ROW FORMAT DELIMITED, ``managed`` that it has the word MANAGED, and
     ``transactional`` that it has the word TRANSACTIONAL and no property that says so.
     ``constraints`` stand beside the columns; others stand in the columns' definitions.
+    ``sort_columns`` and ``skew_columns`` come from SORTED BY and SKEWED BY. The files have neither.
     """
 
     target: TableRef
@@ -36,6 +37,8 @@ class CreateTable:
     partition_columns: tuple[ColumnDefinition, ...] = ()
     bucket_columns: tuple[Identifier, ...] = ()
     bucket_count: int | None = None
+    sort_columns: tuple[Identifier, ...] = ()
+    skew_columns: tuple[Identifier, ...] = ()
     stored_as: str | None = None
     location: str | None = None
     properties: tuple[tuple[str, str], ...] = ()

@@ -23,7 +23,7 @@ from acidsql.statements.partition import (
     RenamePartition,
     RepairTable,
 )
-from acidsql.statements.view import AlterView, DropView
+from acidsql.statements.view import AlterView, DropMaterializedView, DropView
 
 AlterTable = (
     AddColumns
@@ -52,5 +52,6 @@ Definition = (
     | AlterTable
     | RepairTable
     | DropView
+    | DropMaterializedView
     | AlterView
 )

@@ -75,6 +75,14 @@ class DropView:
     if_exists: bool
 
 
+@dataclass(frozen=True, slots=True)
+class DropMaterializedView:
+    """DROP MATERIALIZED VIEW [IF EXISTS] ``target``. There are none."""
+
+    target: TableRef
+    if_exists: bool
+
+
 ViewDefinition = CreateView | AlterViewAs
 """The statements that give a view its query."""
 
