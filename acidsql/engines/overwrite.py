@@ -11,15 +11,16 @@ from acidsql.engines.selection import Selection
 from acidsql.errors import PartitionNotFoundError
 from acidsql.model.names import PartitionName
 from acidsql.plans.insert import InsertPlan
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.plan import fixed_partition
 from acidsql.plans.truncate import TruncatePlan
 from acidsql.ports.engine import PartitionLocation, TableSnapshot
 
 
 def empty_bases(write: PlacedWrite, files: Sequence[OutputFile]) -> list[OutputFile]:
-    """An empty base for the partition or table that an INSERT OVERWRITE names, if it got no row."""
+    """An empty base for the partition or table that an overwrite names, if it got no row."""
     plan, table = write.plan, write.table
-    if not isinstance(plan, InsertPlan) or not plan.overwrite:
+    if not isinstance(plan, InsertPlan | LoadPlan) or not plan.overwrite:
         return []
     fixed = fixed_partition(plan, table)
     if table.partition_columns and fixed is None:

@@ -74,7 +74,8 @@ class PlacedWrite:
                 counts["updated"] += file.rows
             if operation is not Operation.UPDATE or not file.is_delete:
                 by_statement[statement_id] += file.rows
-        takes_files = isinstance(self.plan, LoadPlan) and not self.plan.local
+        plan = self.plan
+        takes_files = isinstance(plan, LoadPlan) and not (plan.local or plan.by_rows)
         return JobResult(
             rows_inserted=counts["inserted"],
             rows_updated=counts["updated"],

@@ -1,6 +1,7 @@
 """Hive's limits of dynamic partitions: hive.exec.dynamic.partition and its neighbours.
 
-A dynamic partition is one that the rows of an INSERT name. UPDATE, DELETE and MERGE know no limit.
+A dynamic partition is one that the rows of an INSERT or LOAD DATA name. UPDATE, DELETE and MERGE
+know no limit.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from acidsql.errors import AnalysisError, ExecutionError
 from acidsql.model.names import TableName
 from acidsql.model.table import Table
 from acidsql.plans.insert import InsertPlan
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.plan import TableWrite, WritePlan, table_writes
 from acidsql.ports.engine import JobResult
 from acidsql.settings import Settings
@@ -46,9 +48,11 @@ def refuse_too_many(write: TableWrite, table: Table, job: JobResult, most: int |
         )
 
 
-def _dynamic_inserts(plan: WritePlan, targets: Mapping[TableName, Table]) -> Iterator[InsertPlan]:
+def _dynamic_inserts(
+    plan: WritePlan, targets: Mapping[TableName, Table]
+) -> Iterator[InsertPlan | LoadPlan]:
     for write in table_writes(plan):
-        if isinstance(write, InsertPlan):
+        if isinstance(write, InsertPlan | LoadPlan):
             columns = targets[write.table].partition_columns
             if len(write.static_partition) < len(columns):
                 yield write

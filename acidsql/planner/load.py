@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from acidsql.errors import AnalysisError, UnsupportedStatementError
+from acidsql.errors import AnalysisError
 from acidsql.model.constraint import checks, requirements
-from acidsql.model.names import quote_identifier, string_literal
-from acidsql.model.table import FIELD_DELIMITER, FileFormat, Table
+from acidsql.model.table import Table
 from acidsql.planner.names import Names, ViewRefusal, find_target
 from acidsql.planner.partition import fixed_values
 from acidsql.planner.predicates import Arguments
@@ -21,15 +21,7 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
     table = find_target(statement.target, names, ViewRefusal.INSERT)
     place: dict[str, Any] = {"line": statement.target.line, "column": statement.target.column}
     static = fixed_values(statement.partition, table, arguments)
-    if len(static) != len(table.partition_columns):
-        raise _unfixed(statement, table, place)
-    if table.bucketing is not None:
-        raise UnsupportedStatementError(
-            "LOAD DATA into a bucketed table is not supported: rows would lie in wrong buckets",
-            hint="Load the files into another table, then INSERT INTO … SELECT.",
-            **place,
-        )
-    _refuse_unchecked(table, place)
+    _refuse_left_out(statement, table, place)
     absolute = statement.path.startswith(("/", "file:/")) or "://" in statement.path
     if not statement.local and not absolute:
         raise AnalysisError(
@@ -45,43 +37,32 @@ def plan_load(statement: Load, names: Names, arguments: Arguments) -> LoadPlan:
         overwrite=statement.overwrite,
         static_partition=static,
         target=table.kind,
+        by_rows=_needs_rows(table, static),
     )
 
 
-def _unfixed(statement: Load, table: Table, place: dict[str, Any]) -> AnalysisError:
-    """The error for a LOAD DATA that leaves a partition column to the rows."""
+def _refuse_left_out(statement: Load, table: Table, place: Mapping[str, Any]) -> None:
+    """AnalysisError if PARTITION names some of the partition columns, and not all."""
     given = {item.column.name.lower() for item in statement.partition}
-    loose = [c for c in table.partition_columns if c.name not in given]
-    columns = ", ".join(f"{quote_identifier(c.name)} {c.type}" for c in (*table.columns, *loose))
-    word = "OVERWRITE TABLE" if statement.overwrite else "INTO"
-    form = f"STORED AS {table.format.value}"
-    if table.format is FileFormat.TEXT and table.field_delimiter != FIELD_DELIMITER:
-        delimiter = string_literal(table.field_delimiter)
-        form = f"ROW FORMAT DELIMITED FIELDS TERMINATED BY {delimiter}"
-    create = f"CREATE EXTERNAL TABLE x ({columns}) {form} LOCATION '…'"
-    return AnalysisError(
-        f'PARTITION must fix every partition column of "{table.name}"',
-        detail="Hive makes an INSERT … SELECT of such a statement. It takes the partitions from the"
-        " last columns of the files, not from the names of directories.",
-        hint=f"{create}, then INSERT {word} … SELECT of all columns of x.",
-        code=10062,
-        **place,
-    )
-
-
-def _refuse_unchecked(table: Table, place: dict[str, Any]) -> None:
-    """Refuse a table whose rows are to be checked: LOAD DATA copies files, whose rows nobody sees.
-
-    Hive loads them, and keeps what its constraints forbid.
-    """
-    kept = [*requirements(table.constraints).values(), *checks(table.constraints)]
-    if kept:
-        raise UnsupportedStatementError(
-            f'LOAD DATA does not check the constraint "{kept[0].name}" ({kept[0].kind.value})'
-            f" of table {table.name}",
-            hint="Load the files into another table, then INSERT INTO … SELECT.",
+    missing = [c.name for c in table.partition_columns if c.name not in given]
+    if given and missing:
+        raise AnalysisError(
+            f'PARTITION leaves out the partition columns {", ".join(missing)} of "{table.name}"',
+            hint="Without PARTITION, the last columns of the files give the partitions.",
+            code=10062,
             **place,
         )
+
+
+def _needs_rows(table: Table, static: Sequence[tuple[str, str | None]]) -> bool:
+    """Whether the rows have to be read: for their partitions, for their buckets or to be checked.
+
+    Hive makes an INSERT … SELECT of a LOAD DATA for the first two reasons (LoadSemanticAnalyzer
+    reparseAndSuperAnalyze). It does not check rows.
+    """
+    is_dynamic = len(static) < len(table.partition_columns)
+    is_checked = bool(requirements(table.constraints) or checks(table.constraints))
+    return is_dynamic or table.bucketing is not None or is_checked
 
 
 def _path(statement: Load) -> str:

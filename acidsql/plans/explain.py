@@ -164,12 +164,12 @@ def _insert_lines(plan: InsertPlan, statement_id: int) -> list[str]:
 
 
 def _load_lines(plan: LoadPlan) -> list[str]:
-    how = "copied" if plan.local else "moved"
+    how = "the files, copied" if plan.local else "the files, moved"
     place = "local files" if plan.local else "files"
     return [
         f"{place}: {plan.path}",
         *_fixed(plan.static_partition),
-        f"{_written(plan)}: the files, {how}",
+        f"{_written(plan)}: {'the rows of the files' if plan.by_rows else how}",
     ]
 
 

@@ -15,6 +15,9 @@ class LoadPlan(Node):
     If the ``target`` is a plain table, the files lie beside its other files. ``static_partition``
     gives the value text of each partition column. A ``local`` path is one of this machine; its
     files are copied. Other files are moved.
+
+    With ``by_rows``, the rows are read and written as by an INSERT … SELECT, and the files stay.
+    The last columns of the files are then the partition columns without a value.
     """
 
     kind: Literal["load"] = "load"
@@ -24,3 +27,4 @@ class LoadPlan(Node):
     overwrite: bool = False
     static_partition: tuple[tuple[str, str | None], ...] = ()
     target: TableKind = TableKind.FULL_ACID
+    by_rows: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,17 +31,9 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     place = partition_text(fixed_partition(plan, table))
     directory = target.directory_written(place, statement, is_delete=False)
     storage = target.storage
-    if not plan.local and any(map(parse_directory, plan.path.split("/"))):
-        raise AnalysisError(
-            f"Invalid path '{plan.path}': it lies in a directory of a transactional table",
-            hint="INSERT … SELECT copies rows from one table to another.",
-            code=10028,
-        )
     found: list[OutputFile] = []
     try:
-        for number, path in enumerate(input_files(plan, storage)):
-            with _opened(plan, path, storage) as stream:
-                rows = _checked(stream, path, table)
+        for number, (path, rows, _) in enumerate(checked_files(plan, table, storage)):
             # Hive, too, gives files of an unbucketed table new numbers.
             name = OriginalFile(BucketId(number)).name
             attempt = target.attempt_name(name)
@@ -63,6 +56,25 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
             target.remove_attempt(file)
         raise
     return found
+
+
+def checked_files(plan: LoadPlan, table: Table, storage: Storage) -> Iterator[tuple[str, int, int]]:
+    """Path, rows (0 for text) and bytes of each file to load, in the order of their names.
+
+    AnalysisError or InvalidValueError for what cannot be loaded into the table.
+    """
+    if not plan.local and any(map(parse_directory, plan.path.split("/"))):
+        raise AnalysisError(
+            f"Invalid path '{plan.path}': it lies in a directory of a transactional table",
+            hint="INSERT … SELECT copies rows from one table to another.",
+            code=10028,
+        )
+    for path in input_files(plan, storage):
+        with _opened(plan, path, storage) as stream:
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(0)
+            rows = _checked(stream, path, table)
+        yield path, rows, size
 
 
 def input_files(plan: LoadPlan, storage: Storage) -> list[str]:

@@ -31,11 +31,11 @@ from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
 from acidsql.model.hidden_column import HiddenColumn
-from acidsql.model.ids import WriteId
+from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.names import quote_identifier as quote
 from acidsql.model.prune import prune_partitions
 from acidsql.model.row_id import CODEC_V1, RowId
-from acidsql.model.snapshot import ValidTxnList
+from acidsql.model.snapshot import ValidTxnList, ValidWriteIdList
 from acidsql.model.table import Column, FileFormat, Table
 from acidsql.model.types import VOID, CharType, PrimitiveType, spark_type
 from acidsql.orc.statistics import may_hold_skipped_days
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 _FIELDS = "__acidsql_fields"
 _FIRST = RowId(WriteId(0), CODEC_V1, 0)
 """The row id that numbering begins with. Rows of these tables have none, and no row shows it."""
+_NO_WRITES = ValidWriteIdList("null", NO_WRITE_ID)
 
 
 def scan_rows(
@@ -72,6 +73,19 @@ def scan_rows(
     if request.file_name:
         columns.append(f"{FILE} as {HiddenColumn.FILE_NAME.value}")
     return Scan(remembering_char(rows.selectExpr(*columns), table.all_columns), selection)
+
+
+def rows_of_files(
+    spark: SparkSession, table: Table, files: Sequence[SelectedFile], storage: Storage
+) -> DataFrame:
+    """The rows of files as a frame of the columns of the table, which has no partition columns.
+
+    Spark reads them, but for values that it would misread.
+    """
+    if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
+        reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False)
+        return _of_columns(reader.scan(spark, _opened(files, storage)), table, ())
+    return _rows(spark, table, files).selectExpr(*_columns(spark, table))
 
 
 def _frames(

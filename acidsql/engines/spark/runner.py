@@ -42,6 +42,7 @@ from acidsql.engines.spark.frame import SparkFrame
 from acidsql.engines.spark.insert import run_insert
 from acidsql.engines.spark.job import Job
 from acidsql.engines.spark.kept import Kept
+from acidsql.engines.spark.load import load_rows
 from acidsql.engines.spark.merge import run_merge
 from acidsql.engines.spark.multi_insert import run_multi_insert
 from acidsql.engines.spark.own_jobs import own_jobs
@@ -238,6 +239,9 @@ class SparkEngine:
                 return self._empty(plan, context, target)
             case UpdatePlan() | DeletePlan() | MergePlan():
                 return self._change(plan, context, target)
+            case LoadPlan(by_rows=True):
+                with self._job(plan, context.read, "writing") as job:
+                    return load_rows(plan, job, target, context.statement_id)
             case LoadPlan():
                 return load(plan, snapshot.table, target, context.statement_id)
             case TruncatePlan():
