@@ -96,6 +96,18 @@ KNOWN = frozenset(_FIELDS)
 """The properties that acidsql knows: some of Hive's, and its own, which begin with "acidsql."."""
 
 
+def known_name(key: str) -> str:
+    """The name under which a property is known, or the key itself for an unknown one.
+
+    In Hive 4 a property of the metastore has two names (MetastoreConf).
+
+    >>> known_name("metastore.create.as.acid"), known_name("metastore.warehouse.dir")
+    ('hive.create.as.acid', 'metastore.warehouse.dir')
+    """
+    name = "hive." + key.removeprefix("metastore.")
+    return name if key.startswith("metastore.") and name in KNOWN else key
+
+
 class Settings(BaseModel):
     """The settings of a session. ``spark`` holds the keys that begin with "spark."."""
 
@@ -306,7 +318,8 @@ def _values(config: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     """The values of the fields, and the properties of Spark. ConfigError for an unknown one."""
     values: dict[str, Any] = {}
     spark: dict[str, str] = {}
-    for key, value in config.items():
+    for given, value in config.items():
+        key = known_name(given)
         if key.startswith("spark."):
             spark[key] = str(value)
         elif key in _TIMES:

@@ -133,8 +133,10 @@ def _check_numbers(location: str, past: History) -> None:
 def _check_files(table: Table, location: str, past: History) -> None:
     if past.strange or (past.originals and table.kind is TableKind.INSERT_ONLY):
         name = (past.strange or past.originals)[0]
+        kind = table.kind.value
+        article = "an" if table.kind is TableKind.INSERT_ONLY else "a"
         raise UnsupportedStatementError(
-            f"{location} holds {name}, which is not a file of a {table.kind.value} table",
+            f"{location} holds {name}, which is no file of {article} {kind} table",
             detail="Beside bases and deltas only files named like 000000_0 are known.",
             hint="Read such files with Spark, then INSERT INTO another table.",
         )

@@ -224,16 +224,26 @@ def _refuse_bucket_column(table: Table, old: Column, new: Column, place: Identif
 def _bucket_column_refusal(
     column: Column, place: Identifier | TableRef
 ) -> UnsupportedStatementError:
-    return _refusal_at(place, f'"{column.name}" is a bucket column and stays as it is')
+    return _refusal_at(
+        place,
+        f'"{column.name}" is a bucket column and stays as it is',
+        hint="Its rows lie in buckets by its values: create a new table and INSERT INTO it.",
+    )
 
 
 def _refuse_change(table: Table, old: Column, new: Column, place: Identifier) -> None:
     converted = table.kind is TableKind.FULL_ACID and converts(old.type, new.type)
     if not converted and not widens(old.type, new.type):
+        detail = f"{new.type} does not hold all values of {old.type} in {table.name}."
+        if converts(old.type, new.type):
+            detail = (
+                f"{old.type} becomes {new.type} in full-ACID tables alone, and {table.name} is"
+                f" {table.kind.value}."
+            )
         raise AnalysisError(
             "The following columns have types incompatible with the existing columns in their "
             f"respective positions : {new.name}",
-            detail=f"{new.type} does not hold all values of {old.type} in {table.name}.",
+            detail=detail,
             line=place.line,
             column=place.column,
         )

@@ -60,9 +60,9 @@ def create_table(statement: CreateTable, scope: Scope) -> Result:
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
     says_nothing = says_neither_kind_nor_format(statement)
-    statement = with_defaults(statement, scope.settings)
     name = new_table_name(statement.target, scope)
     database = scope.store.database(name.database)
+    statement = with_defaults(statement, scope.settings, database.parameters)
     parent = database_location(database, scope.warehouse, parameters_of(statement))
     table = table_of(statement, name, parent, scope.user)
     defined = (
@@ -308,7 +308,8 @@ def _partition_column(definition: ColumnDefinition) -> Column:
     plain = isinstance(column.type, PrimitiveType) and column.type.name in kinds
     is_varchar = isinstance(column.type, CharType) and column.type.name == "varchar"
     if not plain and not is_varchar and not isinstance(column.type, DecimalType):
-        raise _refusal_at(definition, f"a partition column cannot be of type {column.type}")
+        hint = "Use string or varchar." if isinstance(column.type, CharType) else None
+        raise _refusal_at(definition, f"a partition column cannot be of type {column.type}", hint)
     return column
 
 

@@ -30,7 +30,7 @@ from acidsql.model.names import TableName
 from acidsql.model.own_path import OwnPath
 from acidsql.model.table import Table, TableKind, kind_of
 from acidsql.planner.accesses import query_accesses
-from acidsql.planner.names import SeenNames
+from acidsql.planner.names import SeenNames, table_name
 from acidsql.planner.query import plan_query
 from acidsql.plans.insert import InsertPlan
 from acidsql.plans.plan import tables_read
@@ -45,7 +45,7 @@ from acidsql.ports.engine import (
     TableSnapshot,
     WriteContext,
 )
-from acidsql.statements.create_table import CreateTableAs
+from acidsql.statements.create_table import CreateTable, CreateTableAs
 from acidsql.statements.fragment import Identifier
 from acidsql.txn.entities import LockComponent, WriteOperation
 from acidsql.txn.locks import lock_components
@@ -107,7 +107,7 @@ def create_table_as(statement: CreateTableAs, scope: Scope, engine: Engine) -> R
 
 def makes_plain(statement: CreateTableAs, scope: Scope) -> bool:
     """Whether the table will be a plain one, by its clauses and the session's defaults."""
-    parameters = parameters_of(with_defaults(statement.table, scope.settings))
+    parameters = parameters_of(_with_defaults(statement, scope))
     return kind_of(parameters) is TableKind.PLAIN
 
 
@@ -127,10 +127,15 @@ def creation_locks_as(name: TableName, plan: QueryPlan, *, is_plain: bool) -> li
 
 def _completed(statement: CreateTableAs, scope: Scope) -> CreateTableAs:
     """The statement with its format and kind, and the whole path of its location."""
-    table = with_defaults(statement.table, scope.settings)
+    table = _with_defaults(statement, scope)
     if table.location is not None:
         table = replace(table, location=chosen_path(table.location, scope))
     return replace(statement, table=table)
+
+
+def _with_defaults(statement: CreateTableAs, scope: Scope) -> CreateTable:
+    database = table_name(statement.table.target, scope.names).database
+    return with_defaults(statement.table, scope.settings, scope.store.database(database).parameters)
 
 
 def _has_location(statement: CreateTableAs) -> bool:

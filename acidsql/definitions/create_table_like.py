@@ -12,7 +12,11 @@ from acidsql.definitions.create_table import (
     make_table,
     new_table_name,
 )
-from acidsql.definitions.table_defaults import default_kind, transactional_kind
+from acidsql.definitions.table_defaults import (
+    default_kind,
+    is_external_by_default,
+    transactional_kind,
+)
 from acidsql.definitions.table_kind import (
     TRANSACTIONAL,
     TRANSACTIONAL_PROPERTIES,
@@ -46,6 +50,9 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
         return create_table(_described(statement, view), scope)
     name = new_table_name(statement.target, scope)
     source = find_target(statement.source, scope.names)
+    database = scope.store.database(name.database)
+    if is_external_by_default(statement, database.parameters):
+        statement = replace(statement, external=True)
     if statement.location is not None:
         statement = replace(statement, location=chosen_path(statement.location, scope))
     given = normal_properties(statement.properties)
@@ -61,7 +68,6 @@ def create_table_like(statement: CreateTableLike, scope: Scope) -> Result:
     elif source.kind is TableKind.PLAIN and TRANSACTIONAL not in given:
         settings, managed = scope.settings, statement.managed
         parameters |= default_kind(settings, stored_as, says_format=True, managed=managed)
-    database = scope.store.database(name.database)
     parent = database_location(database, scope.warehouse, parameters)
     table = replace(
         source,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from acidsql.definitions.create_table import database_location, forget_table
+from acidsql.definitions.table_defaults import DEFAULT_TABLE_TYPE
+from acidsql.errors import AnalysisError
 from acidsql.execution.places import Neighbours, chosen_path, reason_to_keep, refuse_place
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
@@ -28,6 +32,7 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
     if name not in scope.store.databases():
         refuse_place(location, scope, name)
     properties = dict(statement.properties)
+    _refuse_bad_type(properties)
     database = Database(name, location, statement.comment, scope.user, parameters=properties)
     scope.store.create_database(database)
     scope.storage.make_directory(location)
@@ -36,8 +41,18 @@ def create_database(statement: CreateDatabase, scope: Scope) -> Result:
 
 def set_database_properties(statement: SetDatabaseProperties, scope: Scope) -> Result:
     """Set properties. The others stay."""
+    _refuse_bad_type(dict(statement.properties))
     scope.store.set_database_parameters(statement.name.name, dict(statement.properties))
     return Result("alter", message="OK")
+
+
+def _refuse_bad_type(properties: Mapping[str, str]) -> None:
+    kind = properties.get(DEFAULT_TABLE_TYPE)
+    if kind is not None and kind.upper() not in ("EXTERNAL", "ACID"):
+        raise AnalysisError(
+            f"'{DEFAULT_TABLE_TYPE}' is 'EXTERNAL' or 'ACID', not '{kind}'",
+            hint="It is the kind of tables whose statements name none.",
+        )
 
 
 def drop_database(statement: DropDatabase, scope: Scope) -> Result:

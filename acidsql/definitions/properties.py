@@ -117,6 +117,7 @@ def _refuse_kind_change(table: Table, given: Mapping[str, str], place: dict[str,
         raise AnalysisError(
             "TBLPROPERTIES with 'transactional_properties' cannot be altered after the table is"
             " created",
+            hint="CREATE TABLE … AS SELECT makes a table of another kind with the rows.",
             **place,
         )
 

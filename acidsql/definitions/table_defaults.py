@@ -15,15 +15,35 @@ from acidsql.definitions.table_kind import TRANSACTIONAL, TRANSACTIONAL_PROPERTI
 from acidsql.errors import AnalysisError
 from acidsql.model.table import FileFormat, is_external
 from acidsql.settings import Settings
-from acidsql.statements.create_table import CreateTable
+from acidsql.statements.create_table import CreateTable, CreateTableLike
 
 _FULL_ACID = {TRANSACTIONAL: "true"}
 _INSERT_ONLY = {TRANSACTIONAL: "true", TRANSACTIONAL_PROPERTIES: "insert_only"}
 
 
-def with_defaults(statement: CreateTable, settings: Settings) -> CreateTable:
+DEFAULT_TABLE_TYPE = "defaultTableType"
+"""The DBPROPERTY with the kind of tables whose statements name none: Hive 4's EXTERNAL or ACID."""
+
+
+def is_external_by_default(
+    statement: CreateTable | CreateTableLike, database: Mapping[str, str]
+) -> bool:
+    """Whether a table is external because its database says so, and its statement names no kind."""
+    says_kind = statement.external or statement.managed or statement.transactional
+    given = {key.lower() for key, _ in statement.properties}
+    return _by_database(database) == "EXTERNAL" and not (says_kind or TRANSACTIONAL in given)
+
+
+def _by_database(database: Mapping[str, str]) -> str:
+    return database.get(DEFAULT_TABLE_TYPE, "").upper()
+
+
+def with_defaults(
+    statement: CreateTable, settings: Settings, database: Mapping[str, str]
+) -> CreateTable:
     """The statement with the format and the properties that it does not give.
 
+    ``database`` are the DBPROPERTIES of the table's database, which come before the settings.
     AnalysisError for ``transactional_properties`` without ``transactional``.
     """
     given = {key.lower() for key, _ in statement.properties}
@@ -34,16 +54,19 @@ def with_defaults(statement: CreateTable, settings: Settings) -> CreateTable:
             line=statement.target.line,
             column=statement.target.column,
         )
+    if is_external_by_default(statement, database):
+        statement = replace(statement, external=True)
     external = statement.external or is_external(dict(statement.properties))
     says_format = statement.stored_as is not None or statement.delimited
     stored_as = statement.stored_as
     if stored_as is None:
         by_default = default_format(settings, external=external)
         stored_as = (FileFormat.TEXT if statement.delimited else by_default).value
+    is_open = not external and TRANSACTIONAL not in given
     kind: Mapping[str, str] = {}
-    if statement.transactional:
+    if statement.transactional or (is_open and _by_database(database) == "ACID"):
         kind = transactional_kind(FileFormat(stored_as), given)
-    elif not external and TRANSACTIONAL not in given:
+    elif is_open:
         kind = default_kind(
             settings, FileFormat(stored_as), says_format=says_format, managed=statement.managed
         )
@@ -95,4 +118,4 @@ def default_kind(
         acid = not says_format and not insert_only
     if format is FileFormat.ORC and (acid or (managed and not insert_only)):
         return _FULL_ACID
-    return _INSERT_ONLY if insert_only else {}
+    return _INSERT_ONLY if insert_only or managed else {}

@@ -10,7 +10,8 @@ from acidsql.grammar.transaction import SAVEPOINT_HINT
 
 _SPARK = "Run it on the Spark session itself."
 _CREATE = "CREATE TABLE, CREATE VIEW and CREATE DATABASE are supported."
-_ACCESS = "The permissions of the files and of the catalog control access."
+ACCESS_HINT = "The permissions of the files and of the catalog control access."
+"""Why statements about rights and roles are refused."""
 
 _COMPACTS = "ALTER TABLE t COMPACT 'major' joins the files, VACUUM t removes obsolete ones."
 _NO_HISTORY = "Tables keep no earlier versions. Within a transaction, ROLLBACK undoes."
@@ -18,8 +19,8 @@ _NO_HISTORY = "Tables keep no earlier versions. Within a transaction, ROLLBACK u
 _REFUSED: dict[str, tuple[str, str]] = {
     "SAVEPOINT": ("savepoints are not supported", SAVEPOINT_HINT),
     "RELEASE": ("savepoints are not supported", SAVEPOINT_HINT),
-    "GRANT": ("GRANT is not supported", _ACCESS),
-    "REVOKE": ("REVOKE is not supported", _ACCESS),
+    "GRANT": ("GRANT is not supported", ACCESS_HINT),
+    "REVOKE": ("REVOKE is not supported", ACCESS_HINT),
     "LOCK": ("LOCK TABLE is not supported", "Each statement takes the locks it needs."),
     "UNLOCK": ("UNLOCK TABLE is not supported", "Locks end with their statement; see SHOW LOCKS."),
     "KILL": ("KILL is not supported", "Interrupt the session that runs the statement."),
@@ -62,7 +63,13 @@ _REFUSED_CREATE = {
     "MACRO": "Register a function on the Spark session.",
     "OR REPLACE": "DROP the old one, then CREATE the new one.",
     "INDEX": "Leave it out.",
-    "ROLE": _ACCESS,
+    "ROLE": ACCESS_HINT,
+}
+
+_REFUSED_DROP = {
+    "ROLE": ACCESS_HINT,
+    "FUNCTION": "Functions are those of the Spark session: drop them there.",
+    "MACRO": "Functions are those of the Spark session: drop them there.",
 }
 
 
@@ -84,10 +91,13 @@ def refuse(cursor: Cursor) -> NoReturn:
         hint = hint or _near_hint(cursor, _DEFINED, _CREATE)
         cursor.source.refuse(f"CREATE {kind} is not supported", first.start, hint=hint)
     if first.word == "DROP":
-        hint = _near_hint(
+        words = [w for w in (second, cursor.peek(2).word) if w]
+        kind = " ".join(words) if second in ("TEMPORARY", "TEMP") else second
+        hint = _REFUSED_DROP.get(kind.split()[-1]) if words else None
+        hint = hint or _near_hint(
             cursor, _DEFINED, "DROP TABLE, DROP VIEW and DROP DATABASE are supported."
         )
-        cursor.source.refuse(f"DROP {second} is not supported", first.start, hint=hint)
+        cursor.source.refuse(f"DROP {kind} is not supported", first.start, hint=hint)
     if first.word == "ALTER":
         hint = _near_hint(
             cursor, _DEFINED, "ALTER TABLE, ALTER VIEW and ALTER DATABASE are supported."

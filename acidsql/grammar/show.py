@@ -14,6 +14,7 @@ from acidsql.grammar.near import near_word
 from acidsql.grammar.partition import parse_conditions
 from acidsql.grammar.properties import property_key
 from acidsql.grammar.query import parse_query
+from acidsql.grammar.refusal import ACCESS_HINT
 from acidsql.grammar.show_compactions import parse_show_compactions
 from acidsql.statements.configuration import DescribeConfiguration
 from acidsql.statements.fragment import Identifier
@@ -43,6 +44,7 @@ _KNOWN = (
     "SHOW TABLES, VIEWS, DATABASES, PARTITIONS, COLUMNS, TBLPROPERTIES, FUNCTIONS, CREATE TABLE,"
     " CREATE DATABASE, TABLE EXTENDED, CONF, COMPACTIONS, TRANSACTIONS and LOCKS are supported."
 )
+_REFUSED = dict.fromkeys(("GRANT", "ROLE", "ROLES", "CURRENT", "PRINCIPALS"), ACCESS_HINT)
 
 
 def parse_show(cursor: Cursor) -> Show | EngineAnswer | DescribeConfiguration:
@@ -61,7 +63,7 @@ def parse_show(cursor: Cursor) -> Show | EngineAnswer | DescribeConfiguration:
     if parse_rest is None:
         what = f"SHOW {word}".rstrip()
         near = near_word(word, tuple(_SHOWN))
-        hint = f"Did you mean SHOW {near}?" if near else _KNOWN
+        hint = f"Did you mean SHOW {near}?" if near else _REFUSED.get(word, _KNOWN)
         cursor.source.refuse(f"{what} is not supported", start, hint=hint)
     cursor.step()
     return parse_rest(cursor)

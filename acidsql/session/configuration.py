@@ -17,7 +17,7 @@ from acidsql.model.credentials import HIDDEN, is_quotable, secrets_of
 from acidsql.ports.engine import Engine
 from acidsql.session.known_properties import show_property
 from acidsql.session.parameters import check_text
-from acidsql.settings import KNOWN, Settings
+from acidsql.settings import KNOWN, Settings, known_name
 from acidsql.statements import (
     ConfigurationStatement,
     DescribeConfiguration,
@@ -110,7 +110,7 @@ class Configuration:
             if key.startswith((_HIVEVAR, _SYSTEM)):
                 self._variables[key] = value
                 return Result("set", message="OK")
-            note = self._set_property(key.removeprefix(_HIVECONF), value)
+            note = self._set_property(_plain(key), value)
             if note is None or key in self._noted:
                 return Result("set", message="OK")
             self._noted.add(key)
@@ -136,7 +136,7 @@ class Configuration:
                 prefixed = name.startswith((_HIVEVAR, _SYSTEM, _ENV))
                 value = self._variables.get(name if prefixed else _HIVEVAR + name)
                 return self._of_process(name) if value is None else value
-            key = name.removeprefix(_HIVECONF)
+            key = _plain(name)
             value = self._property(key)
             secret = value is not None and key not in self._set and _is_secret(key, value)
             return None if secret else value
@@ -215,7 +215,7 @@ class Configuration:
         Variables are taken back only by their names.
         """
         with self._guard:
-            names = {key.removeprefix(_HIVECONF) for key in keys} if keys else set(self._set)
+            names = {_plain(key) for key in keys} if keys else set(self._set)
             for key in keys:
                 self._variables.pop(key, None)
             for name in names:
@@ -233,7 +233,7 @@ class Configuration:
             if key.startswith((_HIVEVAR, _SYSTEM, _ENV, _HIVECONF)):
                 value = self.value_of(key)
             else:
-                value = self._property(key)
+                value = self._property(known_name(key))
                 value = self._variables.get(_HIVEVAR + key) if value is None else value
         return [f"{key} is undefined" if value is None else _line(key, value)]
 
@@ -241,6 +241,11 @@ class Configuration:
         if key in self._set:
             return self._set[key]
         return self.settings.text_of(key) if key in KNOWN else self._given.spark.get(key)
+
+
+def _plain(key: str) -> str:
+    """The name under which a property is kept."""
+    return known_name(key.removeprefix(_HIVECONF))
 
 
 def _note_of_hive(key: str, value: str) -> str | None:

@@ -52,7 +52,7 @@ def made(session: Session, sql: str, properties: dict[str, str] | None = None) -
         ),
         ("MANAGED TABLE t (k int)", ACID, "ORC"),
         ("MANAGED TABLE t (k int) STORED AS ORC", ACID, "ORC"),
-        ("MANAGED TABLE t (k int) STORED AS PARQUET", PLAIN, "PARQUET"),
+        ("MANAGED TABLE t (k int) STORED AS PARQUET", INSERT_ONLY, "PARQUET"),
         ("MANAGED TABLE t (k int) TBLPROPERTIES ('transactional' = 'false')", PLAIN, "ORC"),
         ("EXTERNAL TABLE t (k int)", PLAIN, "TEXTFILE"),
         ("EXTERNAL TABLE t (k int) STORED AS ORC", PLAIN, "ORC"),
@@ -68,6 +68,8 @@ def test_without_properties(session: Session, clauses: str, kind: str, stored_as
     [
         ({"hive.create.as.acid": "false"}, "TABLE t (k int)", PLAIN, "ORC"),
         ({"hive.create.as.acid": "false"}, "MANAGED TABLE t (k int)", ACID, "ORC"),
+        ({"metastore.create.as.acid": "false"}, "TABLE t (k int)", PLAIN, "ORC"),
+        ({"metastore.create.as.acid": "true"}, "TABLE t (k int) STORED AS ORC", ACID, "ORC"),
         ({"hive.create.as.acid": "true"}, "TABLE t (k int) STORED AS ORC", ACID, "ORC"),
         ({"hive.create.as.acid": "true"}, "TABLE t (k int) STORED AS PARQUET", PLAIN, "PARQUET"),
         ({"hive.create.as.acid": "true"}, "EXTERNAL TABLE t (k int)", PLAIN, "TEXTFILE"),
@@ -211,3 +213,48 @@ def test_files_of_which_nobody_says_what_they_are(session: Session, tmp_path: Pa
     session.execute(create.replace("TABLE", "TABLE IF NOT EXISTS"))
     session.execute("DROP TABLE t")
     assert file.exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "clauses", "made"),
+    [
+        ("EXTERNAL", "TABLE d.t (k int)", (True, PLAIN, "TEXTFILE")),
+        ("external", "TABLE d.t (k int) STORED AS ORC", (True, PLAIN, "ORC")),
+        ("EXTERNAL", "TABLE d.t LIKE acid", (True, PLAIN, "ORC")),
+        ("EXTERNAL", "MANAGED TABLE d.t (k int)", (False, ACID, "ORC")),
+        ("EXTERNAL", "MANAGED TABLE d.t LIKE acid", (False, ACID, "ORC")),
+        ("EXTERNAL", "TRANSACTIONAL TABLE d.t (k int)", (False, ACID, "ORC")),
+        (
+            "EXTERNAL",
+            "TABLE d.t (k int) TBLPROPERTIES ('transactional' = 'true')",
+            (False, ACID, "ORC"),
+        ),
+        (
+            "EXTERNAL",
+            "TABLE d.t (k int) TBLPROPERTIES ('transactional' = 'false')",
+            (False, PLAIN, "ORC"),
+        ),
+        ("ACID", "TABLE d.t (k int) STORED AS ORC", (False, ACID, "ORC")),
+        ("ACID", "TABLE d.t (k int) STORED AS PARQUET", (False, INSERT_ONLY, "PARQUET")),
+        ("ACID", "EXTERNAL TABLE d.t (k int)", (True, PLAIN, "TEXTFILE")),
+    ],
+)
+def test_the_database_says_the_kind(
+    session: Session, kind: str, clauses: str, made: tuple[bool, str, str]
+) -> None:
+    """As in Hive 4 (database_default_table_type.q). DROP keeps the files of an external table."""
+    session.execute("CREATE TABLE acid (k int)")
+    session.execute("CREATE DATABASE d")
+    session.execute(f"ALTER DATABASE d SET DBPROPERTIES ('defaultTableType' = '{kind}')")
+    session.execute(f"CREATE {clauses}")
+    table = session._store.table(TableName("d", "t"))
+    assert (table.external, table.kind.value, table.format.value) == made
+    assert table.owns_files is not table.external
+
+
+def test_another_kind_of_tables_is_refused(session: Session) -> None:
+    properties = "DBPROPERTIES ('defaultTableType' = 'temporary')"
+    for sql in (f"CREATE DATABASE d WITH {properties}", f"ALTER DATABASE default SET {properties}"):
+        with pytest.raises(AnalysisError, match="is 'EXTERNAL' or 'ACID', not 'temporary'"):
+            session.execute(sql)
+    assert session.execute("SHOW DATABASES").fetchall() == [("default",)]
