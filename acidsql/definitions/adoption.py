@@ -136,7 +136,7 @@ def _check_files(table: Table, location: str, past: History) -> None:
         kind = table.kind.value
         article = "an" if table.kind is TableKind.INSERT_ONLY else "a"
         raise UnsupportedStatementError(
-            f"{location} holds {name}, which is no file of {article} {kind} table",
+            f"{location} holds {name}, which is not a file of {article} {kind} table",
             detail="Beside bases and deltas only files named like 000000_0 are known.",
             hint="Read such files with Spark, then INSERT INTO another table.",
         )

@@ -25,6 +25,9 @@ from acidsql.plans.load import LoadPlan
 from acidsql.plans.plan import fixed_partition
 from acidsql.ports.storage import Storage, local_draft
 
+_COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
+"""The endings of Hadoop's codecs."""
+
 
 def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -> list[OutputFile]:
     """Copies of the files, not yet published, in the order of their names."""
@@ -34,6 +37,7 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     found: list[OutputFile] = []
     try:
         for number, (path, rows, _) in enumerate(checked_files(plan, table, storage)):
+            _refuse_compressed_text(path, table)
             # Hive, too, gives files of an unbucketed table new numbers.
             name = OriginalFile(BucketId(number)).name
             attempt = target.attempt_name(name)
@@ -56,6 +60,20 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
             target.remove_attempt(file)
         raise
     return found
+
+
+def _refuse_compressed_text(path: str, table: Table) -> None:
+    """InvalidValueError for a file that would lose the end of its name, which says how to read it.
+
+    Hadoop and Spark know a compressed text by that alone.
+    """
+    if table.format is FileFormat.TEXT and Path(path).suffix.lower() in _COMPRESSED:
+        raise InvalidValueError(
+            f"{path} is a compressed text",
+            detail="The files of a table have names of their own, without an ending that says so.",
+            hint="Decompress it, or make it the LOCATION of an external table, then INSERT INTO …"
+            " SELECT.",
+        )
 
 
 def checked_files(plan: LoadPlan, table: Table, storage: Storage) -> Iterator[tuple[str, int, int]]:
