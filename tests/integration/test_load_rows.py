@@ -45,8 +45,8 @@ def test_rows_into_buckets_in_a_transaction(session: Session, tmp_path: Path, en
     )
     session.execute("INSERT INTO t VALUES (9, NULL)")
     session.execute("BEGIN")
-    session.execute(f"LOAD DATA INPATH '{given}' OVERWRITE INTO TABLE t")
-    session.execute("DELETE FROM t WHERE id = 4")
+    session.execute(f"LOAD DATA INPATH '{given}' INTO TABLE t")
+    session.execute("DELETE FROM t WHERE id IN (4, 9)")
     session.execute(ends)
     found = sorted(session.execute("SELECT id, day FROM t").fetchall())
     loaded = list(zip([1, 2, 3], days, strict=False))
@@ -58,6 +58,6 @@ def test_rows_into_buckets_in_a_transaction(session: Session, tmp_path: Path, en
 def test_nothing_is_loaded_if_one_row_is_forbidden(session: Session, tmp_path: Path) -> None:
     (tmp_path / "given.txt").write_text("1,a\n,b\n")
     session.execute(f"CREATE TABLE t (id int NOT NULL, v string) {LINES}")
-    with pytest.raises(AcidSqlError, match='column "id" of default.t cannot be null'):
+    with pytest.raises(AcidSqlError, match=r'"id" of default\.t cannot be null'):
         session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / 'given.txt'}' INTO TABLE t")
     assert session.execute("SELECT * FROM t").fetchall() == []
