@@ -31,7 +31,8 @@ def obsolete(
     that reach above the cap are ignored: a later compaction may have written them, and an older
     snapshot may still read what was there before. After a ``minor`` compaction a compacted base at
     the cap is ignored, too. ``directories`` are the names directly below; some may hold no file,
-    because their writer died before its first.
+    because their writer died before its first. The store may have forgotten such a write: a writer
+    that was taken for dead made its directory after what it had left was removed.
     """
     files = list(files)
     filled = {f.path.partition("/")[0] for f in files}
@@ -41,8 +42,10 @@ def obsolete(
     later = {name for name in filled if _reaches_above(beyond if name in compacted else cap, name)}
     known = [f for f in files if f.path.partition("/")[0] not in later]
     state, _ = acid_state_and_history(known, valid_write_ids, valid_txns, markers, kind)
-    unfilled = aborted_without_files(set(directories) - filled, valid_write_ids)
-    return sorted({*state.obsolete, *state.aborted, *unfilled})
+    empty = set(directories) - filled
+    unfilled = aborted_without_files(empty, valid_write_ids)
+    left = (name for name in empty if _is_of_ended_write(name, cap))
+    return sorted({*state.obsolete, *state.aborted, *unfilled, *left})
 
 
 def overwritten(
@@ -151,6 +154,13 @@ def aborted(
 def _reaches_above(cap: WriteId, name: str) -> bool:
     directory = parse_directory(name)
     return directory is not None and highest_write_id(directory) > cap
+
+
+def _is_of_ended_write(name: str, cap: WriteId) -> bool:
+    """Whether a directory is the delta of writes up to the cap, of which none is open."""
+    directory = parse_directory(name)
+    is_delta = isinstance(directory, DeltaDir) and directory.visibility_id == NO_TXN
+    return is_delta and not _reaches_above(cap, name)
 
 
 def _is_aborted(name: str, write_ids: ValidWriteIdList) -> bool:

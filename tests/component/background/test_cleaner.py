@@ -194,6 +194,21 @@ def test_what_is_missing_is_not_clean(session, tmp_path):
     assert {p.name for p in (tmp_path / "w" / "t").iterdir()} == {"base_0000002"}
 
 
+def test_a_directory_that_came_after_its_write_was_forgotten(session, tmp_path):
+    """As of a stopped writer that wakes up: it makes its directory before it asks the store."""
+    home = tmp_path / "w" / "t"
+    for late in ("delete_delta_0000001_0000001_0000", "delta_0000002_0000002_0001"):
+        (home / late).mkdir()
+    for kept in ("delta_0000003_0000003_0000", "delta_0000001_0000003", "base_0000001"):
+        (home / kept).mkdir()
+    session.execute("ALTER TABLE t COMPACT 'major' AND WAIT")
+    assert session.run_cleaner() == 1
+    assert {p.name for p in home.iterdir() if list(p.iterdir())} == {"base_0000002"}
+    assert {p.name for p in home.iterdir() if not list(p.iterdir())} == {
+        "delta_0000003_0000003_0000", "delta_0000001_0000003", "base_0000001",
+    }  # fmt: skip
+
+
 class Storage(LocalStorage):
     """The cleaner comes while a compactor that was taken for dead is about to rename."""
 
