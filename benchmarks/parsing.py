@@ -30,6 +30,14 @@ STATEMENTS = {
         + ", ".join(f"s.{name}" for name in COLUMNS)
         + ")"
     ),
+    "MERGE of 12 expressions": (
+        "MERGE INTO db.orders AS t USING staged AS s ON t.id = s.id AND t.day = s.day"
+        " WHEN MATCHED AND s.deleted = true THEN DELETE WHEN MATCHED AND s.at > t.at THEN UPDATE SET "
+        + ", ".join(f"{name} = coalesce(s.{name}, t.{name})" for name in COLUMNS)
+        + " WHEN NOT MATCHED THEN INSERT VALUES (s.id, "
+        + ", ".join(f"upper(trim(s.{name}))" for name in COLUMNS)
+        + ")"
+    ),
     "MERGE from a query with a join": (
         "MERGE INTO db.orders AS t USING (SELECT o.id, o.qty, max(o.price) AS price FROM staged o"
         " JOIN items i ON o.item = i.id WHERE o.day >= DATE '2024-01-01' GROUP BY o.id, o.qty)"
