@@ -32,7 +32,8 @@ STATEMENTS = {
     ),
     "MERGE of 12 expressions": (
         "MERGE INTO db.orders AS t USING staged AS s ON t.id = s.id AND t.day = s.day"
-        " WHEN MATCHED AND s.deleted = true THEN DELETE WHEN MATCHED AND s.at > t.at THEN UPDATE SET "
+        " WHEN MATCHED AND s.deleted = true THEN DELETE WHEN MATCHED AND s.at > t.at THEN"
+        " UPDATE SET "
         + ", ".join(f"{name} = coalesce(s.{name}, t.{name})" for name in COLUMNS)
         + " WHEN NOT MATCHED THEN INSERT VALUES (s.id, "
         + ", ".join(f"upper(trim(s.{name}))" for name in COLUMNS)
