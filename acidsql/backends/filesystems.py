@@ -254,7 +254,10 @@ class LocalStorage:
     def _path(self, path: str) -> Path:
         local = local_path_of(path)
         if local is None:
-            raise StorageError(f"{without_login(path)} is not a local path")
+            raise StorageError(
+                f"{without_login(path)} is not a local path",
+                hint="The warehouse lies on this machine, and so do all files of the session.",
+            )
         return Path(local)
 
 
