@@ -96,16 +96,24 @@ KNOWN = frozenset(_FIELDS)
 """The properties that acidsql knows: some of Hive's, and its own, which begin with "acidsql."."""
 
 
+_OF_METASTORE = frozenset({
+    "hive.create.as.acid", "hive.txn.timeout", "hive.txn.max.open.batch", "hive.max.open.txns",
+    "hive.count.open.txns.interval",
+    "hive.timedout.txn.reaper.start", "hive.timedout.txn.reaper.interval",
+})  # fmt: skip
+
+
 def known_name(key: str) -> str:
     """The name under which a property is known, or the key itself for an unknown one.
 
     In Hive 4 a property of the metastore has two names (MetastoreConf).
 
-    >>> known_name("metastore.create.as.acid"), known_name("metastore.warehouse.dir")
-    ('hive.create.as.acid', 'metastore.warehouse.dir')
+    >>> known_name("metastore.create.as.acid"), known_name("metastore.exec.dynamic.partition")
+    ('hive.create.as.acid', 'metastore.exec.dynamic.partition')
     """
     name = "hive." + key.removeprefix("metastore.")
-    return name if key.startswith("metastore.") and name in KNOWN else key
+    of_metastore = name in _OF_METASTORE or name.startswith("hive.compactor.")
+    return name if key.startswith("metastore.") and of_metastore and name in KNOWN else key
 
 
 class Settings(BaseModel):
@@ -320,6 +328,8 @@ def _values(config: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
     spark: dict[str, str] = {}
     for given, value in config.items():
         key = known_name(given)
+        if key != given and config.get(key, value) != value:
+            raise ConfigError(f"{given} and {key} are one property, and have two values")
         if key.startswith("spark."):
             spark[key] = str(value)
         elif key in _TIMES:

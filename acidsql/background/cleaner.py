@@ -102,8 +102,9 @@ def _obsolete(
     *,
     minor: bool,
 ) -> list[Doomed]:
-    files, markers = list_marked_files(location, storage)
+    # In this order a directory that comes meanwhile does not look empty.
     directories = storage.list_directories(location)
+    files, markers = list_marked_files(location, storage)
     paths = obsolete(files, write_ids, txns, markers, directories=directories, minor=minor)
     return doomed(location, paths, files, Why.COMPACTED)
 

@@ -19,7 +19,7 @@ from acidsql.settings import Settings
 
 
 def refuse_dynamic(plan: WritePlan, targets: Mapping[TableName, Table], settings: Settings) -> None:
-    """AnalysisError if an INSERT leaves more to its rows than the settings allow."""
+    """AnalysisError if a statement leaves more to its rows than the settings allow."""
     for insert in _dynamic_inserts(plan, targets):
         if not settings.dynamic_partition:
             raise AnalysisError(
@@ -36,7 +36,7 @@ def refuse_dynamic(plan: WritePlan, targets: Mapping[TableName, Table], settings
 
 
 def refuse_too_many(write: TableWrite, table: Table, job: JobResult, most: int | None) -> None:
-    """ExecutionError if an INSERT has reached more dynamic partitions than that."""
+    """ExecutionError if a statement has reached more dynamic partitions than that."""
     if most is None or not any(_dynamic_inserts(write, {table.name: table})):
         return
     reached = len({touched.partition for touched in job.touched})

@@ -22,6 +22,7 @@ from acidsql.model.ids import TxnId, WriteId
 from acidsql.model.names import PartitionName
 from acidsql.model.table import Table, TableKind
 from acidsql.plans.insert import InsertPlan, LiteralRows, literal_partitions
+from acidsql.plans.load import LoadPlan
 from acidsql.plans.plan import TableWrite, fixed_partition, partition_predicates
 from acidsql.ports.storage import Storage
 from acidsql.process.threads import STORAGE_THREADS, in_threads
@@ -104,9 +105,9 @@ def unknown_ids(
 def _named(plan: TableWrite, target: Table) -> Iterable[PartitionName]:
     """The partitions that the plan names, which the catalog may not know."""
     columns = [c.name for c in target.partition_columns]
-    if not isinstance(plan, InsertPlan) or not columns:
+    if not isinstance(plan, InsertPlan | LoadPlan) or not columns:
         return ()
-    if isinstance(plan.rows, LiteralRows):
+    if isinstance(plan, InsertPlan) and isinstance(plan.rows, LiteralRows):
         return literal_partitions(plan, plan.rows, columns)
     named = fixed_partition(plan, target)
     return () if named is None else (named,)

@@ -304,7 +304,8 @@ def _clause(cursor: Cursor, clauses: dict[str, Any], *, has_columns: bool) -> No
         _partitioned_by(cursor, clauses, has_columns=has_columns)
     elif cursor.accept("CLUSTERED", "BY"):
         buckets = _buckets(cursor)
-        clauses.update({} if "bucket_columns" in clauses else buckets)
+        if "bucket_columns" not in clauses:
+            clauses |= buckets
     else:
         for words, argument, read in _OTHER_CLAUSES:
             if cursor.accept(*words):

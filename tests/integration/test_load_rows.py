@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.orc as pa_orc
+import pyarrow.parquet as pq
 import pytest
 
-from acidsql.errors import AcidSqlError
+from acidsql.errors import AcidSqlError, InvalidValueError, StorageError
 from acidsql.session.session import Session
 
 LINES = "ROW FORMAT DELIMITED FIELDS TERMINATED BY ','"
@@ -60,4 +61,57 @@ def test_nothing_is_loaded_if_one_row_is_forbidden(session: Session, tmp_path: P
     session.execute(f"CREATE TABLE t (id int NOT NULL, v string) {LINES}")
     with pytest.raises(AcidSqlError, match=r'"id" of default\.t cannot be null'):
         session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / 'given.txt'}' INTO TABLE t")
+    assert session.execute("SELECT * FROM t").fetchall() == []
+
+
+@pytest.mark.parametrize("name", ["_data.txt", ".data.txt", "data.txt._COPYING_"])
+def test_a_file_that_spark_passes_over_is_refused(
+    session: Session, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("1,a\n")
+    session.execute(f"CREATE TABLE t (id int NOT NULL, v string) {LINES}")
+    session.execute("INSERT INTO t VALUES (9, 'z')")
+    with pytest.raises(StorageError, match="Spark does not read some of the files"):
+        session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / name}' OVERWRITE INTO TABLE t")
+    assert session.execute("SELECT * FROM t").fetchall() == [(9, "z")]
+
+
+def test_a_relative_path_is_that_of_this_process(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "given.txt").write_text("1,a\n")
+    monkeypatch.chdir(tmp_path)
+    session.execute(f"CREATE TABLE t (id int NOT NULL, v string) {LINES}")
+    session.execute("LOAD DATA LOCAL INPATH 'given.txt' INTO TABLE t")
+    assert session.execute("SELECT * FROM t").fetchall() == [(1, "a")]
+
+
+def test_values_are_those_of_an_external_table(session: Session, tmp_path: Path) -> None:
+    given = tmp_path / "given"
+    given.mkdir()
+    (given / "1.txt").write_text("1,abcdef,abcdef\n300,a,b\n")
+    columns = "id tinyint, v varchar(3)"
+    session.execute(f"CREATE EXTERNAL TABLE e ({columns}, p varchar(3)) {LINES} LOCATION '{given}'")
+    session.execute(f"CREATE TABLE t ({columns}) PARTITIONED BY (p varchar(3)) {LINES}")
+    session.execute(f"LOAD DATA LOCAL INPATH '{given}' INTO TABLE t")
+    rows = sorted(session.execute("SELECT * FROM t").fetchall(), key=str)
+    assert rows == [(1, "abc", "abc"), (None, "a", "b")]
+    assert rows == sorted(session.execute("SELECT * FROM e").fetchall(), key=str)
+
+
+def test_more_partitions_than_allowed(session: Session, tmp_path: Path) -> None:
+    (tmp_path / "given.txt").write_text("1,a\n2,b\n")
+    session.execute(f"CREATE TRANSACTIONAL TABLE t (id int) PARTITIONED BY (p string) {LINES}")
+    session.execute("SET hive.exec.max.dynamic.partitions = 1")
+    with pytest.raises(AcidSqlError, match="Number of dynamic partitions created is 2"):
+        session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / 'given.txt'}' INTO TABLE t")
+    assert session.execute("SELECT * FROM t").fetchall() == []
+
+
+def test_parquet_in_nanoseconds_is_refused(session: Session, tmp_path: Path) -> None:
+    moments = pa.array([datetime.datetime(2026, 11, 27)], pa.timestamp("ns"))
+    pq.write_table(pa.table({"at": moments}), tmp_path / "given.parquet")
+    session.execute("CREATE TABLE t (at timestamp) STORED AS PARQUET")
+    with pytest.raises(InvalidValueError, match="has timestamps in nanoseconds"):
+        session.execute(f"LOAD DATA LOCAL INPATH '{tmp_path / 'given.parquet'}' INTO TABLE t")
     assert session.execute("SELECT * FROM t").fetchall() == []

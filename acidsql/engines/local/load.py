@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -27,6 +27,8 @@ from acidsql.ports.storage import Storage, local_draft
 
 _COMPRESSED = frozenset({".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst"})
 """The endings of Hadoop's codecs."""
+_DANGEROUS = frozenset({".lz4", ".snappy"})
+"""Those of codecs that take the first bytes of any other file for a length, and end the JVM."""
 
 
 def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -> list[OutputFile]:
@@ -37,7 +39,6 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     found: list[OutputFile] = []
     try:
         for number, (path, rows, _) in enumerate(checked_files(plan, table, storage)):
-            _refuse_compressed_text(path, table)
             # Hive, too, gives files of an unbucketed table new numbers.
             name = OriginalFile(BucketId(number)).name
             attempt = target.attempt_name(name)
@@ -62,12 +63,12 @@ def load(plan: LoadPlan, table: Table, target: Target, statement: StatementId) -
     return found
 
 
-def _refuse_compressed_text(path: str, table: Table) -> None:
-    """InvalidValueError for a file that would lose the end of its name, which says how to read it.
+def _refuse_compressed(path: str, table: Table, endings: Collection[str]) -> None:
+    """InvalidValueError for a text whose name has one of these endings.
 
-    Hadoop and Spark know a compressed text by that alone.
+    Hadoop and Spark know a compressed text by the end of its name, which it would lose.
     """
-    if table.format is FileFormat.TEXT and Path(path).suffix.lower() in _COMPRESSED:
+    if table.format is FileFormat.TEXT and Path(path).suffix.lower() in endings:
         raise InvalidValueError(
             f"{path} is a compressed text",
             detail="The files of a table have names of their own, without an ending that says so.",
@@ -88,6 +89,7 @@ def checked_files(plan: LoadPlan, table: Table, storage: Storage) -> Iterator[tu
             code=10028,
         )
     for path in input_files(plan, storage):
+        _refuse_compressed(path, table, _DANGEROUS if plan.by_rows else _COMPRESSED)
         with _opened(plan, path, storage) as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(0)
@@ -178,6 +180,7 @@ def _checked(stream: BinaryIO, path: str, table: Table) -> int:
             try:
                 with pq.ParquetFile(stream, coerce_int96_timestamp_unit="us") as parquet:
                     _refuse_other_columns(parquet.schema_arrow, path, table)
+                    _refuse_nanoseconds(parquet.schema_arrow.types, path)
                     return int(parquet.metadata.num_rows)
             except pa.ArrowException as error:
                 raise InvalidValueError(f"{path} is not a Parquet file") from error
@@ -195,6 +198,20 @@ def _refuse_other_columns(found: pa.Schema, path: str, table: Table) -> None:
         detail=f"It has {_columns(found)}; the table has {_columns(wanted)}.",
         hint="Read the file with Spark, then INSERT INTO … SELECT.",
     )
+
+
+def _refuse_nanoseconds(kinds: Iterable[pa.DataType], path: str) -> None:
+    """InvalidValueError for whole numbers of nanoseconds, which neither Spark nor Hive can read.
+
+    Those of INT96 have become microseconds.
+    """
+    for kind in kinds:
+        if pa.types.is_timestamp(kind) and kind.unit == "ns":
+            raise InvalidValueError(
+                f"{path} has timestamps in nanoseconds",
+                hint="Write them in microseconds, or as INT96.",
+            )
+        _refuse_nanoseconds((kind.field(i).type for i in range(kind.num_fields)), path)
 
 
 def _same_type(found: pa.DataType, wanted: pa.DataType) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from acidsql.engines.local.load import checked_files
@@ -34,6 +35,9 @@ def load_rows(
             detail="The rows are read for their partitions or buckets, or to check them.",
             hint="Put the files where the warehouse is, and leave LOCAL out.",
         )
+    if plan.local:
+        # Spark would look from the directory of its own process.
+        plan = plan.model_copy(update={"path": os.path.abspath(plan.path)})
     table = job.context.tables[plan.table].table
     source = _source(plan, table)
     files = [

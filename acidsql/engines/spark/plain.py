@@ -30,6 +30,7 @@ from acidsql.engines.spark.row_numbers import NumberedRows
 from acidsql.engines.spark.small_files import read_small_files
 from acidsql.engines.spark.timestamps import has_days, shifts_times, storage_type
 from acidsql.engines.text_rows import NULL
+from acidsql.errors import StorageError
 from acidsql.model.hidden_column import HiddenColumn
 from acidsql.model.ids import NO_WRITE_ID, WriteId
 from acidsql.model.names import quote_identifier as quote
@@ -80,12 +81,20 @@ def rows_of_files(
 ) -> DataFrame:
     """The rows of files as a frame of the columns of the table, which has no partition columns.
 
-    Spark reads them, but for values that it would misread.
+    Spark reads them, but for values that it would misread. StorageError for a file whose name Spark
+    passes over (HadoopFSUtils shouldFilterOutPathName).
     """
     if table.format is FileFormat.ORC and _is_misread(spark, table, files, storage):
         reader = NumberedRows(table.columns, _NO_WRITES, storage, by_position=False)
         return _of_columns(reader.scan(spark, _opened(files, storage)), table, ())
-    return _rows(spark, table, files).selectExpr(*_columns(spark, table))
+    rows = _rows(spark, table, files)
+    if len(rows.inputFiles()) != len(files):
+        raise StorageError(
+            f"Spark does not read some of the files at {table.location}",
+            detail="It passes over names that begin with _ or . or end in ._COPYING_.",
+            hint="Rename the files.",
+        )
+    return rows.selectExpr(*_columns(spark, table))
 
 
 def _frames(
