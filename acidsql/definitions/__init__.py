@@ -24,7 +24,7 @@ from acidsql.definitions.repair import repair_table
 from acidsql.definitions.view import alter_view, drop_materialized_view, drop_view
 from acidsql.execution.result import Result
 from acidsql.execution.scope import Scope
-from acidsql.planner.names import ViewRefusal, find_target
+from acidsql.planner.names import ViewRefusal, find_column, find_target
 from acidsql.statements import (
     AddColumns,
     AddConstraint,
@@ -103,14 +103,20 @@ def _alter(statement: AlterTable, scope: Scope) -> Result:
         case RenameTable():
             return rename_table(statement, scope)
         case ChangeNothing():
-            find_target(statement.target, scope.names, ViewRefusal.ALTER)
-            return Result("alter", message=statement.note)
+            return _change_nothing(statement, scope)
         case SetProperties():
             return set_properties(statement, scope)
         case UnsetProperties():
             return unset_properties(statement, scope)
         case _:
             return _alter_partitions(statement, scope)
+
+
+def _change_nothing(statement: ChangeNothing, scope: Scope) -> Result:
+    table = find_target(statement.target, scope.names, ViewRefusal.ALTER)
+    for identifier in statement.columns:
+        find_column(table, identifier)
+    return Result("alter", message=statement.note)
 
 
 def _alter_partitions(

@@ -156,9 +156,11 @@ def _update_statistics(cursor: Cursor, target: TableRef) -> ChangeNothing:
 def _skew(cursor: Cursor, target: TableRef) -> ChangeNothing:
     """Parse ``SKEWED BY (…) ON (…) [STORED AS DIRECTORIES]``."""
     cursor.expect("SKEWED", "BY")
-    parse_skew(cursor)
+    columns = parse_skew(cursor)
     return ChangeNothing(
-        target, "OK, but frequent values have no directories of their own, as in CREATE TABLE"
+        target,
+        "OK, but frequent values have no directories of their own, as in CREATE TABLE",
+        columns,
     )
 
 

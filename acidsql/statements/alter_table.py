@@ -93,11 +93,13 @@ class RenameTable:
 class ChangeNothing:
     """ALTER TABLE ``target`` TOUCH, UPDATE STATISTICS or SKEWED BY, which change no result.
 
-    ``note`` says why nothing is done. A partition that is named is not looked for.
+    ``note`` says why nothing is done. The table must have the ``columns``. A partition that is
+    named is not looked for.
     """
 
     target: TableRef
     note: str
+    columns: tuple[Identifier, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

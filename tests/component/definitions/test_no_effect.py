@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from acidsql.errors import AnalysisError, TableNotFoundError, UnsupportedStatementError
+from acidsql.errors import (
+    AnalysisError,
+    ColumnNotFoundError,
+    TableNotFoundError,
+    UnsupportedStatementError,
+)
 from acidsql.session.session import Session
 
 
@@ -37,6 +42,16 @@ def test_an_unknown_column_is_named(session: Session, clause: str) -> None:
         session.execute(sql)
     assert (caught.value.line, caught.value.column) == (1, sql.index("(x)") + 2)
     assert session.execute("SHOW TABLES").fetchall() == []
+
+
+def test_a_skew_is_of_columns_that_are_there(session: Session) -> None:
+    session.execute("CREATE TABLE t (a int)")
+    told = session.execute("ALTER TABLE t SKEWED BY (A) ON (1)").message
+    assert told is not None
+    assert told.startswith("OK, but")
+    with pytest.raises(ColumnNotFoundError, match='has no column "b"') as caught:
+        session.execute("ALTER TABLE t SKEWED BY (a, b) ON ((1, 2))")
+    assert caught.value.column == len("ALTER TABLE t SKEWED BY (a, b")
 
 
 def test_no_materialized_view_is_dropped(session: Session) -> None:
