@@ -281,11 +281,25 @@ def _refuse_place(cursor: Cursor, offset: int, *, of_arguments: bool) -> NoRetur
             offset,
             hint="Tables keep no earlier versions. A transaction reads one snapshot.",
         )
+    _refuse_partitioned_function(source, index)
     word = source.tokens[index].text if index < len(source.tokens) else ""
     near = f' near "{word[:20]}"' if word else ""
     hint = near_clause(source.tokens, index, expected=False)
     what = "wrong number of arguments" if of_arguments else "syntax error"
     source.syntax_error(f"{what}{near}", offset, hint=hint)
+
+
+def _refuse_partitioned_function(source: Source, index: int) -> None:
+    """Refuse Hive's ``noop(ON …)``, where the parser stops at ON."""
+    words = [token.word or token.text for token in source.tokens[max(index - 2, 0) : index + 1]]
+    match words:
+        case [name, "(", "ON"] if name != "JOIN":
+            start = source.tokens[index - 2].start
+            source.refuse(
+                f"the partitioned table function {name}(ON …) is not supported",
+                start,
+                hint="Use window functions: e OVER (PARTITION BY … ORDER BY …).",
+            )
 
 
 def _check_symbols(source: Source, tokens: Sequence[Token]) -> None:
